@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// The command. It may be started by any Node from 20 on, while the service itself needs Node 26 (better-sqlite3 13 does
+// not load in Node 20), so an older one hands over to the Node that came with the lock file.
+import { spawn } from 'node:child_process';
+import { createRequire, enableCompileCache } from 'node:module';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const REQUIRED_MAJOR = 26;
+
+if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
+  enableCompileCache?.();
+  await import(new URL('../src/main.ts', import.meta.url).href);
+} else {
+  const packageName = `node-${process.platform}-${process.arch}`;
+  let node;
+  try {
+    node = createRequire(import.meta.url).resolve(`${packageName}/bin/node`);
+  } catch {
+    console.error(
+      `svc needs Node ${REQUIRED_MAJOR} or later. This is ${process.version}, and ${packageName} is not installed: run npm ci, or start svc with a newer Node.`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(signal ? 128 + (constants.signals[signal] ?? 0) : (code ?? 1)));
+}

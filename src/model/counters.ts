@@ -1,0 +1,32 @@
+/**
+ * What `/metrics` exposes, since the process started. One object is made by the composition root and handed to whoever
+ * counts. @see Interface specification, "Operational endpoints"
+ */
+export type Counters = {
+  signalsAccepted: number;
+  signalsRejected: number;
+  batchesDuplicate: number;
+  tracesSampledOut: number;
+  signalsOverQuota: number;
+  signalsUnbounded: number;
+  ingestRequests: number;
+  queryRequests: number;
+  requestErrors: number;
+  auditWriteFailures: number;
+  /** Accepted spans that forwarding could not deliver. */
+  forwardDropped: number;
+};
+
+export const createCounters = (): Counters => ({
+  signalsAccepted: 0,
+  signalsRejected: 0,
+  batchesDuplicate: 0,
+  tracesSampledOut: 0,
+  signalsOverQuota: 0,
+  signalsUnbounded: 0,
+  ingestRequests: 0,
+  queryRequests: 0,
+  requestErrors: 0,
+  auditWriteFailures: 0,
+  forwardDropped: 0,
+});

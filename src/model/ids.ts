@@ -1,0 +1,27 @@
+import { randomBytes, randomUUIDv7 } from 'node:crypto';
+
+const TRACE_ID = /^[0-9a-f]{32}$/;
+const SPAN_ID = /^[0-9a-f]{16}$/;
+export const ZERO_TRACE_ID = '0'.repeat(32);
+export const ZERO_SPAN_ID = '0'.repeat(16);
+
+/** True for 32 lowercase hex characters that are not all zero. @see Interface specification, "Identifiers and time" */
+export const isTraceId = (text: string): boolean => TRACE_ID.test(text) && text !== ZERO_TRACE_ID;
+
+/** True for 16 lowercase hex characters that are not all zero. @see Interface specification, "Identifiers and time" */
+export const isSpanId = (text: string): boolean => SPAN_ID.test(text) && text !== ZERO_SPAN_ID;
+
+/** A random trace id: 128 bits as lowercase hex, never all zero. */
+export const newTraceId = (): string => {
+  const id = randomBytes(16).toString('hex');
+  return id === ZERO_TRACE_ID ? newTraceId() : id;
+};
+
+/** A random span id: 64 bits as lowercase hex, never all zero. */
+export const newSpanId = (): string => {
+  const id = randomBytes(8).toString('hex');
+  return id === ZERO_SPAN_ID ? newSpanId() : id;
+};
+
+/** An id for a record that the service creates: a UUIDv7, so ids sort by the time of their making. */
+export const newRecordId = (): string => randomUUIDv7();

@@ -1,0 +1,8 @@
+/** What a key may do. @see Interface specification, "Authentication" */
+export const scopes = ['ingest', 'read', 'write', 'admin', 'execute', 'worker'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Which projects a caller, or a query, may touch: all of them, or only those named. */
+export type ProjectReach = 'all' | readonly string[];
+
+export const reaches = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);

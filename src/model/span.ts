@@ -1,0 +1,130 @@
+import type { Json, JsonObject } from './json.ts';
+import type { UnixNano } from './time.ts';
+
+export const spanKinds = [
+  'model_generation',
+  'workflow_run',
+  'tool_call',
+  'agent_run',
+  'retrieval',
+  'rag_embedding',
+  'rag_action',
+  'guardrail',
+  'scorer_run',
+  'mcp_tool_call',
+  'http_request',
+  'generic',
+  'client_tool_call',
+  'provider_tool_call',
+] as const;
+export type SpanKind = (typeof spanKinds)[number];
+
+export const spanStatuses = ['ok', 'error', 'unset'] as const;
+/** `unset` is a span that still runs: a span that ended without a status is `ok`. */
+export type SpanStatus = (typeof spanStatuses)[number];
+
+/** What a signal belongs to. Absent means that the sender did not say; only `project` is always known. */
+export type Correlation = {
+  readonly project: string;
+  readonly environment?: string;
+  readonly serviceName?: string;
+  readonly serviceVersion?: string;
+  readonly sessionId?: string;
+  readonly threadId?: string;
+  readonly userId?: string;
+  readonly requestId?: string;
+  readonly release?: string;
+  readonly runId?: string;
+  readonly resourceId?: string;
+  readonly experimentId?: string;
+  readonly tags?: readonly string[];
+};
+
+/**
+ * Tokens of a model call, as non-negative integers. A count that the sender did not give is absent, never zero; a usage
+ * with none of the three main counts does not exist.
+ * @see Interface specification, "Span"
+ */
+export type Usage = {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly inputDetails?: {
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+    readonly cacheWrite5m?: number;
+    readonly cacheWrite1h?: number;
+    readonly audio?: number;
+    readonly text?: number;
+  };
+  readonly outputDetails?: { readonly reasoning?: number; readonly audio?: number; readonly text?: number };
+};
+
+/** Money, in units of `currency` (not cents), unrounded. Never recomputed on read. @see Interface specification, "Cost" */
+export type Cost = {
+  readonly totalCost: number;
+  readonly inputCost?: number;
+  readonly outputCost?: number;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** True for anything derived from a price book; false for a cost that arrived with the span. */
+  readonly isEstimated: boolean;
+  readonly priceBookId?: string;
+};
+
+export type SpanError = { readonly message: string; readonly type?: string; readonly stack?: string };
+export type SpanEvent = { readonly name: string; readonly time: UnixNano; readonly attributes: JsonObject };
+export type SpanLink = { readonly traceId: string; readonly spanId: string; readonly attributes: JsonObject };
+
+/**
+ * One operation of a trace, as decoded, mapped and kept.
+ *
+ * `attributes` is the flattened attribute map (resource attributes under their own keys only where the span has none by
+ * that name). A payload that was lifted from one attribute unchanged is held once: its key is named by `inputAttribute`
+ * or `outputAttribute`, and is not in `attributes`. Readers put it back (`wholeAttributes`), so that the map a client sees
+ * is whole.
+ */
+export type Span = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly status: SpanStatus;
+  readonly startTime: UnixNano;
+  /** Absent while the span runs. */
+  readonly endTime?: UnixNano;
+  /** A point in time, not a duration. */
+  readonly isEvent: boolean;
+  readonly receivedAt: UnixNano;
+  readonly input?: Json;
+  readonly inputAttribute?: string;
+  readonly output?: Json;
+  readonly outputAttribute?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly entityName?: string;
+  readonly usage?: Usage;
+  readonly cost?: Cost;
+  /** Always present, with a message, when `status` is `error`. */
+  readonly error?: SpanError;
+  readonly correlation: Correlation;
+  readonly attributes: JsonObject;
+  readonly events: readonly SpanEvent[];
+  readonly links: readonly SpanLink[];
+  readonly scopeName?: string;
+};
+
+/** A root has no parent. @see Interface specification, "Span" */
+export const isRoot = (span: Pick<Span, 'parentSpanId'>): boolean => span.parentSpanId === undefined;
+
+/** The attribute map as it was sent: the payloads held apart are put back under the keys they came from. */
+export const wholeAttributes = (
+  span: Pick<Span, 'attributes' | 'input' | 'inputAttribute' | 'output' | 'outputAttribute'>,
+): JsonObject => {
+  if (span.inputAttribute === undefined && span.outputAttribute === undefined) return span.attributes;
+  const whole: Record<string, Json> = Object.assign(Object.create(null), span.attributes);
+  if (span.inputAttribute !== undefined && span.input !== undefined) whole[span.inputAttribute] = span.input;
+  if (span.outputAttribute !== undefined && span.output !== undefined) whole[span.outputAttribute] = span.output;
+  return whole;
+};

@@ -1,0 +1,79 @@
+/** Nanoseconds since the Unix epoch. A bigint, because a double holds whole nanoseconds only up to the year 1970. */
+export type UnixNano = bigint;
+
+const NANOS_PER_SECOND = 1_000_000_000n;
+const NANOS_PER_MILLI = 1_000_000n;
+
+const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/;
+const RELATIVE = /^-(\d{1,9})([smhdw])$/;
+const UNIT_SECONDS = { s: 1n, m: 60n, h: 3_600n, d: 86_400n, w: 604_800n } as const;
+
+const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+
+/**
+ * Reads an RFC 3339 timestamp exactly, without floating point.
+ * @returns nanoseconds since the epoch, or `undefined` when the text is not a timestamp of the calendar (30 February,
+ * hour 24, a missing offset); digits past the ninth of a fraction are cut
+ * @see RFC 3339, section 5.6
+ */
+export const parseTimestamp = (text: string): UnixNano | undefined => {
+  const match = RFC_3339.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second] = match.map(Number);
+  if (year === undefined || month === undefined || day === undefined) return undefined;
+  if (hour === undefined || minute === undefined || second === undefined) return undefined;
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
+  // RFC 3339 allows :60 for a leap second. The epoch has no place for one, so it is the first moment of the next minute.
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const offset = match[8] ?? 'Z';
+  let offsetSeconds = 0;
+  if (offset !== 'Z' && offset !== 'z') {
+    const offsetHour = Number(offset.slice(1, 3));
+    const offsetMinute = Number(offset.slice(4, 6));
+    if (offsetHour > 23 || offsetMinute > 59) return undefined;
+    offsetSeconds = (offset.startsWith('-') ? -1 : 1) * (offsetHour * 3600 + offsetMinute * 60);
+  }
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  const seconds = BigInt(date.getTime() / 1000 - offsetSeconds);
+  return seconds * NANOS_PER_SECOND + BigInt((match[7] ?? '').padEnd(9, '0'));
+};
+
+/**
+ * Writes a timestamp as RFC 3339 in UTC with `Z`; the fraction has 0, 3, 6 or 9 digits, the fewest that lose nothing.
+ * @see Interface decisions, "1. Conventions"
+ */
+export const formatTimestamp = (at: UnixNano): string => {
+  const fraction = ((at % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND;
+  const wholeSeconds = (at - fraction) / NANOS_PER_SECOND;
+  const seconds = new Date(Number(wholeSeconds) * 1000).toISOString().slice(0, -5);
+  if (fraction === 0n) return `${seconds}Z`;
+  const digits = fraction.toString().padStart(9, '0');
+  if (digits.endsWith('000000')) return `${seconds}.${digits.slice(0, 3)}Z`;
+  if (digits.endsWith('000')) return `${seconds}.${digits.slice(0, 6)}Z`;
+  return `${seconds}.${digits}Z`;
+};
+
+/**
+ * Reads a time parameter: RFC 3339, or `-<n><unit>` before now with unit `s`, `m`, `h`, `d` or `w`.
+ * @returns nanoseconds since the epoch, or `undefined` when the text is neither
+ * @see Interface decisions, "1. Conventions"
+ */
+export const parseTimeParameter = (text: string, now: UnixNano): UnixNano | undefined => {
+  const relative = RELATIVE.exec(text);
+  if (relative === null) return parseTimestamp(text);
+  const unit = relative[2] as keyof typeof UNIT_SECONDS;
+  return now - BigInt(relative[1] ?? 0) * UNIT_SECONDS[unit] * NANOS_PER_SECOND;
+};
+
+/** The wall clock in nanoseconds; its resolution is the millisecond. Deciding code is handed the time and never calls this. */
+export const nowUnixNano = (): UnixNano => BigInt(Date.now()) * NANOS_PER_MILLI;
+
+export const unixNanoFromMillis = (millis: number): UnixNano => BigInt(Math.trunc(millis)) * NANOS_PER_MILLI;
+
+/** Whole milliseconds since the epoch, rounded towards the past. */
+export const millisFromUnixNano = (at: UnixNano): number => Number(at / NANOS_PER_MILLI);
+
+/** The latest time that fits a signed 64-bit count of nanoseconds: in the year 2262. Beyond it nothing is ever due. */
+export const MAX_UNIX_NANO: UnixNano = 9_223_372_036_854_775_807n;

@@ -1,0 +1,273 @@
+import type { ProjectReach } from '../../model/scope.ts';
+import type { FeedbackKind, MetricType, Score, ScoreSource, Severity } from '../../model/signal.ts';
+import type { Span, SpanKind, SpanStatus } from '../../model/span.ts';
+import type { UnixNano } from '../../model/time.ts';
+
+/** Where a page ended: the sort key of its last row and that row's identity. Opaque to callers, who only hand it back. */
+export type Position = readonly (string | number)[];
+
+export type Order = 'asc' | 'desc';
+
+/** One page of a list. `next` is absent on the last page. Rows inserted between pages neither shift nor repeat older rows. */
+export type Page<T> = { readonly items: readonly T[]; readonly next?: Position };
+
+/** What every list takes: which projects, how many rows at the most (1 to 1000), and where the previous page ended. */
+export type Paging = { readonly projects: ProjectReach; readonly limit: number; readonly after?: Position };
+
+/** A half-open window: `from` is inside, `to` is not. */
+export type Window = { readonly from?: UnixNano; readonly to?: UnixNano };
+
+export const traceSorts = ['start_time', 'duration', 'cost', 'span_count', 'score'] as const;
+export type TraceSort = (typeof traceSorts)[number];
+
+/**
+ * Filters of the trace list; all given ones hold together. `name`, `userId` and the other single-valued fields compare
+ * exactly. `model`, `provider`, `entityName`, `kind` and `tag` hold when at least one span of the trace has the value.
+ * Windows are on the start of the trace; costs and durations are inclusive; `scoreBelow` is strict and on the mean of `hasScore`.
+ * A positive `minCost` leaves out traces without a cost.
+ */
+export type TraceFilter = Window & {
+  readonly status?: SpanStatus;
+  readonly name?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly entityName?: string;
+  readonly kind?: SpanKind;
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly threadId?: string;
+  readonly environment?: string;
+  readonly serviceName?: string;
+  readonly serviceVersion?: string;
+  readonly release?: string;
+  readonly tag?: string;
+  readonly runId?: string;
+  readonly experimentId?: string;
+  readonly hasFeedback?: FeedbackKind;
+  readonly hasScore?: string;
+  readonly scoreBelow?: number;
+  readonly minCost?: number;
+  readonly maxCost?: number;
+  readonly minDurationMs?: number;
+  readonly maxDurationMs?: number;
+  readonly hasError?: boolean;
+  readonly q?: string;
+};
+
+export type TraceQuery = Paging & TraceFilter & { readonly sort: TraceSort; readonly order: Order };
+
+/** Totals of one trace in one project, recomputed from its spans whenever one arrives. @see "Trace summary and detail" */
+export type TraceSummary = {
+  readonly traceId: string;
+  readonly project: string;
+  /** The name of the root span, else of the earliest span. */
+  readonly name: string;
+  /** `error` when the root failed, or, while no root has arrived, when any span failed; else the root's own status. */
+  readonly status: SpanStatus;
+  readonly startTime: UnixNano;
+  /** From the earliest start to the latest end; absent while nothing has ended. */
+  readonly durationNs?: bigint;
+  readonly spanCount: number;
+  readonly errorCount: number;
+  /** Absent when no span of the trace was priced. */
+  readonly totalCost?: number;
+  readonly currency?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly models: readonly string[];
+  readonly environment?: string;
+  readonly serviceName?: string;
+  readonly serviceVersion?: string;
+  readonly release?: string;
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly threadId?: string;
+  readonly runId?: string;
+  readonly experimentId?: string;
+  readonly tags: readonly string[];
+  readonly scores: readonly ScoreMean[];
+  /** Judgements by kind; a kind with none is absent. */
+  readonly feedback: Readonly<Partial<Record<FeedbackKind, number>>>;
+};
+
+export type ScoreMean = {
+  readonly scorerId: string;
+  readonly scorerVersion?: string;
+  readonly mean: number;
+  readonly count: number;
+};
+
+/** A stored span; without `input`, `output`, `attributes`, `events` and `links` where the reader asked for no payloads. */
+export type StoredSpan = Omit<Span, 'inputAttribute' | 'outputAttribute'>;
+
+export type TraceDetail = {
+  readonly trace: TraceSummary;
+  /** In waterfall order: a parent before its children, siblings by start, then by span id; orphans by start at the top level. */
+  readonly spans: readonly StoredSpan[];
+};
+
+export type SpanQuery = Paging &
+  Window & {
+    readonly order: Order;
+    readonly traceId?: string;
+    readonly kind?: SpanKind;
+    readonly status?: SpanStatus;
+    readonly name?: string;
+    readonly model?: string;
+    readonly provider?: string;
+    readonly entityName?: string;
+    readonly sessionId?: string;
+    readonly userId?: string;
+    readonly environment?: string;
+    readonly serviceName?: string;
+    readonly payloads: boolean;
+  };
+
+export type LogQuery = Paging &
+  Window & {
+    readonly order: Order;
+    readonly traceId?: string;
+    readonly spanId?: string;
+    /** At least this severe. */
+    readonly minSeverity?: Severity;
+    readonly severity?: Severity;
+    readonly logger?: string;
+    readonly serviceName?: string;
+    readonly environment?: string;
+    readonly sessionId?: string;
+    readonly userId?: string;
+  };
+
+export type MetricName = {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly unit?: string;
+  readonly points: number;
+  readonly lastSeen: UnixNano;
+};
+export type MetricPointQuery = Paging &
+  Window & { readonly name: string; readonly order: Order; readonly serviceName?: string };
+
+/** Newest first, always. */
+export type ScoreQuery = Paging &
+  Window & {
+    readonly scorerId?: string;
+    readonly source?: ScoreSource;
+    readonly traceId?: string;
+    readonly experimentId?: string;
+    readonly minValue?: number;
+    readonly maxValue?: number;
+  };
+export type StoredScore = Score;
+
+/** Traces rolled up by one identity. */
+export type RollUp = {
+  readonly id: string;
+  readonly project: string;
+  readonly traceCount: number;
+  readonly errorCount: number;
+  readonly totalCost?: number;
+  readonly currency?: string;
+  readonly firstSeen: UnixNano;
+  readonly lastSeen: UnixNano;
+};
+/** Newest `lastSeen` first. */
+export type RollUpQuery = Paging & Window & { readonly of: 'session' | 'user' };
+
+export type ProjectSummary = {
+  readonly project: string;
+  readonly traceCount: number;
+  readonly firstSeen?: UnixNano;
+  readonly lastSeen?: UnixNano;
+};
+
+export const costGroupings = [
+  'model',
+  'provider',
+  'entity_name',
+  'environment',
+  'status',
+  'session_id',
+  'user_id',
+  'service_name',
+  'name',
+] as const;
+export type CostGrouping = (typeof costGroupings)[number];
+
+export type AnalyticsQuery = {
+  readonly projects: ProjectReach;
+  readonly from: UnixNano;
+  readonly to: UnixNano;
+  readonly groupBy: CostGrouping;
+  /** Width of one point of the series, in seconds. */
+  readonly bucketSeconds?: number;
+};
+
+/** Milliseconds. */
+export type Latency = { readonly mean: number; readonly max: number };
+export type Percentiles = Latency & {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p95: number;
+  readonly p99: number;
+};
+
+/** `count` is model calls for `model`, `provider` and `entity_name` (reads spans), runs for the others (reads traces). */
+export type CostGroup = {
+  /** Absent for what has no value of the grouping field. */
+  readonly key?: string;
+  readonly count: number;
+  readonly errorCount: number;
+  readonly totalCost?: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly latency?: Latency;
+};
+export type CostPoint = {
+  readonly time: UnixNano;
+  readonly key?: string;
+  readonly count: number;
+  readonly totalCost?: number;
+};
+export type CostReport = {
+  readonly currency?: string;
+  readonly totalCost?: number;
+  /** Largest cost first, at most 100. */
+  readonly groups: readonly CostGroup[];
+  /** At most 5000 points; only with `bucketSeconds`. */
+  readonly series?: readonly CostPoint[];
+};
+
+export type SummaryGroup = {
+  readonly key?: string;
+  readonly traceCount: number;
+  readonly errorCount: number;
+  readonly totalCost?: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly latency?: Percentiles;
+};
+export type SummaryReport = SummaryGroup & { readonly currency?: string; readonly groups: readonly SummaryGroup[] };
+/** Counts traces in every grouping; `groups` is empty without `groupBy`. */
+export type SummaryQuery = {
+  readonly projects: ProjectReach;
+  readonly from: UnixNano;
+  readonly to: UnixNano;
+  readonly groupBy?: CostGrouping;
+};
+
+/** One read of stored payloads, as kept for audit. @see Interface decisions, "3. Keys and scopes" */
+export type AuditEntry = {
+  readonly auditId: string;
+  readonly at: UnixNano;
+  readonly operation: string;
+  readonly project: string;
+  readonly subject?: string;
+  readonly keyFingerprint?: string;
+  readonly remoteAddress: string;
+  readonly resource: string;
+  readonly outcome: 'allowed' | 'refused';
+};
+/** Newest first. */
+export type AuditQuery = Paging & Window & { readonly operation?: string; readonly subject?: string };

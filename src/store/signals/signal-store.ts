@@ -1,0 +1,98 @@
+import type { ProjectReach } from '../../model/scope.ts';
+import type { AspectNote, Feedback, LogRecord, MetricPoint, SignalBatch } from '../../model/signal.ts';
+import type { UnixNano } from '../../model/time.ts';
+import type {
+  AnalyticsQuery,
+  AuditEntry,
+  AuditQuery,
+  CostReport,
+  LogQuery,
+  MetricName,
+  MetricPointQuery,
+  Page,
+  Paging,
+  ProjectSummary,
+  RollUp,
+  RollUpQuery,
+  ScoreQuery,
+  SpanQuery,
+  StoredScore,
+  StoredSpan,
+  SummaryQuery,
+  SummaryReport,
+  TraceDetail,
+  TraceQuery,
+  TraceSummary,
+} from './query.ts';
+
+/** Signals that are stored together or not at all. With a key, a unit that was written before is not written again. */
+export type WriteUnit = { readonly ingestKey?: string; readonly batch: SignalBatch };
+export type WriteOutcome = 'written' | 'duplicate';
+
+export type DeleteOutcome = { readonly deleted: number; readonly pending: boolean };
+
+/**
+ * Where signals live. Every method rejects with `StoreUnavailable` when the store fails or is away; the caller may try
+ * again, and an outcome that was not answered is unknown, not "not stored".
+ *
+ * Identity: a span is one row per project, trace and span id, and the last write wins; scores, feedback and notes are one
+ * row per project and id. Trace totals are the same whatever the order, the repeats or the batching of the writes.
+ * A resolved write is durable (fsynced) and is seen by every later read, full text included.
+ */
+export interface SignalStore {
+  /** The name of the storage kind in the health document. */
+  readonly kind: string;
+  /** Whether a delete has happened when it answers, or is accepted and happens later. */
+  readonly deletes: 'immediate' | 'deferred';
+
+  /** Concurrent writes may share one transaction; each unit is all-or-nothing by itself. */
+  write(unit: WriteUnit): Promise<WriteOutcome>;
+
+  listTraces(query: TraceQuery): Promise<Page<TraceSummary>>;
+  /** The parts of one trace that the reach allows, joined; a trace sent under several projects has one part in each. */
+  findTrace(traceId: string, reach: ProjectReach, payloads: boolean): Promise<TraceDetail | undefined>;
+  findSpan(traceId: string, spanId: string, reach: ProjectReach): Promise<StoredSpan | undefined>;
+  listSpans(query: SpanQuery): Promise<Page<StoredSpan>>;
+  /** Removes spans, logs, scores, feedback and notes of these traces, with their index entries and bytes. */
+  deleteTraces(traceIds: readonly string[], reach: ProjectReach): Promise<DeleteOutcome>;
+
+  listLogs(query: LogQuery): Promise<Page<LogRecord>>;
+  /** By name, ascending. */
+  listMetricNames(query: Paging): Promise<Page<MetricName>>;
+  listMetricPoints(query: MetricPointQuery): Promise<Page<MetricPoint>>;
+  listScores(query: ScoreQuery): Promise<Page<StoredScore>>;
+  /** Judgements on one trace or on its spans, oldest first. */
+  listFeedback(traceId: string, paging: Paging): Promise<Page<Feedback>>;
+  listAspectNotes(query: Paging & { readonly traceId?: string; readonly aspect?: string }): Promise<Page<AspectNote>>;
+
+  listRollUps(query: RollUpQuery): Promise<Page<RollUp>>;
+  /** Projects that hold signals, by name. */
+  listProjects(paging: Paging): Promise<Page<ProjectSummary>>;
+
+  costReport(query: AnalyticsQuery): Promise<CostReport>;
+  summaryReport(query: SummaryQuery): Promise<SummaryReport>;
+
+  appendAudit(entries: readonly AuditEntry[]): Promise<void>;
+  listAudit(query: AuditQuery): Promise<Page<AuditEntry>>;
+
+  /**
+   * Removes up to `limit` of the project's oldest traces and as many of its other signals that started before the boundary.
+   * @returns how many rows went; fewer than `limit` of each kind are left when it is zero
+   */
+  trim(project: string, before: UnixNano, limit: number): Promise<number>;
+  /** Removes audit rows and ingest keys older than their boundaries. */
+  trimRecords(auditBefore: UnixNano, ingestKeysBefore: UnixNano): Promise<void>;
+
+  /** One trivial read of the store. */
+  ping(): Promise<void>;
+  /** Commits what was taken, then lets go of the store. Writes after it are refused. */
+  close(): Promise<void>;
+}
+
+/** The store failed or is away. `message` is fit for an operator: it names the store and the cause, never a value. */
+export class StoreUnavailable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StoreUnavailable';
+  }
+}
