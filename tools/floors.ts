@@ -29,7 +29,7 @@ export const findFloorFaults = (root: string): string[] => {
       const toFloor = floors.indexOf(to.split('/')[0] as (typeof floors)[number]);
       if (toFloor > fromFloor) faults.push(`${from} imports ${to}: ${floors[toFloor]} is above ${floors[fromFloor]}`);
       const engine = engines.find((folder) => to.startsWith(`${folder}/`));
-      if (engine !== undefined && !from.startsWith('cli/') && !from.startsWith('store/'))
+      if (engine !== undefined && !from.startsWith('cli/') && !from.startsWith(`${engine}/`))
         faults.push(`${from} imports ${to}: only the composition root (cli) picks an engine`);
     }
   }
