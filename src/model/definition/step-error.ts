@@ -1,0 +1,37 @@
+/** Error classes that a worker may report and that the service knows how to treat. Any other class is legal, and fatal. */
+export const workerClasses = ['retryable', 'rate_limited', 'fatal'] as const;
+
+/** Error classes that only the service gives, `unservable` aside, which a worker may send before the body runs. */
+export const reservedClasses = ['timeout', 'orphaned', 'unservable', 'expression', 'limit', 'cancelled'] as const;
+
+/** Why a step, or a run, failed. Plain JSON: it is stored as it is. `class` may be any text. */
+export type StepError = { readonly class: string; readonly code?: string; readonly message: string };
+
+/** What reading a template or a condition gives: a value, or the error with which the step fails. */
+export type Evaluated<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: StepError & { readonly class: 'expression' } };
+
+/** One line of `on_error`: it takes the errors that have its class, its code, or both; one with neither takes them all. */
+export type ErrorRoute = { readonly class?: string; readonly code?: string; readonly to: string };
+
+export const expressionError = (message: string): Evaluated<never> => ({
+  ok: false,
+  error: { class: 'expression', message },
+});
+
+/**
+ * Where a failed step sends its run.
+ * @param routes the `on_error` of the step, in its order: the first that matches wins
+ * @returns a step id or `end`; `undefined` when no route takes the error and the run fails with it
+ * @see Interface decisions, "9. Durable runs": "`on_error` matches `class`, `code` or both, first match wins"
+ */
+export const routeError = (
+  routes: readonly ErrorRoute[],
+  error: Pick<StepError, 'class' | 'code'>,
+): string | undefined =>
+  routes.find(
+    (route) =>
+      (route.class === undefined || route.class === error.class) &&
+      (route.code === undefined || route.code === error.code),
+  )?.to;
