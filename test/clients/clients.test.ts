@@ -84,7 +84,9 @@ const spansOf = async (project: string): Promise<readonly WireSpan[]> => {
 
 const one = <T>(items: readonly T[], what: string): T => {
   expect(items, what).toHaveLength(1);
-  return items[0] as T;
+  const [item] = items;
+  if (item === undefined) throw new Error(`no ${what}`);
+  return item;
 };
 
 const expectPricedCall = (span: WireSpan): void => {
@@ -161,11 +163,12 @@ describe.each([
         expect.objectContaining({ name: 'refund_amount', type: 'histogram' }),
       ]),
     );
-    const { points } = await read<{ points: readonly Record<string, unknown>[] }>(
+    const { points } = await read<{ points: readonly { bounds: number[]; bucket_counts: number[] }[] }>(
       `/v1/api/metrics/refund_amount/points?project=${project}`,
     );
-    expect(points[0]).toMatchObject({ sum: 42.5, count: 1, unit: 'USD' });
-    expect(points[0]?.['bucket_counts']).toHaveLength((points[0]?.['bounds'] as number[]).length + 1);
+    const point = one(points, 'points');
+    expect(point).toMatchObject({ sum: 42.5, count: 1, unit: 'USD' });
+    expect(point.bucket_counts).toHaveLength(point.bounds.length + 1);
   });
 });
 
