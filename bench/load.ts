@@ -1,0 +1,83 @@
+/**
+ * A load generator in a process of its own: posts the same bodies in turn over kept-alive connections, for a bounded time,
+ * to a server on loopback, and prints one line of JSON. Started by the benches: `node bench/load.ts` with the plan on standard input.
+ */
+import { readFileSync } from 'node:fs';
+import { Pool } from 'undici';
+import { quantile } from './pairs.ts';
+
+export type LoadPlan = {
+  readonly url: string;
+  readonly path: string;
+  readonly contentType: string;
+  readonly contentEncoding?: string;
+  /** Files, each one whole request body. */
+  readonly bodies: readonly string[];
+  readonly signalsPerBody: number;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Trace ids are rewritten in each request, so that every request stores new rows: offsets of 16-byte ids in a body. */
+  readonly idOffsets?: readonly (readonly number[])[];
+};
+
+export type LoadFigures = {
+  readonly signalsPerSecond: number;
+  readonly requests: number;
+  readonly refused: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
+
+const run = async (plan: LoadPlan): Promise<LoadFigures> => {
+  const { hostname } = new URL(plan.url);
+  if (hostname !== '127.0.0.1') throw new Error(`load goes to 127.0.0.1 only, not to ${hostname}`);
+  const pool = new Pool(plan.url, { connections: plan.connections, pipelining: 1 });
+  const templates = plan.bodies.map((file) => readFileSync(file));
+  const latencies: number[] = [];
+  let requests = 0;
+  let refused = 0;
+  let turn = 0;
+  // Ids differ between runs on one file as well, so that no run replaces the rows of another.
+  const seed = BigInt(Date.now()) << 20n;
+  const started = performance.now();
+  const until = started + plan.seconds * 1000;
+  const worker = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const index = turn % templates.length;
+      const serial = seed + BigInt(turn);
+      turn += 1;
+      const body = Buffer.from(templates[index] ?? Buffer.alloc(0));
+      for (const offset of plan.idOffsets?.[index] ?? []) body.writeBigUInt64BE(serial, offset);
+      const sent = performance.now();
+      const response = await pool.request({
+        path: plan.path,
+        method: 'POST',
+        headers: {
+          'content-type': plan.contentType,
+          ...(plan.contentEncoding === undefined ? {} : { 'content-encoding': plan.contentEncoding }),
+        },
+        body,
+      });
+      await response.body.dump();
+      if (response.statusCode === 200) {
+        requests += 1;
+        latencies.push(performance.now() - sent);
+      } else refused += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: plan.connections }, worker));
+  const seconds = (performance.now() - started) / 1000;
+  await pool.close();
+  return {
+    signalsPerSecond: (requests * plan.signalsPerBody) / seconds,
+    requests,
+    refused,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+  };
+};
+
+if (import.meta.main) {
+  const plan = JSON.parse(readFileSync(0, 'utf8')) as LoadPlan;
+  console.log(JSON.stringify(await run(plan)));
+}
