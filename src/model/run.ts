@@ -1,0 +1,198 @@
+import type { Delivery } from './definition/definition.ts';
+import type { StepError } from './definition/step-error.ts';
+import type { Json, JsonObject } from './json.ts';
+import type { Cost } from './span.ts';
+
+/**
+ * The durable half, as domain types. Times are whole milliseconds since the Unix epoch: that is the resolution of the
+ * service clock. @see Interface decisions, "9. Durable runs"
+ */
+export type UnixMs = number;
+
+/**
+ * `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep,
+ * a backoff or children. The other three are ends.
+ */
+export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export const openRunStatuses = ['queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
+export const endedRunStatuses = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
+
+/** True when the run has ended: nothing changes it any more. */
+export const hasEnded = (status: RunStatus): boolean =>
+  status === 'succeeded' || status === 'failed' || status === 'cancelled';
+
+export const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd'] as const;
+export type RunLimit = (typeof runLimits)[number];
+
+/** Why a run failed. `limit` is there when, and only when, the class is `limit`. */
+export type RunError = StepError & { readonly stepId?: string; readonly limit?: RunLimit };
+
+/** Tokens and money that the workers of a run reported. `cost` is absent while nothing was priced, never zero for unknown. */
+export type RunUsage = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cost?: number;
+};
+
+/** One model call, or several of one model, as a worker reports it. `cost` is money the worker already knows, in USD. */
+export type ReportedUsage = {
+  readonly model?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly inputDetails?: {
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+    readonly cacheWrite5m?: number;
+    readonly cacheWrite1h?: number;
+    readonly audio?: number;
+    readonly text?: number;
+  };
+  readonly outputDetails?: { readonly reasoning?: number; readonly audio?: number; readonly text?: number };
+  readonly cost?: number;
+};
+
+/** A run without its payloads: what lists answer. */
+export type RunSummary = {
+  readonly runId: string;
+  readonly traceId: string;
+  readonly parentRunId?: string;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly status: RunStatus;
+  /** The step where the run is, while it is open. */
+  readonly cursor?: string;
+  readonly error?: RunError;
+  /** As the caller sent it, in wire spelling (`user_id`, ...). */
+  readonly correlation: JsonObject;
+  readonly idempotencyKey?: string;
+  readonly usage: RunUsage;
+  readonly cost?: Cost;
+  readonly stepCount: number;
+  readonly createdAt: UnixMs;
+  readonly updatedAt: UnixMs;
+  readonly endedAt?: UnixMs;
+  readonly deadlineAt?: UnixMs;
+};
+
+export type Run = RunSummary & { readonly input: Json; readonly output?: Json; readonly state: JsonObject };
+
+export const attemptStatuses = [
+  'offered',
+  'running',
+  'succeeded',
+  'failed',
+  'orphaned',
+  'unservable',
+  'lapsed',
+  'cancelled',
+] as const;
+export type AttemptStatus = (typeof attemptStatuses)[number];
+
+/** One lease, seen from the run. `attempt` counts the leases of one visit from 1. */
+export type Attempt = {
+  readonly leaseId: string;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly status: AttemptStatus;
+  readonly workerId: string;
+  readonly offeredAt: UnixMs;
+  readonly startedAt?: UnixMs;
+  readonly endedAt?: UnixMs;
+  /** Only while the lease lives. */
+  readonly leaseExpiresAt?: UnixMs;
+  readonly output?: Json;
+  readonly error?: StepError;
+  readonly usage?: readonly ReportedUsage[];
+  readonly cost?: Cost;
+  readonly spanId: string;
+};
+
+/** A timer that is never due has no `dueAt`. */
+export type RunTimer = { readonly name: string; readonly dueAt?: UnixMs; readonly stepId?: string };
+export type RunWait = {
+  readonly event: string;
+  readonly key: string;
+  readonly stepId: string;
+  readonly since: UnixMs;
+  readonly deadlineAt?: UnixMs;
+};
+export type ChildRun = {
+  readonly runId: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly status: RunStatus;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly index: number;
+};
+
+export type RunDetail = Run & {
+  readonly attempts: readonly Attempt[];
+  readonly timers: readonly RunTimer[];
+  readonly waits: readonly RunWait[];
+  readonly children: readonly ChildRun[];
+};
+
+export const journalKinds = [
+  'run.started',
+  'cursor.moved',
+  'step.leased',
+  'step.started',
+  'step.finished',
+  'step.failed',
+  'step.orphaned',
+  'step.requeued',
+  'run.waiting',
+  'run.resumed',
+  'event.delivered',
+  'child.started',
+  'child.finished',
+  'run.finished',
+] as const;
+export type JournalKind = (typeof journalKinds)[number];
+
+/** One change of a run. `seq` counts from 0 without a gap, in the order of the commits. */
+export type JournalEntry = {
+  readonly seq: number;
+  readonly kind: JournalKind;
+  readonly at: UnixMs;
+  readonly stepId?: string;
+  readonly visit?: number;
+  readonly attempt?: number;
+  readonly leaseId?: string;
+  readonly workerId?: string;
+  readonly data: JsonObject;
+};
+
+/** What a claim gives a worker: one attempt, held for a bounded time, with all that its body needs. */
+export type Lease = {
+  readonly leaseId: string;
+  readonly runId: string;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly delivery: Delivery;
+  /** Rendered; absent where the step's definition gives none. */
+  readonly input?: Json;
+  readonly steps: { readonly [stepId: string]: { readonly output?: Json } };
+  readonly state: JsonObject;
+  readonly correlation: JsonObject;
+  /** The same for every attempt of one visit of one step: what a body hands on as its own idempotency key. */
+  readonly stepKey: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly leaseExpiresAt: UnixMs;
+  /** The deadline of the run, where its definition limits the time. */
+  readonly deadlineAt?: UnixMs;
+  /** What the attempt before this one last told with a heartbeat. */
+  readonly lastDetails?: Json;
+};
