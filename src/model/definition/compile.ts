@@ -1,0 +1,102 @@
+import type { Json } from '../json.ts';
+import { type Condition, evaluate, parseCondition } from './condition.ts';
+import { type Branch, type Definition, leadsOn, type Step, type Target } from './definition.ts';
+import type { ExpressionScope } from './expression-scope.ts';
+import { outputsReadBy, type Path } from './path.ts';
+import { type Evaluated, expressionError } from './step-error.ts';
+import { type Parsed, parseTemplate, type Template } from './template.ts';
+
+export type CompiledBranch = { readonly when?: Condition; readonly to: Target };
+
+/** A step with its expressions ready to be evaluated. A template is there exactly when the step has that field. */
+export type CompiledStep<S extends Step = Step> = {
+  readonly step: S;
+  readonly input?: Template;
+  readonly output?: Template;
+  readonly key?: Template;
+  readonly sleepUntil?: Template;
+  readonly forEach?: Template;
+  readonly message?: Template;
+  /** Empty for the steps that end the run. */
+  readonly next: readonly CompiledBranch[];
+  /** The steps whose outputs any expression of this step reads: what its scope must hold. */
+  readonly outputsRead: readonly string[];
+};
+
+export type CompiledDefinition = {
+  readonly definition: Definition;
+  readonly first: CompiledStep;
+  readonly steps: ReadonlyMap<string, CompiledStep>;
+  /** Template of the output of a run that ends by `end`. */
+  readonly output?: Template;
+  /** The steps whose outputs that template reads. */
+  readonly outputsReadAtEnd: readonly string[];
+};
+
+const must = <T>(parsed: Parsed<T>, where: string): T => {
+  if (!parsed.ok) throw new Error(`${where} was accepted at register and cannot be parsed now: ${parsed.message}`);
+  return parsed.value;
+};
+
+const compileStep = (step: Step): CompiledStep => {
+  const reads: Path[] = [];
+  const template = <K extends string>(name: K, source: Json | undefined): { readonly [N in K]?: Template } => {
+    if (source === undefined) return {};
+    const parsed = must(parseTemplate(source), `${step.id}.${name}`);
+    reads.push(...parsed.reads);
+    return { [name]: parsed } as { [N in K]: Template };
+  };
+  const branch = ({ when, to }: Branch): CompiledBranch => {
+    if (when === undefined) return { to };
+    const condition = must(parseCondition(when), `${step.id}.next`);
+    reads.push(...condition.reads);
+    return { when: condition, to };
+  };
+  const compiled = {
+    step,
+    next: leadsOn(step) ? step.next.map(branch) : [],
+    ...template('input', 'input' in step ? step.input : undefined),
+    ...template('output', step.kind === 'succeed' ? step.output : undefined),
+    ...template('key', step.kind === 'wait_event' ? step.key : undefined),
+    ...template('sleepUntil', step.kind === 'sleep' ? step.sleepUntil : undefined),
+    ...template('forEach', step.kind === 'child' ? step.forEach : undefined),
+    ...template('message', step.kind === 'fail' ? step.message : undefined),
+  };
+  return { ...compiled, outputsRead: outputsReadBy(reads) };
+};
+
+/**
+ * Makes a definition ready to run: every template and condition parsed.
+ * @throws Error on an expression that cannot be parsed: `parseDefinition` refuses it, so this release is stricter than the
+ * one that accepted the definition
+ */
+export const compileDefinition = (definition: Definition): CompiledDefinition => {
+  const compiled = definition.steps.map(compileStep);
+  const [first] = compiled;
+  if (first === undefined) throw new Error(`definition ${definition.id} has no step`);
+  const output = definition.output === undefined ? undefined : must(parseTemplate(definition.output), 'output');
+  return {
+    definition,
+    first,
+    steps: new Map(compiled.map((step) => [step.step.id, step])),
+    ...(output === undefined ? {} : { output }),
+    outputsReadAtEnd: output === undefined ? [] : outputsReadBy(output.reads),
+  };
+};
+
+/**
+ * Where a run goes after a step that ended well: the first branch without a condition, or whose condition is true.
+ * @param branches the `next` of the compiled step
+ * @param scope as it is after the step, its output and its state patch included
+ * @returns a step id or `end`; an error of class `expression` when a condition fails, or when no branch was taken
+ * @see Interface decisions, "9. Durable runs": "where no match fails the run with class `expression`"
+ */
+export const resolveNext = (branches: readonly CompiledBranch[], scope: ExpressionScope): Evaluated<Target> => {
+  for (const { when, to } of branches) {
+    if (when === undefined) return { ok: true, value: to };
+    const decided = evaluate(when, scope);
+    if (!decided.ok) return decided;
+    if (decided.value) return { ok: true, value: to };
+  }
+  return expressionError(`no branch of next was taken: all ${branches.length} conditions are false`);
+};
