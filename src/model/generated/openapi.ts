@@ -1,0 +1,2190 @@
+// Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
+// source sha256: 2da83dd7f41489faf0514de80b166ea7e0ff739b6e6dc194fe769516f7f405db
+// content sha256: fc44756e738190bb5bec840fde111e36aca9aa26f47294541fddb2832de162b4
+export interface paths {
+    readonly "/healthz": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Whether the process serves
+         * @description Touches no storage. Always 200 while the process serves.
+         */
+        readonly get: operations["getHealth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/readyz": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Whether the stores answer
+         * @description One trivial read of each store.
+         */
+        readonly get: operations["getReadiness"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/metrics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Counters since the process started
+         * @description Text exposition format, version 0.0.4. Touches no storage.
+         */
+        readonly get: operations["getCounters"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/openapi.json": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** This document */
+        readonly get: operations["getDocument"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The interface
+         * @description Markup only; what it shows comes through the query API with the reader's own key.
+         */
+        readonly get: operations["getPage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/page.js": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The script of the interface */
+        readonly get: operations["getPageScript"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/page.css": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The style of the interface */
+        readonly get: operations["getPageStyle"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/traces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List traces
+         * @description Traces that hold all given filters, newest first unless `sort` and `order` say otherwise. `model`, `provider`, `entity_name`, `kind`
+         *     and `tag` hold when at least one span of the trace has the value.
+         */
+        readonly get: operations["listTraces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/traces/{trace_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trace_id: components["parameters"]["traceIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * One trace with its spans
+         * @description Spans are in waterfall order, a parent before its children.
+         */
+        readonly get: operations["getTrace"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a trace
+         * @description Removes its spans, logs, scores, feedback and notes.
+         */
+        readonly delete: operations["deleteTrace"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/traces/{trace_id}/spans/{span_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trace_id: components["parameters"]["traceIdInPath"];
+                readonly span_id: components["parameters"]["spanIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /** One span, whole */
+        readonly get: operations["getSpan"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/spans": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List spans
+         * @description By start time, newest first unless `order` says otherwise.
+         */
+        readonly get: operations["listSpans"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/logs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List log records
+         * @description By time, newest first unless `order` says otherwise.
+         */
+        readonly get: operations["listLogs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/metrics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List metric names and types
+         * @description By name, ascending.
+         */
+        readonly get: operations["listMetrics"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/metrics/{name}/points": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the points of one metric
+         * @description By time, newest first unless `order` says otherwise.
+         */
+        readonly get: operations["listMetricPoints"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/aspect_notes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List aspect notes
+         * @description Newest first.
+         */
+        readonly get: operations["listAspectNotes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/scores": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List scores
+         * @description Newest first, always.
+         */
+        readonly get: operations["listScores"];
+        readonly put?: never;
+        /**
+         * Record a score
+         * @description An id that was sent before replaces that record. A score with neither `trace_id` nor `span_id` is 400. Counts against the project's
+         *     ceiling per minute.
+         */
+        readonly post: operations["createScore"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/feedback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Judgements on one run
+         * @description Judgements on a trace and on its spans, oldest first.
+         */
+        readonly get: operations["listFeedback"];
+        readonly put?: never;
+        /**
+         * Record a person's judgement
+         * @description An id that was sent before replaces that record. Feedback with neither `trace_id` nor `span_id` is 400. Counts against the project's
+         *     ceiling per minute.
+         */
+        readonly post: operations["createFeedback"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Traces rolled up by session
+         * @description The session seen last comes first.
+         */
+        readonly get: operations["listSessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/users": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Traces rolled up by user
+         * @description The user seen last comes first.
+         */
+        readonly get: operations["listUsers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Projects that hold signals
+         * @description Every project that the key reaches, by name.
+         */
+        readonly get: operations["listProjects"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/analytics/cost": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What model calls and runs cost
+         * @description `count` is a number of model calls when grouping by `model`, `provider` or `entity_name`, and a number of runs otherwise. What could not
+         *     be priced is in no total.
+         */
+        readonly get: operations["getCostReport"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/analytics/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Runs, errors, cost and latency of a window
+         * @description Counts runs in every grouping; `groups` is there when `group_by` is.
+         */
+        readonly get: operations["getSummaryReport"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/whoami": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What the presented key may do
+         * @description Without a key, what may be done without one.
+         */
+        readonly get: operations["getCaller"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Who read what
+         * @description Reads of stored payloads, allowed and refused, newest first.
+         */
+        readonly get: operations["listAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description A refusal. Clients branch on `code`. */
+        readonly Error: {
+            /** @enum {string} */
+            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
+            readonly message: string;
+            /** @description The one parameter or body field at fault */
+            readonly field?: string;
+        };
+        /** @description Opaque; absent on the last page */
+        readonly Cursor: string;
+        readonly FilterText: string;
+        /**
+         * Format: time-parameter
+         * @example 2026-11-20T09:00:00Z
+         * @example -7d
+         */
+        readonly TimeParameter: string;
+        /**
+         * Format: date-time
+         * @description RFC 3339, UTC, fraction of 0, 3, 6 or 9 digits
+         * @example 2026-11-20T09:00:00.123Z
+         */
+        readonly Timestamp: string;
+        /**
+         * Format: trace-id
+         * @description 32 lowercase hex characters that are not all zero
+         * @example 5b8efff798038103d269b633813fc60c
+         */
+        readonly TraceId: string;
+        /**
+         * Format: span-id
+         * @description 16 lowercase hex characters that are not all zero
+         * @example eee19b7ec3c1b174
+         */
+        readonly SpanId: string;
+        /** @enum {string} */
+        readonly SpanKind: "model_generation" | "workflow_run" | "tool_call" | "agent_run" | "retrieval" | "rag_embedding" | "rag_action" | "guardrail" | "scorer_run" | "mcp_tool_call" | "http_request" | "generic" | "client_tool_call" | "provider_tool_call";
+        /**
+         * @description `unset` is a span that still runs
+         * @enum {string}
+         */
+        readonly SpanStatus: "ok" | "error" | "unset";
+        /** @enum {string} */
+        readonly Severity: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+        /** @enum {string} */
+        readonly FeedbackKind: "thumbs" | "rating" | "correction" | "tag" | "comment";
+        /** @enum {string} */
+        readonly AuthorKind: "end_user" | "expert" | "developer" | "system";
+        /** @enum {string} */
+        readonly ScoreSource: "live" | "offline" | "experiment" | "manual";
+        /** @enum {string} */
+        readonly CostGrouping: "model" | "provider" | "entity_name" | "environment" | "status" | "session_id" | "user_id" | "service_name" | "name";
+        /** @description Flattened attribute map */
+        readonly Attributes: {
+            readonly [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "status": "ok",
+         *       "version": "0.1.0",
+         *       "spec_version": "1.0",
+         *       "uptime_seconds": 12,
+         *       "storage": "sqlite"
+         *     }
+         */
+        readonly Health: {
+            /** @enum {string} */
+            readonly status: "ok" | "degraded";
+            /** @description Version of the build */
+            readonly version: string;
+            /** @description Version of the data model that this build implements */
+            readonly spec_version: string;
+            readonly uptime_seconds: number;
+            /** @description Kind of the signal store */
+            readonly storage: string;
+            /** @description Present when something is wrong */
+            readonly detail?: string;
+        };
+        /** @description What a signal belongs to. Absent means that the sender did not say. */
+        readonly Correlation: {
+            readonly project: string;
+            readonly environment?: string;
+            readonly service_name?: string;
+            readonly service_version?: string;
+            readonly session_id?: string;
+            readonly thread_id?: string;
+            readonly user_id?: string;
+            readonly request_id?: string;
+            readonly release?: string;
+            readonly run_id?: string;
+            readonly resource_id?: string;
+            readonly experiment_id?: string;
+            readonly tags?: readonly string[];
+        };
+        /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
+        readonly NewCorrelation: {
+            readonly project?: string;
+            readonly environment?: string;
+            readonly service_name?: string;
+            readonly service_version?: string;
+            readonly session_id?: string;
+            readonly thread_id?: string;
+            readonly user_id?: string;
+            readonly request_id?: string;
+            readonly release?: string;
+            readonly run_id?: string;
+            readonly resource_id?: string;
+            readonly experiment_id?: string;
+            readonly tags?: readonly string[];
+        };
+        /** @description Tokens of a model call. A count that the sender did not give is absent, never zero. */
+        readonly Usage: {
+            readonly input_tokens?: number;
+            readonly output_tokens?: number;
+            readonly total_tokens?: number;
+            readonly input_details?: {
+                readonly cache_read?: number;
+                readonly cache_write?: number;
+                readonly cache_write_5m?: number;
+                readonly cache_write_1h?: number;
+                readonly audio?: number;
+                readonly text?: number;
+            };
+            readonly output_details?: {
+                readonly reasoning?: number;
+                readonly audio?: number;
+                readonly text?: number;
+            };
+        };
+        /** @description Money in units of the currency. Absent, never zero, where a model could not be priced. Never recomputed on read. */
+        readonly Cost: {
+            readonly total_cost: number;
+            readonly input_cost?: number;
+            readonly output_cost?: number;
+            /** @description ISO 4217 */
+            readonly currency: string;
+            /** @description True for anything derived from a price book */
+            readonly is_estimated: boolean;
+            readonly price_book_id?: string;
+        };
+        /** @description Sum of what was priced. */
+        readonly TotalCost: {
+            readonly total_cost: number;
+            /** @description ISO 4217 */
+            readonly currency?: string;
+        };
+        readonly SpanError: {
+            readonly message: string;
+            readonly type?: string;
+            readonly stack?: string;
+        };
+        readonly Span: {
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id: components["schemas"]["SpanId"];
+            readonly parent_span_id?: components["schemas"]["SpanId"];
+            readonly name: string;
+            readonly kind: components["schemas"]["SpanKind"];
+            readonly status: components["schemas"]["SpanStatus"];
+            readonly start_time: components["schemas"]["Timestamp"];
+            readonly end_time?: components["schemas"]["Timestamp"];
+            readonly is_root: boolean;
+            readonly is_event: boolean;
+            readonly received_at: components["schemas"]["Timestamp"];
+            /** @description Any JSON */
+            readonly input?: unknown;
+            /** @description Any JSON */
+            readonly output?: unknown;
+            readonly model?: string;
+            readonly provider?: string;
+            readonly entity_name?: string;
+            readonly usage?: components["schemas"]["Usage"];
+            readonly cost?: components["schemas"]["Cost"];
+            readonly error?: components["schemas"]["SpanError"];
+            readonly correlation: components["schemas"]["Correlation"];
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly events?: readonly {
+                readonly name: string;
+                readonly time: components["schemas"]["Timestamp"];
+                readonly attributes: components["schemas"]["Attributes"];
+            }[];
+            readonly links?: readonly {
+                readonly trace_id: components["schemas"]["TraceId"];
+                readonly span_id: components["schemas"]["SpanId"];
+                readonly attributes: components["schemas"]["Attributes"];
+            }[];
+            readonly scope_name?: string;
+        };
+        /**
+         * @example {
+         *       "trace_id": "5b8efff798038103d269b633813fc60c",
+         *       "name": "answer_ticket",
+         *       "status": "ok",
+         *       "start_time": "2026-11-20T09:00:00.123Z",
+         *       "duration_ns": 1834000000,
+         *       "span_count": 7,
+         *       "error_count": 0,
+         *       "cost": {
+         *         "total_cost": 0.00421,
+         *         "currency": "USD"
+         *       },
+         *       "usage": {
+         *         "input_tokens": 1200,
+         *         "output_tokens": 310,
+         *         "total_tokens": 1510
+         *       },
+         *       "models": [
+         *         "gpt-4o-mini"
+         *       ],
+         *       "correlation": {
+         *         "project": "default",
+         *         "user_id": "u-17"
+         *       },
+         *       "scores": [
+         *         {
+         *           "scorer_id": "answered",
+         *           "scorer_version": "1",
+         *           "mean": 1,
+         *           "count": 1
+         *         }
+         *       ],
+         *       "feedback": {
+         *         "thumbs": 2
+         *       }
+         *     }
+         */
+        readonly TraceSummary: {
+            readonly trace_id: components["schemas"]["TraceId"];
+            /** @description Name of the root span */
+            readonly name: string;
+            readonly status: components["schemas"]["SpanStatus"];
+            readonly start_time: components["schemas"]["Timestamp"];
+            /** @description From the earliest start to the latest end; null while nothing has ended */
+            readonly duration_ns: number | null;
+            readonly span_count: number;
+            readonly error_count: number;
+            readonly cost?: components["schemas"]["TotalCost"];
+            readonly usage?: components["schemas"]["Usage"];
+            readonly models: readonly string[];
+            readonly correlation: components["schemas"]["Correlation"];
+            readonly scores: readonly components["schemas"]["ScoreMean"][];
+            /**
+             * @description Number of judgements of each kind. Counted, never averaged.
+             * @example {
+             *       "thumbs": 2
+             *     }
+             */
+            readonly feedback: {
+                readonly [key: string]: number;
+            };
+        };
+        readonly ScoreMean: {
+            readonly scorer_id: string;
+            readonly scorer_version?: string;
+            readonly mean: number;
+            readonly count: number;
+        };
+        readonly TraceDetail: {
+            readonly trace: components["schemas"]["TraceSummary"];
+            readonly spans: readonly components["schemas"]["Span"][];
+            readonly scores?: readonly components["schemas"]["Score"][];
+            readonly feedback?: readonly components["schemas"]["Feedback"][];
+            readonly logs?: readonly components["schemas"]["LogRecord"][];
+            /** @description Which of the included lists were cut at 10,000 rows. */
+            readonly truncated?: readonly ("scores" | "feedback" | "logs")[];
+        };
+        readonly LogRecord: {
+            readonly log_id: string;
+            readonly timestamp: components["schemas"]["Timestamp"];
+            readonly received_at: components["schemas"]["Timestamp"];
+            readonly severity: components["schemas"]["Severity"];
+            readonly message: string;
+            readonly logger?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly attributes: components["schemas"]["Attributes"];
+            readonly correlation: components["schemas"]["Correlation"];
+        };
+        readonly MetricName: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "counter" | "gauge" | "histogram";
+            readonly unit?: string;
+            readonly points: number;
+            readonly last_seen: components["schemas"]["Timestamp"];
+        };
+        readonly MetricPoint: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "counter" | "gauge" | "histogram";
+            readonly unit?: string;
+            readonly description?: string;
+            readonly timestamp: components["schemas"]["Timestamp"];
+            readonly received_at: components["schemas"]["Timestamp"];
+            readonly value?: number;
+            readonly sum?: number;
+            readonly count?: number;
+            readonly bounds?: readonly number[];
+            readonly bucket_counts?: readonly number[];
+            /** @enum {string} */
+            readonly temporality?: "delta" | "cumulative";
+            readonly attributes: components["schemas"]["Attributes"];
+            readonly correlation: components["schemas"]["Correlation"];
+            readonly exemplars: readonly {
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                readonly value: number;
+                readonly timestamp: components["schemas"]["Timestamp"];
+                readonly attributes: components["schemas"]["Attributes"];
+            }[];
+        };
+        readonly AspectNote: {
+            readonly note_id: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly aspect: string;
+            readonly text: string;
+            readonly model?: string;
+            readonly timestamp: components["schemas"]["Timestamp"];
+            readonly received_at: components["schemas"]["Timestamp"];
+            readonly correlation: components["schemas"]["Correlation"];
+        };
+        readonly Score: {
+            readonly score_id: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly scorer_id: string;
+            /** @description Scores compare only within one version */
+            readonly scorer_version?: string;
+            readonly value: number;
+            readonly min: number;
+            readonly max: number;
+            readonly label?: string;
+            readonly reason?: string;
+            readonly source: components["schemas"]["ScoreSource"];
+            readonly score_trace_id?: components["schemas"]["TraceId"];
+            readonly cost?: components["schemas"]["Cost"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            readonly received_at: components["schemas"]["Timestamp"];
+            readonly correlation: components["schemas"]["Correlation"];
+            readonly experiment_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+        };
+        readonly NewScore: {
+            /** @description Absent or empty makes the server generate one */
+            readonly score_id?: string;
+            /** @description This or `span_id` is needed */
+            readonly trace_id?: string;
+            readonly span_id?: string;
+            readonly scorer_id: string;
+            readonly scorer_version?: string;
+            readonly value: number;
+            /** @default 0 */
+            readonly min?: number;
+            /** @default 1 */
+            readonly max?: number;
+            readonly label?: string;
+            readonly reason?: string;
+            readonly source?: components["schemas"]["ScoreSource"];
+            readonly score_trace_id?: string;
+            readonly cost?: components["schemas"]["NewCost"];
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly experiment_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+        };
+        /** @description A cost as the sender knows it. */
+        readonly NewCost: {
+            readonly total_cost: number;
+            readonly input_cost?: number;
+            readonly output_cost?: number;
+            /** @description ISO 4217; USD by default */
+            readonly currency?: string;
+            readonly is_estimated?: boolean;
+            readonly price_book_id?: string;
+        };
+        readonly Feedback: {
+            readonly feedback_id: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly kind: components["schemas"]["FeedbackKind"];
+            /** @description `thumbs`: `up` or `down`; `rating`: a number; others: text */
+            readonly value: string | number;
+            readonly comment?: string;
+            readonly author_kind?: components["schemas"]["AuthorKind"];
+            /** @description Stored exactly as sent */
+            readonly author_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            readonly received_at: components["schemas"]["Timestamp"];
+            readonly correlation: components["schemas"]["Correlation"];
+        };
+        readonly NewFeedback: {
+            /** @description Absent or empty makes the server generate one */
+            readonly feedback_id?: string;
+            /** @description This or `span_id` is needed */
+            readonly trace_id?: string;
+            readonly span_id?: string;
+            readonly kind: components["schemas"]["FeedbackKind"];
+            readonly value: string | number;
+            readonly comment?: string;
+            readonly author_kind?: components["schemas"]["AuthorKind"];
+            /** @description Stored exactly as sent; send a pseudonymous id */
+            readonly author_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        readonly RollUp: {
+            readonly project: string;
+            readonly trace_count: number;
+            readonly error_count: number;
+            readonly cost?: components["schemas"]["TotalCost"];
+            readonly first_seen: components["schemas"]["Timestamp"];
+            readonly last_seen: components["schemas"]["Timestamp"];
+        };
+        readonly CostReport: {
+            readonly from: components["schemas"]["Timestamp"];
+            readonly to: components["schemas"]["Timestamp"];
+            readonly currency?: string;
+            readonly total_cost?: number;
+            readonly groups: readonly {
+                /** @description Absent for what has no value of the grouping field */
+                readonly key?: string;
+                readonly count: number;
+                readonly error_count: number;
+                readonly total_cost?: number;
+                readonly input_tokens: number;
+                readonly output_tokens: number;
+                /** @description Milliseconds. */
+                readonly latency?: {
+                    readonly mean: number;
+                    readonly max: number;
+                };
+            }[];
+            readonly series?: readonly {
+                readonly time: components["schemas"]["Timestamp"];
+                readonly key?: string;
+                readonly count: number;
+                readonly total_cost?: number;
+            }[];
+        };
+        readonly SummaryTotals: {
+            readonly trace_count: number;
+            readonly error_count: number;
+            /** @description Absent when there was no run */
+            readonly error_rate?: number;
+            readonly total_cost?: number;
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            /** @description Milliseconds. */
+            readonly latency?: {
+                readonly mean: number;
+                readonly p50: number;
+                readonly p90: number;
+                readonly p95: number;
+                readonly p99: number;
+                readonly max: number;
+            };
+        };
+        readonly SummaryReport: components["schemas"]["SummaryTotals"] & {
+            readonly from: components["schemas"]["Timestamp"];
+            readonly to: components["schemas"]["Timestamp"];
+            readonly currency?: string;
+            readonly groups?: readonly (components["schemas"]["SummaryTotals"] & {
+                readonly key?: string;
+            })[];
+        };
+        readonly Whoami: {
+            readonly scopes: readonly components["schemas"]["Scope"][];
+            /** @description Projects that the key reaches; `*` is all of them */
+            readonly projects: readonly string[];
+            /** @description Projects by scope, where a key reaches different ones with different scopes. */
+            readonly grants: {
+                readonly [key: string]: readonly string[];
+            };
+            readonly version: string;
+            readonly spec_version: string;
+        };
+        /** @enum {string} */
+        readonly Scope: "ingest" | "read" | "write" | "admin" | "execute" | "worker";
+        readonly AuditEntry: {
+            readonly audit_id: string;
+            readonly at: components["schemas"]["Timestamp"];
+            readonly operation: string;
+            /** @description Project of the stored object; `*` for a read of all projects */
+            readonly project: string;
+            readonly subject?: string;
+            /** @description First eight hex digits of the SHA-256 of the key */
+            readonly key_fingerprint?: string;
+            readonly remote_address: string;
+            readonly resource: string;
+            /** @enum {string} */
+            readonly outcome: "allowed" | "refused";
+        };
+    };
+    responses: {
+        /** @description `invalid_parameter` or `invalid_id`: a parameter is unknown, or its value is unusable; `field` names it. */
+        readonly InvalidParameter: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_parameter",
+                 *       "message": "`limit` must be at most 1000; it is 5000",
+                 *       "field": "limit"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_body`, `invalid_parameter` or `invalid_id`; where the body of a typed endpoint is not JSON, plain text. */
+        readonly InvalidBody: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_body",
+                 *       "message": "a score needs `trace_id` or `span_id`",
+                 *       "field": "trace_id"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+                readonly "text/plain": string;
+            };
+        };
+        /** @description The body is JSON, and does not decode into the type of the endpoint; names the field. */
+        readonly Undecodable: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /** @example the request body does not decode: missing field `scorer_id` */
+                readonly "text/plain": string;
+            };
+        };
+        /** @description `unauthorized`: no key, or one that is not known. */
+        readonly Unauthorized: {
+            headers: {
+                readonly "WWW-Authenticate"?: "Bearer";
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "unauthorized",
+                 *       "message": "this call needs a key with the read scope: send it as `Authorization: Bearer <key>` or `X-Svc-Key: <key>`"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `forbidden`: the key lacks the scope or does not reach the project. */
+        readonly Forbidden: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "forbidden",
+                 *       "message": "this key does not reach project \"billing\"",
+                 *       "field": "project"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `not_found`. */
+        readonly NotFound: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_found",
+                 *       "message": "no trace 5b8efff798038103d269b633813fc60c is stored"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `conflict`, `definition_conflict`, `already_applied`, `fenced`, `run_terminal` or `not_started`. */
+        readonly Conflict: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `payload_too_large`: the message names the size and the bound. */
+        readonly TooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `unsupported_media_type` or `unsupported_content_encoding`. */
+        readonly UnsupportedMedia: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `overloaded` or `over_quota`. */
+        readonly TooMany: {
+            headers: {
+                /** @description Seconds */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `store_unavailable`, `request_timeout` or `runs_disabled`. */
+        readonly Unavailable: {
+            headers: {
+                /** @description Seconds; present where a retry can help */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "store_unavailable",
+                 *       "message": "the embedded store does not answer: the disk is full"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+         *     keys that reach all of them.
+         */
+        readonly project: string;
+        /** @description Most rows of a page. */
+        readonly limit: number;
+        /** @description The `next_cursor` of the page before, with the same filters. */
+        readonly cursor: string;
+        /** @description At or after this time. */
+        readonly from: components["schemas"]["TimeParameter"];
+        /** @description Before this time. */
+        readonly to: components["schemas"]["TimeParameter"];
+        /** @description At or after this time; seven days before `to` by default. */
+        readonly analyticsFrom: components["schemas"]["TimeParameter"];
+        /** @description Before this time; now by default. */
+        readonly analyticsTo: components["schemas"]["TimeParameter"];
+        readonly order: "asc" | "desc";
+        readonly traceIdInPath: components["schemas"]["TraceId"];
+        readonly spanIdInPath: components["schemas"]["SpanId"];
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly getHealth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The process serves. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    readonly getReadiness: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every store answered. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description A store did not answer; `status` is `degraded` and `detail` names the failure. */
+            readonly 503: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    readonly getCounters: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The counters. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP svc_signals_accepted_total Signals written.
+                     *     # TYPE svc_signals_accepted_total counter
+                     *     svc_signals_accepted_total 42
+                     */
+                    readonly "text/plain": string;
+                };
+            };
+        };
+    };
+    readonly getDocument: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description This document as JSON. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    readonly getPage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                };
+            };
+        };
+    };
+    readonly getPageScript: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A script. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/javascript": string;
+                };
+            };
+        };
+    };
+    readonly getPageStyle: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A style sheet. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/css": string;
+                };
+            };
+        };
+    };
+    readonly listTraces: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                /** @description What to sort by. `score` sorts by the mean of the scorer that `has_score` names, and needs it. */
+                readonly sort?: "start_time" | "duration" | "cost" | "span_count" | "score";
+                readonly order?: components["parameters"]["order"];
+                readonly status?: components["schemas"]["SpanStatus"];
+                /** @description Name of the trace */
+                readonly name?: components["schemas"]["FilterText"];
+                /** @description Model of a span */
+                readonly model?: components["schemas"]["FilterText"];
+                /** @description Provider of a span */
+                readonly provider?: components["schemas"]["FilterText"];
+                /** @description Agent or entity of a span */
+                readonly entity_name?: components["schemas"]["FilterText"];
+                /** @description Kind of a span */
+                readonly kind?: components["schemas"]["SpanKind"];
+                readonly user_id?: components["schemas"]["FilterText"];
+                readonly session_id?: components["schemas"]["FilterText"];
+                readonly thread_id?: components["schemas"]["FilterText"];
+                readonly environment?: components["schemas"]["FilterText"];
+                readonly service_name?: components["schemas"]["FilterText"];
+                readonly service_version?: components["schemas"]["FilterText"];
+                readonly release?: components["schemas"]["FilterText"];
+                /** @description One tag of a span */
+                readonly tag?: components["schemas"]["FilterText"];
+                readonly run_id?: components["schemas"]["FilterText"];
+                readonly experiment_id?: components["schemas"]["FilterText"];
+                /** @description A kind of feedback that the trace has */
+                readonly has_feedback?: components["schemas"]["FeedbackKind"];
+                /** @description Id of a scorer that scored the trace */
+                readonly has_score?: components["schemas"]["FilterText"];
+                /** @description Mean of the scorer that `has_score` names is strictly less; needs `has_score` */
+                readonly score_below?: number;
+                /** @description Total cost at least this; a positive value leaves out traces without a cost */
+                readonly min_cost?: number;
+                /** @description Total cost at most this */
+                readonly max_cost?: number;
+                readonly min_duration_ms?: number;
+                readonly max_duration_ms?: number;
+                /** @description Whether a span of the trace failed */
+                readonly has_error?: boolean;
+                /**
+                 * @description Full text over stored payloads. Words are ANDed within one span, whole, case-insensitive; `"a phrase"`; `word*` is a prefix.
+                 *     There is no other syntax: any input is a valid query.
+                 */
+                readonly q?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of traces. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly traces: readonly components["schemas"]["TraceSummary"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getTrace: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Comma list of what to add: `scores`, `feedback`, or `all`, which adds logs too.
+                 * @example scores,feedback
+                 */
+                readonly include?: string;
+                /** @description `none` leaves `input`, `output`, `attributes`, `events` and `links` out of the spans. */
+                readonly payloads?: "all" | "none";
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly trace_id: components["parameters"]["traceIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The trace. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TraceDetail"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly deleteTrace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trace_id: components["parameters"]["traceIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted, or, where the store defers deletes, accepted for deletion. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": true,
+                     *       "deletes_pending": false
+                     *     }
+                     */
+                    readonly "application/json": {
+                        /** @constant */
+                        readonly deleted: true;
+                        /** @description True when the store applies the delete later */
+                        readonly deletes_pending: boolean;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getSpan: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly trace_id: components["parameters"]["traceIdInPath"];
+                readonly span_id: components["parameters"]["spanIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The span. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly span: components["schemas"]["Span"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listSpans: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                readonly order?: components["parameters"]["order"];
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly kind?: components["schemas"]["SpanKind"];
+                readonly status?: components["schemas"]["SpanStatus"];
+                readonly name?: components["schemas"]["FilterText"];
+                readonly model?: components["schemas"]["FilterText"];
+                readonly provider?: components["schemas"]["FilterText"];
+                readonly entity_name?: components["schemas"]["FilterText"];
+                readonly session_id?: components["schemas"]["FilterText"];
+                readonly user_id?: components["schemas"]["FilterText"];
+                readonly environment?: components["schemas"]["FilterText"];
+                readonly service_name?: components["schemas"]["FilterText"];
+                /** @description `none` leaves `input`, `output`, `attributes`, `events` and `links` out of the spans. */
+                readonly payloads?: "all" | "none";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of spans. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly spans: readonly components["schemas"]["Span"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listLogs: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                readonly order?: components["parameters"]["order"];
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                /** @description Exactly this severe */
+                readonly severity?: components["schemas"]["Severity"];
+                /** @description At least this severe */
+                readonly min_severity?: components["schemas"]["Severity"];
+                readonly logger?: components["schemas"]["FilterText"];
+                readonly service_name?: components["schemas"]["FilterText"];
+                readonly environment?: components["schemas"]["FilterText"];
+                readonly session_id?: components["schemas"]["FilterText"];
+                readonly user_id?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of log records. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly logs: readonly components["schemas"]["LogRecord"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listMetrics: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of metrics. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metrics: readonly components["schemas"]["MetricName"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listMetricPoints: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                readonly order?: components["parameters"]["order"];
+                readonly service_name?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Name of the metric */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of points. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly points: readonly components["schemas"]["MetricPoint"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listAspectNotes: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly aspect?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of notes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aspect_notes: readonly components["schemas"]["AspectNote"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listScores: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                readonly scorer_id?: components["schemas"]["FilterText"];
+                readonly source?: components["schemas"]["ScoreSource"];
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly experiment_id?: components["schemas"]["FilterText"];
+                /** @description Value at least this */
+                readonly min_value?: number;
+                /** @description Value at most this */
+                readonly max_value?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of scores. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly scores: readonly components["schemas"]["Score"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createScore: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "trace_id": "5b8efff798038103d269b633813fc60c",
+                 *       "scorer_id": "answered",
+                 *       "value": 1,
+                 *       "min": 0,
+                 *       "max": 1,
+                 *       "reason": "the run produced an answer"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewScore"];
+            };
+        };
+        readonly responses: {
+            /** @description The score as stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Score"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listFeedback: {
+        readonly parameters: {
+            readonly query: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description The run that was judged */
+                readonly trace_id: components["schemas"]["TraceId"];
+                /** @description Most judgements to answer; `truncated` tells when there are more. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The judgements. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly feedback: readonly components["schemas"]["Feedback"][];
+                        /**
+                         * @description Present when the run has more judgements than the limit
+                         * @constant
+                         */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createFeedback: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "trace_id": "5b8efff798038103d269b633813fc60c",
+                 *       "kind": "thumbs",
+                 *       "value": "up",
+                 *       "author_kind": "end_user"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewFeedback"];
+            };
+        };
+        readonly responses: {
+            /** @description The judgement as stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Feedback"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listSessions: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of sessions. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sessions: readonly (components["schemas"]["RollUp"] & {
+                            readonly session_id: string;
+                        })[];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listUsers: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of users. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly users: readonly (components["schemas"]["RollUp"] & {
+                            readonly user_id: string;
+                        })[];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listProjects: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of projects. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly projects: readonly {
+                            readonly project: string;
+                            readonly trace_count: number;
+                            readonly first_seen?: components["schemas"]["Timestamp"];
+                            readonly last_seen?: components["schemas"]["Timestamp"];
+                        }[];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getCostReport: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description At or after this time; seven days before `to` by default. */
+                readonly from?: components["parameters"]["analyticsFrom"];
+                /** @description Before this time; now by default. */
+                readonly to?: components["parameters"]["analyticsTo"];
+                readonly group_by?: components["schemas"]["CostGrouping"];
+                /** @description Width of a point of the series; without it only totals */
+                readonly bucket?: "30s" | "5m" | "1h" | "1d";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The report. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CostReport"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getSummaryReport: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description At or after this time; seven days before `to` by default. */
+                readonly from?: components["parameters"]["analyticsFrom"];
+                /** @description Before this time; now by default. */
+                readonly to?: components["parameters"]["analyticsTo"];
+                readonly group_by?: components["schemas"]["CostGrouping"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The report. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SummaryReport"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getCaller: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Scopes and projects. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "scopes": [
+                     *         "read"
+                     *       ],
+                     *       "projects": [
+                     *         "*"
+                     *       ],
+                     *       "grants": {
+                     *         "read": [
+                     *           "*"
+                     *         ]
+                     *       },
+                     *       "version": "0.1.0",
+                     *       "spec_version": "1.0"
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+        };
+    };
+    readonly listAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description At or after this time. */
+                readonly from?: components["parameters"]["from"];
+                /** @description Before this time. */
+                readonly to?: components["parameters"]["to"];
+                readonly operation?: components["schemas"]["FilterText"];
+                readonly subject?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of entries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly entries: readonly components["schemas"]["AuditEntry"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+}
