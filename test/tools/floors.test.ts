@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { findFloorFaults } from '../../tools/floors.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+const house = (files: Readonly<Record<string, string>>): string => {
+  const root = mkdtempSync(join(tmpdir(), 'svc-floors-'));
+  folders.push(root);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+};
+
+describe('the check of the floors', () => {
+  it('finds a planted import that climbs, and names file, import and rule', () => {
+    const root = house({ 'model/time.ts': "import { app } from '../http/app.ts';\n", 'http/app.ts': '' });
+    expect(findFloorFaults(root)).toEqual(['model/time.ts imports http/app.ts: http is above model']);
+  });
+
+  it('finds one in a type import, in an export and in a dynamic import', () => {
+    const root = house({
+      'machines/a.ts': "import type { A } from '../store/a.ts';",
+      'store/b.ts': "export * from '../ingest/b.ts';",
+      'ingest/c.ts': "const c = await import('../cli/c.ts');",
+    });
+    expect(findFloorFaults(root)).toHaveLength(3);
+  });
+
+  it('finds an engine that anyone but the composition root picks', () => {
+    const root = house({
+      'http/a.ts': "import { open } from '../store/sqlite/open.ts';",
+      'cli/serve.ts': "import { open } from '../store/sqlite/open.ts';",
+      'store/sqlite/open.ts': "import { row } from './row.ts';",
+    });
+    expect(findFloorFaults(root)).toEqual([
+      'http/a.ts imports store/sqlite/open.ts: only the composition root (cli) picks an engine',
+    ]);
+  });
+
+  it('finds nothing in a house whose imports point down', () => {
+    const root = house({
+      'cli/main.ts': "import { a } from '../http/a.ts';",
+      'http/a.ts': "import { b } from '../model/b.ts';",
+      'model/b.ts': "import { c } from './c.ts';",
+    });
+    expect(findFloorFaults(root)).toEqual([]);
+  });
+
+  it('finds nothing in this house', () => {
+    expect(findFloorFaults(join(import.meta.dirname, '../../src'))).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+/** The whole suite, as `npm test`: the checks, what the folders of real clients need, every test once, one last line. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startVitest } from 'vitest/node';
+import { runChecks } from './check.ts';
+import { type TestOutcome, tally, tallyLine } from './tally.ts';
+
+/** Folders with a lock file of their own: clients that cannot share one install, and engines too large for the root. */
+const SUB_FOLDERS = ['test/clients/*/package-lock.json', 'test/engines/package-lock.json'];
+
+const isCurrent = (folder: string): boolean => {
+  const installed = join(folder, 'node_modules', '.package-lock.json');
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;
+};
+
+/** Installs what is not installed yet. @returns the folders that could not be installed */
+const installSubFolders = (): string[] =>
+  globSync(SUB_FOLDERS)
+    .toSorted()
+    .map((lock) => dirname(lock))
+    .filter((folder) => !isCurrent(folder))
+    .filter((folder) => {
+      console.log(`installing ${folder}`);
+      return spawnSync('npm', ['ci', '--silent'], { cwd: folder, stdio: 'inherit' }).status !== 0;
+    });
+
+const checked = runChecks();
+const notInstalled = installSubFolders();
+
+const vitest = await startVitest('test', process.argv.slice(2), { watch: false, run: true, reporters: ['default'] });
+const outcomes: TestOutcome[] = [];
+const broken = notInstalled.map((folder) => `${folder} could not be installed`);
+for (const module of vitest.state.getTestModules()) {
+  if (module.errors().length > 0) broken.push(`${module.relativeModuleId} could not be run`);
+  for (const suite of module.children.allSuites())
+    if (suite.errors().length > 0) broken.push(`set-up of ${suite.fullName} in ${module.relativeModuleId}`);
+  for (const test of module.children.allTests()) {
+    const result = test.result();
+    const note = result.state === 'skipped' ? result.note : undefined;
+    outcomes.push({ name: `${module.relativeModuleId} > ${test.fullName}`, state: result.state, note });
+  }
+}
+for (const error of vitest.state.getUnhandledErrors())
+  broken.push(`an error nobody caught: ${error instanceof Error ? error.message : JSON.stringify(error)}`);
+if (outcomes.length === 0) broken.push('no test was found');
+await vitest.close();
+
+const run = tally(outcomes, broken);
+for (const remark of run.remarks) console.log(remark);
+const whole = { passed: run.passed + checked.passed, failed: run.failed + checked.failed, skipped: run.skipped };
+console.log(tallyLine(whole));
+process.exit(whole.failed === 0 ? 0 : 1);
