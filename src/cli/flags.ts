@@ -161,7 +161,7 @@ export const KEY_CHARACTERS = /^[\x21-\x7e]{1,512}$/;
 const keys = (scope: Scope, meaning: string): Flag<readonly string[]> => ({
   argument: '<key>',
   meaning,
-  bound: 'one or more keys of printable characters without spaces, or @path of a file with one key a line',
+  bound: 'keys, or `@path`',
   default: [],
   defaultText: 'none',
   schema: {

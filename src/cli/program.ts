@@ -1,0 +1,88 @@
+import { Command, CommanderError } from 'commander';
+import { describeSettings } from './config.ts';
+import { camelName, environmentName, flagNames, flags } from './flags.ts';
+import { type GivenFlags, readSettings, type Settings } from './settings.ts';
+import { version } from './version.ts';
+
+/** A command line, a variable or a config file that cannot be used. */
+export const EXIT_USAGE = 2;
+
+export type ProgramIo = {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (line: string) => void;
+  /** Runs the daemon until it ends. @returns the exit status, or `undefined` once it serves */
+  readonly serve: (settings: Settings) => Promise<number | undefined>;
+};
+
+const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void): Command => {
+  const program = new Command('svc')
+    .description('A self-hosted home for AI agents: traces, logs, metrics, scores, feedback and durable workflows.')
+    .version(version)
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: () => {} });
+  for (const name of flagNames) {
+    const { argument, meaning } = flags[name];
+    program.option(
+      `--${name} ${argument}`,
+      `${meaning} [${environmentName(name)}]`,
+      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+    );
+  }
+
+  /** What the command line gave, read with environment and config file; or the refusal printed. */
+  const withSettings = async (
+    use: (settings: Settings) => number | undefined | Promise<number | undefined>,
+  ): Promise<void> => {
+    const options = program.opts<Record<string, readonly string[]>>();
+    const given = Object.fromEntries(
+      flagNames.flatMap((name) => {
+        const texts = options[camelName(name)];
+        return texts === undefined ? [] : [[name, texts]];
+      }),
+    ) as GivenFlags;
+    const settings = readSettings({ given, environment: io.environment });
+    if (settings.ok) return finish(await use(settings.value));
+    io.err(`svc: ${settings.problem}`);
+    finish(EXIT_USAGE);
+  };
+
+  program
+    .command('serve', { isDefault: true })
+    .description('Run the service (what svc does without a subcommand).')
+    .action(() => withSettings(io.serve));
+  program
+    .command('config')
+    .description('Print the effective configuration as JSON, without secrets.')
+    .action(() =>
+      withSettings((settings) => {
+        io.out(`${JSON.stringify(describeSettings(settings), null, 2)}\n`);
+        for (const warning of settings.warnings) io.err(`svc: warning: ${warning}`);
+        return 0;
+      }),
+    );
+  return program;
+};
+
+/**
+ * Reads the command line and runs the command it names.
+ * @param argv what follows the program's name
+ * @returns the exit status, or `undefined` when the daemon now serves
+ */
+export const runProgram = async (argv: readonly string[], io: ProgramIo): Promise<number | undefined> => {
+  let code: number | undefined;
+  const program = buildProgram(io, (finished) => {
+    code = finished;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0; // help and version
+    // One line: commander puts its suggestion on a second one.
+    io.err(`svc: ${error.message.replace(/^error: /, '').replaceAll('\n', ' ')}`);
+    return EXIT_USAGE;
+  }
+  return code;
+};

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { retentionWindows, runRetentionPass, scheduleHourly } from '../../src/cli/retention.ts';
+
+const DAY = 86_400_000_000_000n;
+const NOW = 1_000n * DAY;
+
+/** A store that holds the days (since the epoch) on which each project's traces started. */
+const storeOf = (traces: Record<string, number[]>) => {
+  const slices: string[] = [];
+  const records: bigint[][] = [];
+  return {
+    traces,
+    slices,
+    records,
+    trim: async (project: string, before: bigint, limit: number): Promise<number> => {
+      slices.push(project);
+      const held = traces[project] ?? [];
+      const old = held.filter((day) => BigInt(day) * DAY < before).slice(0, limit);
+      traces[project] = held.filter((day) => !old.includes(day));
+      return old.length;
+    },
+    trimRecords: async (auditBefore: bigint, keysBefore: bigint): Promise<void> => {
+      records.push([auditBefore / DAY, keysBefore / DAY]);
+    },
+  };
+};
+type Store = ReturnType<typeof storeOf>;
+
+const passOver = async (store: Store, windows: { project: string; days: number }[], isStopping = () => false) => {
+  const removed: [string, number][] = [];
+  await runRetentionPass(
+    {
+      store,
+      windows,
+      auditRetentionDays: 400,
+      rest: async () => {},
+      isStopping,
+      removed: ({ project }, rows) => removed.push([project, rows]),
+    },
+    NOW,
+  );
+  return removed;
+};
+
+describe('which projects are trimmed', () => {
+  it('every project of the block by its own retention_days, else by --retention-days, and the project of --project', () => {
+    const projects = { shop: { retention_days: 7 }, docs: {}, main: { retention_days: 3 } };
+    expect(retentionWindows({ projects, project: 'main', retentionDays: 30 })).toEqual([
+      { project: 'shop', days: 7 },
+      { project: 'docs', days: 30 },
+      { project: 'main', days: 3 },
+    ]);
+    expect(retentionWindows({ projects: {}, project: 'default', retentionDays: 30 })).toEqual([
+      { project: 'default', days: 30 },
+    ]);
+  });
+
+  it('none that neither value covers', () => {
+    expect(retentionWindows({ projects: { shop: { retention_days: 7 }, docs: {} }, project: 'default' })).toEqual([
+      { project: 'shop', days: 7 },
+    ]);
+    expect(retentionWindows({ projects: {}, project: 'toString' })).toEqual([]);
+  });
+});
+
+describe('a retention pass', () => {
+  it('removes what started before the boundary, keeps what is on or after it, and leaves other projects alone', async () => {
+    const store = storeOf({ shop: [992, 993, 994], sender: [1] });
+    expect(await passOver(store, [{ project: 'shop', days: 7 }])).toEqual([['shop', 1]]);
+    expect(store.traces).toEqual({ shop: [993, 994], sender: [1] });
+  });
+
+  it('goes on in slices until nothing is left to remove', async () => {
+    const store = storeOf({ shop: Array.from({ length: 450 }, (_, index) => index) });
+    expect(await passOver(store, [{ project: 'shop', days: 1 }])).toEqual([['shop', 450]]);
+    expect(store.slices).toHaveLength(4);
+  });
+
+  it('removes audit rows after --audit-retention-days and ingest keys after 30 days', async () => {
+    const store = storeOf({});
+    await passOver(store, []);
+    expect(store.records).toEqual([[600n, 970n]]);
+  });
+
+  it('ends between two slices when the daemon stops', async () => {
+    const store = storeOf({ shop: Array.from({ length: 450 }, (_, index) => index) });
+    await passOver(store, [{ project: 'shop', days: 1 }], () => store.slices.length === 1);
+    expect(store.slices).toHaveLength(1);
+    expect(store.records).toEqual([]);
+  });
+});
+
+describe('the hourly schedule', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('runs a minute after the start, then each hour', async () => {
+    let passes = 0;
+    const schedule = scheduleHourly(async () => {
+      passes += 1;
+    });
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(passes).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(passes).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_599_999);
+    expect(passes).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(passes).toBe(2);
+    await schedule.stop();
+    await vi.advanceTimersByTimeAsync(36_000_000);
+    expect(passes).toBe(2);
+  });
+
+  it('never runs two passes at once, and stop waits for the one under way', async () => {
+    let ends = (): void => {};
+    let underWay = 0;
+    const schedule = scheduleHourly(async () => {
+      underWay += 1;
+      await new Promise<void>((resolve) => {
+        ends = resolve;
+      });
+      underWay -= 1;
+    });
+    await vi.advanceTimersByTimeAsync(60_000 + 3 * 3_600_000);
+    expect(underWay).toBe(1);
+    const stopped = schedule.stop();
+    ends();
+    await stopped;
+    expect(underWay).toBe(0);
+  });
+});
