@@ -7,9 +7,16 @@ import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const REQUIRED_MAJOR = 26;
+const HANDED_OVER = 'SVC_HANDED_OVER';
 
 if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
   enableCompileCache?.();
+  if (process.env[HANDED_OVER] !== undefined) {
+    delete process.env[HANDED_OVER];
+    // Whoever kills the starter with SIGKILL means the service, which must not live on with the lock on its files.
+    process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+    process.channel?.unref();
+  }
   await import(new URL('../src/main.ts', import.meta.url).href);
 } else {
   const packageName = `node-${process.platform}-${process.arch}`;
@@ -22,7 +29,10 @@ if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
     );
     process.exit(1);
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [HANDED_OVER]: '1' },
+  });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal ? 128 + (constants.signals[signal] ?? 0) : (code ?? 1)));
 }
