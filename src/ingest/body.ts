@@ -1,0 +1,165 @@
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { Refusal } from '../model/failure.ts';
+import type { Reservation } from './admission.ts';
+import { bodyTooLarge, type IngestLimits, inflatedTooLarge } from './limits.ts';
+
+/** A request's body before it is read: its bytes, and what the headers say of them. */
+export type IncomingBody = {
+  readonly source: Readable;
+  readonly contentLength?: number;
+  readonly contentEncoding?: string;
+};
+
+/** Size of the pieces in which a compressed body is inflated, in bytes. */
+const INFLATE_CHUNK_BYTES = 64 * 1024;
+
+/** Whether the body is compressed. @throws Refusal `unsupported_content_encoding` for anything but gzip and identity */
+const isGzip = (contentEncoding: string | undefined): boolean => {
+  const coding = contentEncoding?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return false;
+  if (coding === 'gzip') return true;
+  throw new Refusal({
+    code: 'unsupported_content_encoding',
+    message: `content-encoding "${contentEncoding}" is not supported; use gzip or send the body uncompressed`,
+  });
+};
+
+/**
+ * Refuses what the headers alone condemn, before a byte of the body is read.
+ * @throws Refusal `unsupported_content_encoding`, `payload_too_large`
+ * @see Interface specification, "Errors"
+ */
+export const checkBodyHeaders = (body: IncomingBody, limits: IngestLimits): void => {
+  isGzip(body.contentEncoding);
+  if (body.contentLength !== undefined && body.contentLength > limits.maxBodyBytes)
+    throw new Refusal(bodyTooLarge(limits, body.contentLength));
+};
+
+const brokenOff = (cause: unknown): Refusal =>
+  new Refusal({ code: 'invalid_body', message: 'the connection ended before the body did; send the request again' }, { cause });
+
+/**
+ * Reads a body as it arrives, inflated where it is compressed. When it fails, nothing of ours stays on the source, which
+ * is paused and neither ended nor destroyed: see `discardRest`.
+ * @param take is given every piece in order; the next piece waits for it
+ * @param signal aborted when nobody waits for the outcome any more
+ * @throws Refusal `payload_too_large` (received or inflated bytes over their bound, cut at the bound), `invalid_body`
+ * (damaged or truncated gzip, a connection that ended early), `overloaded` (no room for the next piece)
+ */
+export const streamBody = (
+  body: IncomingBody,
+  limits: IngestLimits,
+  reservation: Reservation,
+  take: (piece: Buffer) => undefined | Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> => {
+  const { source } = body;
+  const gunzip = isGzip(body.contentEncoding) ? createGunzip({ chunkSize: INFLATE_CHUNK_BYTES }) : undefined;
+  // What hands out the pieces, and is held back while one of them is taken.
+  const outlet: Readable = gunzip ?? source;
+  return new Promise((resolve, reject) => {
+    let wire = 0;
+    let inflated = 0;
+    let taking: Promise<void> | undefined;
+
+    const settle = (error?: unknown): void => {
+      source.off('data', onWire).off('end', onWireEnd).off('error', onCut).off('close', onCut);
+      signal?.removeEventListener('abort', onCut);
+      source.pause();
+      if (gunzip !== undefined) {
+        gunzip.off('data', onPiece).off('end', onEnd).off('drain', onDrain);
+        gunzip.destroy();
+      }
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+
+    const onPiece = (piece: Buffer): void => {
+      inflated += piece.length;
+      try {
+        if (gunzip !== undefined && inflated > limits.maxInflatedBytes) throw new Refusal(inflatedTooLarge(limits));
+        reservation.hold(piece.length);
+        const taken = take(piece);
+        if (taken === undefined) return;
+        outlet.pause();
+        taking = taken.then(() => {
+          taking = undefined;
+          outlet.resume();
+        }, settle);
+      } catch (error) {
+        settle(error);
+      }
+    };
+    const onEnd = (): void => {
+      if (taking === undefined) settle();
+      else taking.then(() => settle(), settle);
+    };
+    const onWire = (piece: Buffer): void => {
+      wire += piece.length;
+      if (wire > limits.maxBodyBytes) settle(new Refusal(bodyTooLarge(limits)));
+      else if (gunzip === undefined) onPiece(piece);
+      else if (!gunzip.write(piece)) source.pause();
+    };
+    const onWireEnd = (): void => {
+      source.off('close', onCut); // what closes after its end was not cut
+      if (gunzip === undefined) onEnd();
+      else gunzip.end();
+    };
+    const onDrain = (): void => void source.resume();
+    const onCut = (cause: unknown): void => settle(brokenOff(cause));
+    const onDamage = (error: Error): void =>
+      settle(
+        new Refusal(
+          { code: 'invalid_body', message: `body is not valid gzip: ${error.message}; send it again, or uncompressed` },
+          { cause: error },
+        ),
+      );
+
+    if (signal?.aborted === true || source.destroyed) {
+      settle(brokenOff(signal?.reason));
+      return;
+    }
+    signal?.addEventListener('abort', onCut);
+    gunzip?.on('data', onPiece).on('end', onEnd).on('error', onDamage).on('drain', onDrain);
+    source.on('end', onWireEnd).on('error', onCut).on('close', onCut).on('data', onWire);
+  });
+};
+
+/** Reads a body whole; fails as `streamBody` does. */
+export const readBody = async (
+  body: IncomingBody,
+  limits: IngestLimits,
+  reservation: Reservation,
+  signal?: AbortSignal,
+): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  await streamBody(body, limits, reservation, (piece) => void pieces.push(piece), signal);
+  const only = pieces[0];
+  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+};
+
+/** What is still taken from a client after its request was refused. */
+export type DiscardBounds = { readonly maxBytes: number; readonly maxMs: number };
+
+/**
+ * Reads on and throws away, after a refusal. A server that closes while a client still sends makes the client's kernel
+ * drop the answer that was on its way; so the rest is taken in, up to a bound, and only then is the connection cut.
+ */
+export const discardRest = (source: Readable, bounds: DiscardBounds): void => {
+  if (source.readableEnded || source.destroyed) return;
+  let discarded = 0;
+  const cut = (): void => void source.destroy();
+  const timer = setTimeout(cut, bounds.maxMs);
+  timer.unref();
+  const onData = (piece: Buffer): void => {
+    discarded += piece.length;
+    if (discarded > bounds.maxBytes) cut();
+  };
+  const done = (): void => {
+    clearTimeout(timer);
+    source.off('data', onData).off('end', done).off('close', done);
+  };
+  source.on('data', onData).on('end', done).on('close', done).on('error', done);
+  source.resume();
+};

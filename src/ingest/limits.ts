@@ -1,0 +1,48 @@
+import type { Failure } from '../model/failure.ts';
+
+/** What one request may bring. @see Interface specification, "Limits" */
+export type IngestLimits = {
+  /** Bytes as received, before any decompression: `--max-body-bytes`. */
+  readonly maxBodyBytes: number;
+  /** Bytes after decompression: `--max-inflated-bytes`. */
+  readonly maxInflatedBytes: number;
+  /** Signals of all batches of the request together, refused ones included: `--max-batch-signals`. */
+  readonly maxSignals: number;
+};
+
+const MEBIBYTE = 1024 * 1024;
+
+/** A count of bytes, with its mebibytes where they are whole: `33554432 bytes (32 MiB)`. */
+export const inBytes = (bytes: number): string =>
+  bytes >= MEBIBYTE && bytes % MEBIBYTE === 0 ? `${bytes} bytes (${bytes / MEBIBYTE} MiB)` : `${bytes} bytes`;
+
+/**
+ * The refusal of a request that is over one of its bounds. The message names both bounds whichever was exceeded, so that
+ * a client learns at once what a batch may be.
+ * @param measured what was found: a sentence's beginning, such as `batch of 10001 signals`
+ * @see Interface specification, "Errors"
+ */
+export const payloadTooLarge = (limits: IngestLimits, measured: string): Failure => ({
+  code: 'payload_too_large',
+  message:
+    `${measured}: a request holds at most ${limits.maxSignals} signals (--max-batch-signals) ` +
+    `and ${inBytes(limits.maxBodyBytes)} as received (--max-body-bytes); send smaller batches`,
+});
+
+export const bodyTooLarge = (limits: IngestLimits, contentLength?: number): Failure =>
+  payloadTooLarge(
+    limits,
+    contentLength === undefined
+      ? `body is larger than ${inBytes(limits.maxBodyBytes)}`
+      : `body of ${contentLength} bytes is too large`,
+  );
+
+export const inflatedTooLarge = (limits: IngestLimits): Failure =>
+  payloadTooLarge(limits, `body inflates to more than ${inBytes(limits.maxInflatedBytes)} (--max-inflated-bytes)`);
+
+/** @param signals the count where the whole request was decoded; absent where decoding stopped at the bound */
+export const tooManySignals = (limits: IngestLimits, signals?: number): Failure =>
+  payloadTooLarge(
+    limits,
+    signals === undefined ? `batch of more than ${limits.maxSignals} signals is too large` : `batch of ${signals} signals is too large`,
+  );

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { createPace } from '../../src/ingest/pace.ts';
+
+const loopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('pace', () => {
+  it('is due when the work of one turn of the loop has lasted the slice, not before', () => {
+    let now = 0;
+    const pace = createPace(() => now, 8);
+    expect(pace.isDue()).toBe(false);
+    now = 7.9;
+    expect(pace.isDue()).toBe(false);
+    now = 8;
+    expect(pace.isDue()).toBe(true);
+  });
+
+  it('starts a new slice with the next turn of the loop', async () => {
+    let now = 0;
+    const pace = createPace(() => now, 8);
+    pace.isDue();
+    now = 20;
+    expect(pace.isDue()).toBe(true);
+    await pace.nextTurn();
+    expect(pace.isDue()).toBe(false);
+  });
+
+  it('counts the work of several jobs in one turn together', () => {
+    let now = 0;
+    const pace = createPace(() => now, 8);
+    const job = (cost: number): boolean => {
+      const due = pace.isDue();
+      if (!due) now += cost;
+      return due;
+    };
+    expect([job(3), job(3), job(3), job(3)]).toEqual([false, false, false, true]);
+  });
+
+  it('lets one waiting job go on a turn, first come first served, with other work of the loop between them', async () => {
+    const pace = createPace(() => 0, 8);
+    const seen: string[] = [];
+    const jobs = ['a', 'b', 'c'].map(async (job) => {
+      await pace.nextTurn();
+      seen.push(job);
+    });
+    const others = (async () => {
+      for (let turn = 1; turn <= 2; turn += 1) {
+        await loopTurn();
+        seen.push(`turn ${turn}`);
+      }
+    })();
+    await Promise.all([...jobs, others]);
+    expect(seen.indexOf('a')).toBeLessThan(seen.indexOf('b'));
+    expect(seen.indexOf('b')).toBeLessThan(seen.indexOf('c'));
+    expect(seen.indexOf('turn 1')).toBeLessThan(seen.indexOf('b'));
+    expect(seen.indexOf('turn 2')).toBeLessThan(seen.indexOf('c'));
+  });
+});
