@@ -58,10 +58,14 @@ const createEnvironment = (): Environment => {
   for (const name of roots) environment.registerVariable(name, 'dyn');
   for (const [sign, compute] of Object.entries(arithmetic)) {
     const mixed = (left: number | bigint, right: number | bigint): number => compute(Number(left), Number(right));
-    environment.registerOperator(`double ${sign} int`, mixed);
-    environment.registerOperator(`int ${sign} double`, mixed);
+    // The return type is spelled out: left to itself it is that of the left side, and `1 + input.n == 6` compares int with int.
+    environment.registerOperator(`double ${sign} int: double`, mixed);
+    environment.registerOperator(`int ${sign} double: double`, mixed);
   }
-  environment.registerOperator('double % double', (left: number, right: number) => left % right);
+  const equal = (left: number | bigint, right: number | bigint): boolean => Number(left) === Number(right);
+  // Registers the other order, and both of !=, too.
+  environment.registerOperator('int == double: bool', equal);
+  environment.registerOperator('double % double: double', (left: number, right: number) => left % right);
   return environment;
 };
 

@@ -1,0 +1,119 @@
+import { documentLeadsOn, type StepDocument } from './document.ts';
+import { END } from './definition.ts';
+import type { Fault } from './fault.ts';
+
+/** The branches of a step as a list: what an absent, a short and a long `next` mean alike. */
+export const branchesOf = (
+  step: Exclude<StepDocument, { kind: 'succeed' | 'fail' }>,
+  following: string | undefined,
+): readonly { readonly when?: string; readonly to: string }[] => {
+  if (step.next === undefined) return [{ to: following ?? END }];
+  return typeof step.next === 'string' ? [{ to: step.next }] : step.next;
+};
+
+type Edges = ReadonlyMap<string, readonly string[]>;
+
+const edgesOf = (steps: readonly StepDocument[]): Edges =>
+  new Map(
+    steps.map((step, index) => [
+      step.id,
+      documentLeadsOn(step)
+        ? [
+            ...branchesOf(step, steps[index + 1]?.id).map((branch) => branch.to),
+            ...(step.on_error ?? []).map((route) => route.to),
+          ]
+        : [END],
+    ]),
+  );
+
+const spread = (from: Iterable<string>, edges: Edges): ReadonlySet<string> => {
+  const seen = new Set(from);
+  // A set grows while it is walked: what is added is walked too.
+  for (const id of seen) for (const to of edges.get(id) ?? []) seen.add(to);
+  return seen;
+};
+
+const reversed = (edges: Edges): Edges => {
+  const back = new Map<string, string[]>();
+  for (const [from, targets] of edges) {
+    for (const to of targets) {
+      const sources = back.get(to) ?? [];
+      sources.push(from);
+      back.set(to, sources);
+    }
+  }
+  return back;
+};
+
+/** A line after one that takes everything is never read. */
+const findDeadLines = (
+  path: string,
+  lines: readonly { readonly to: string }[],
+  takesAll: (line: { readonly to: string }) => boolean,
+): Fault[] => {
+  const all = lines.findIndex(takesAll);
+  if (all === -1 || all === lines.length - 1) return [];
+  return [{ path: `${path}[${all + 1}]`, message: `is never reached: ${path}[${all}] takes everything` }];
+};
+
+/**
+ * Checks a definition as a graph: ids, targets, steps that no run can reach, steps from which no run can end.
+ * @param steps of a document whose shape is right
+ * @see Interface decisions, "9. Durable runs": "Register refuses, naming each fault"
+ */
+export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
+  const faults: Fault[] = [];
+  const ids = new Map<string, number>();
+  steps.forEach((step, index) => {
+    const first = ids.get(step.id);
+    if (first !== undefined)
+      faults.push({
+        path: `steps[${index}].id`,
+        message: `${JSON.stringify(step.id)} is already the id of steps[${first}]`,
+      });
+    else ids.set(step.id, index);
+    if (step.id === END)
+      faults.push({
+        path: `steps[${index}].id`,
+        message: '"end" means the end of the run; call the step something else',
+      });
+  });
+
+  steps.forEach((step, index) => {
+    if (!documentLeadsOn(step)) return;
+    const checkTarget = (path: string, to: string): void => {
+      if (to !== END && !ids.has(to)) faults.push({ path, message: `there is no step ${JSON.stringify(to)}` });
+    };
+    const at = `steps[${index}]`;
+    if (typeof step.next === 'string') checkTarget(`${at}.next`, step.next);
+    else step.next?.forEach((branch, line) => checkTarget(`${at}.next[${line}].to`, branch.to));
+    step.on_error?.forEach((route, line) => checkTarget(`${at}.on_error[${line}].to`, route.to));
+    if (Array.isArray(step.next))
+      faults.push(...findDeadLines(`${at}.next`, step.next, (branch) => !('when' in branch)));
+    faults.push(
+      ...findDeadLines(`${at}.on_error`, step.on_error ?? [], (route) => !('class' in route) && !('code' in route)),
+    );
+  });
+  // Without sound ids and targets the rest would name consequences, not causes.
+  if (faults.length > 0) return faults;
+
+  const edges = edgesOf(steps);
+  const reachable = spread(
+    steps.slice(0, 1).map((step) => step.id),
+    edges,
+  );
+  const canEnd = spread([END], reversed(edges));
+  steps.forEach((step, index) => {
+    if (!reachable.has(step.id))
+      faults.push({
+        path: `steps[${index}]`,
+        message: `step ${JSON.stringify(step.id)} is unreachable: nothing leads to it`,
+      });
+    else if (!canEnd.has(step.id))
+      faults.push({
+        path: `steps[${index}]`,
+        message: `step ${JSON.stringify(step.id)} has no way to an end: a run that enters it can never end`,
+      });
+  });
+  return faults;
+};
