@@ -1,0 +1,397 @@
+import type { UnixMs } from '../model/run.ts';
+import { type Changes, type Found, type Lookup, noChanges, type RunStore } from '../store/runs/run-store.ts';
+import { StoreUnavailable } from '../store/signals/signal-store.ts';
+
+/** Where a message goes: the kind of actor that takes it, and which one. */
+export type Address = { readonly type: string; readonly id: string };
+export type Message = Address & { readonly body: unknown };
+
+/** What a turn found missing in memory. Thrown through the turn: it changes nothing, and is tried again when it is there. */
+export class Missing {
+  readonly key: string;
+  readonly lookup: Lookup;
+  constructor(key: string, lookup: Lookup) {
+    this.key = key;
+    this.lookup = lookup;
+  }
+}
+
+/** Thrown by a turn that needs what this group has changed to be committed first: it joins the next group. */
+export class NotInThisGroup extends Error {}
+
+/**
+ * One message's way to its decision, and all that follows from it in other actors. Deciding is synchronous and sees memory
+ * only; what it changes is an overlay that is kept when the turn ends and dropped when it throws.
+ */
+export interface Turn {
+  /** The time of the whole group. */
+  readonly at: UnixMs;
+  newId(): string;
+  /** At least 0, below 1. */
+  random(): number;
+  /**
+   * What is known under a key: as this turn, else this group, else the last commit left it.
+   * @param lookup how the store finds it when memory does not hold it
+   */
+  read<K extends Lookup['kind'], T = Found[K]>(key: string, lookup: Lookup & { readonly kind: K }): T;
+  /** What is known, if memory holds it. */
+  peek<T>(key: string): T | undefined;
+  write(key: string, value: unknown): void;
+  /** Keeps a form of what was read that is cheaper to use again; no change. */
+  keep(key: string, value: unknown): void;
+  /** Rows that this turn adds. Merged into the group's when the turn ends. */
+  readonly rows: Changes;
+  /** Another actor takes this in the same turn, after what was told before. */
+  tell(to: Address, body: unknown): void;
+  /** Happens after the commit, in order, and not at all when it fails. */
+  after(effect: () => void): void;
+  /** Happens when the turn's messages are all taken, before the commit: what other turns of the group must see. */
+  atEnd(effect: () => void): void;
+}
+
+/**
+ * One kind of actor: runs, leases, monitors. It loads, decides with a pure machine and says what is to be written.
+ * @returns the reply; a function is called when all that the message set off was taken, and gives it then
+ */
+export type ActorKind = {
+  readonly type: string;
+  receive(turn: Turn, id: string, body: unknown): unknown;
+  /** Turns what this kind left under its keys into rows. Called once a commit for each of them. */
+  readonly flush?: (key: string, before: unknown, after: unknown, changes: Changes) => void;
+};
+
+export type KernelOptions = {
+  readonly store: RunStore;
+  readonly now: () => UnixMs;
+  readonly newId: () => string;
+  readonly random: () => number;
+  /** Calls back soon, after the messages that are ready have been sent. */
+  readonly defer: (callback: () => void) => void;
+  readonly kinds: readonly ActorKind[];
+  /**
+   * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
+   */
+  readonly follow?: (at: UnixMs) => Message | undefined;
+  /** After a commit: what the group made true. */
+  readonly committed?: () => void;
+  /** A commit failed: memory was dropped, and nothing in the host may run ahead of the store. */
+  readonly dropped?: () => void;
+  /** Runs before the next group after a failure; while it rejects, every message is answered as unavailable. */
+  readonly recover?: () => Promise<void>;
+  readonly onFault?: (error: unknown, message: Message) => void;
+  /** Most messages that one commit takes. */
+  readonly groupLimit?: number;
+  /** Most keys kept in memory between groups. */
+  readonly cacheLimit?: number;
+};
+
+type Waiting = Message & { readonly settle: (reply: unknown) => void; readonly reject: (error: unknown) => void };
+type Group = {
+  readonly at: UnixMs;
+  readonly overlay: Map<string, unknown>;
+  readonly loaded: Map<string, unknown>;
+  readonly changes: Changes;
+  readonly afters: (() => void)[];
+  readonly replies: (() => void)[];
+  readonly senders: Waiting[];
+};
+
+/** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
+const TURN_LIMIT = 10_000;
+const defaults = { groupLimit: 256, cacheLimit: 50_000 } as const;
+
+/** The kind under which a key is flushed: what stands before its first slash. */
+const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
+
+export type Kernel = {
+  /** Hands a message over; answers after the commit of all that it changed. Rejects with StoreUnavailable, or a fault. */
+  send(message: Message): Promise<unknown>;
+  /** Takes a group through load, decide and commit. `send` calls this; tests may. */
+  handle(messages: readonly Message[]): Promise<readonly PromiseSettledResult<unknown>[]>;
+  /** Drops what memory holds: the next turns read the store again. */
+  evict(): void;
+  /** Resolves when every message sent so far was answered. */
+  idle(): Promise<void>;
+  /** Messages that wait for a group. */
+  readonly backlog: () => number;
+};
+
+/**
+ * The one place where actors change: a group of messages is decided against memory, written as one transaction, and only
+ * then answered. One group at a time, so memory and store never disagree on more than the group in hand.
+ */
+export const createKernel = (options: KernelOptions): Kernel => {
+  const { store } = options;
+  const groupLimit = options.groupLimit ?? defaults.groupLimit;
+  const cacheLimit = options.cacheLimit ?? defaults.cacheLimit;
+  const kinds = new Map(options.kinds.map((kind) => [kind.type, kind]));
+  const cache = new Map<string, unknown>();
+  let queue: Waiting[] = [];
+  let busy = false;
+  let damaged = false;
+  let idlers: (() => void)[] = [];
+
+  const lookUp = (group: Group, key: string): unknown => {
+    const changed = group.overlay.get(key);
+    if (changed !== undefined) return changed;
+    const loaded = group.loaded.get(key);
+    return loaded === undefined ? cache.get(key) : loaded;
+  };
+
+  /** Decides one message and all it sets off. Throws what the turn throws; then nothing of it is left. */
+  const takeTurn = (group: Group, message: Message): (() => unknown) => {
+    const overlay = new Map<string, unknown>();
+    const rows = noChanges();
+    const afters: (() => void)[] = [];
+    const ends: (() => void)[] = [];
+    const told: Message[] = [];
+    const turn: Turn = {
+      at: group.at,
+      newId: options.newId,
+      random: options.random,
+      read: <T>(key: string, lookup: Lookup): T => {
+        let value = overlay.get(key);
+        if (value === undefined) value = lookUp(group, key);
+        if (value === undefined) throw new Missing(key, lookup);
+        return (value === ABSENT ? undefined : value) as T;
+      },
+      peek: <T>(key: string): T | undefined => {
+        const value = overlay.get(key) ?? lookUp(group, key);
+        return (value === ABSENT ? undefined : value) as T | undefined;
+      },
+      write: (key, value) => {
+        overlay.set(key, value);
+      },
+      keep: (key, value) => {
+        if (overlay.has(key)) overlay.set(key, value);
+        else if (group.overlay.has(key)) group.overlay.set(key, value);
+        else group.loaded.set(key, value);
+      },
+      rows,
+      tell: (to, body) => {
+        told.push({ type: to.type, id: to.id, body });
+      },
+      after: (effect) => {
+        afters.push(effect);
+      },
+      atEnd: (effect) => {
+        ends.push(effect);
+      },
+    };
+    const receive = ({ type, id, body }: Message): unknown => {
+      const kind = kinds.get(type);
+      if (kind === undefined) throw new Error(`no actors of type "${type}"`);
+      return kind.receive(turn, id, body);
+    };
+    const reply = receive(message);
+    for (let next = 0; next < told.length; next += 1) {
+      if (next >= TURN_LIMIT) throw new Error(`one message set off more than ${TURN_LIMIT} others`);
+      receive(told[next] as Message);
+    }
+    const answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
+    for (const [key, value] of overlay) group.overlay.set(key, value);
+    mergeRows(group.changes, rows);
+    for (const effect of afters) group.afters.push(effect);
+    for (const effect of ends) effect();
+    return () => answer;
+  };
+
+  const load = async (group: Group, missing: ReadonlyMap<string, Lookup>): Promise<void> => {
+    const keys = [...missing.keys()];
+    const found = await store.load([...missing.values()]);
+    keys.forEach((key, index) => group.loaded.set(key, found[index] ?? ABSENT));
+  };
+
+  const decide = async (group: Group, messages: readonly Waiting[]): Promise<Waiting[]> => {
+    const postponed: Waiting[] = [];
+    let open = messages;
+    while (open.length > 0) {
+      const missing = new Map<string, Lookup>();
+      const again: Waiting[] = [];
+      for (const message of open) {
+        try {
+          const answer = takeTurn(group, message);
+          group.senders.push(message);
+          group.replies.push(() => {
+            message.settle(answer());
+          });
+        } catch (error) {
+          if (error instanceof Missing) {
+            missing.set(error.key, error.lookup);
+            again.push(message);
+          } else if (error instanceof NotInThisGroup) postponed.push(message);
+          else {
+            options.onFault?.(error, message);
+            message.reject(error);
+          }
+        }
+      }
+      if (missing.size > 0) await load(group, missing);
+      open = again;
+    }
+    return postponed;
+  };
+
+  const followUp = async (group: Group): Promise<void> => {
+    for (;;) {
+      const message = options.follow?.(group.at);
+      if (message === undefined) return;
+      for (;;) {
+        try {
+          takeTurn(group, message);
+          break;
+        } catch (error) {
+          if (error instanceof Missing) await load(group, new Map([[error.key, error.lookup]]));
+          else {
+            options.onFault?.(error, message);
+            break;
+          }
+        }
+      }
+    }
+  };
+
+  const flush = (group: Group): Changes => {
+    for (const [key, value] of group.overlay) {
+      const before = group.loaded.get(key) ?? cache.get(key);
+      kinds.get(kindOf(key))?.flush?.(key, before === ABSENT ? undefined : before, value, group.changes);
+    }
+    return group.changes;
+  };
+
+  const remember = (group: Group): void => {
+    for (const [key, value] of group.loaded) {
+      if (isShortLived(key)) continue;
+      cache.delete(key);
+      if (value !== ABSENT) cache.set(key, value);
+    }
+    for (const [key, value] of group.overlay) {
+      cache.delete(key);
+      if (value !== GONE && !isShortLived(key)) cache.set(key, value);
+    }
+    // A Map keeps the order of insertion, so the keys longest unchanged go first.
+    if (cache.size > cacheLimit)
+      for (const key of cache.keys()) {
+        if (cache.size <= cacheLimit) break;
+        cache.delete(key);
+      }
+  };
+
+  const drop = (): void => {
+    damaged = true;
+    cache.clear();
+    options.dropped?.();
+  };
+
+  /** @returns the messages that wait for the next group */
+  const handleGroup = async (messages: readonly Waiting[]): Promise<Waiting[]> => {
+    if (damaged) {
+      try {
+        await options.recover?.();
+        damaged = false;
+      } catch (error) {
+        for (const message of messages) message.reject(asUnavailable(error));
+        return [];
+      }
+    }
+    const group: Group = {
+      at: options.now(),
+      overlay: new Map(),
+      loaded: new Map(),
+      changes: noChanges(),
+      afters: [],
+      replies: [],
+      senders: [],
+    };
+    let postponed: Waiting[];
+    try {
+      postponed = await decide(group, messages);
+      await followUp(group);
+      const changes = flush(group);
+      if (hasChanges(changes)) await store.commit(changes);
+    } catch (error) {
+      drop();
+      for (const message of messages) message.reject(asUnavailable(error));
+      return [];
+    }
+    remember(group);
+    for (const effect of group.afters) effect();
+    for (const reply of group.replies) reply();
+    options.committed?.();
+    return postponed;
+  };
+
+  const pump = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const messages = queue.slice(0, groupLimit);
+      queue = queue.slice(groupLimit);
+      const postponed = await handleGroup(messages);
+      if (postponed.length > 0) queue = [...postponed, ...queue];
+    }
+    busy = false;
+    const waiting = idlers;
+    idlers = [];
+    for (const resolve of waiting) resolve();
+  };
+
+  const wake = (): void => {
+    if (busy) return;
+    busy = true;
+    options.defer(() => {
+      void pump();
+    });
+  };
+
+  const send = (message: Message): Promise<unknown> =>
+    new Promise((settle, reject) => {
+      queue.push({ ...message, settle, reject });
+      wake();
+    });
+
+  return {
+    send,
+    handle: (messages) => Promise.allSettled(messages.map(send)),
+    evict: () => {
+      cache.clear();
+    },
+    idle: () =>
+      busy
+        ? new Promise((resolve) => {
+            idlers.push(resolve);
+          })
+        : Promise.resolve(),
+    backlog: () => queue.length,
+  };
+};
+
+/** Known not to exist: a lookup that found nothing is not repeated within the group. */
+const ABSENT = Symbol('absent');
+/** Written under a key that memory is to forget. */
+export const GONE = Symbol('gone');
+
+/** Keys that begin so hold excerpts of what many actors change: true for one group only. */
+const isShortLived = (key: string): boolean => key.startsWith('once/');
+
+const asUnavailable = (error: unknown): unknown =>
+  error instanceof StoreUnavailable
+    ? error
+    : new StoreUnavailable('the runs store failed while a group was decided or committed', { cause: error });
+
+const listNames = Object.keys(noChanges()).filter(
+  (name) => name !== 'outboxDelivered' && name !== 'parkedBefore',
+) as Exclude<keyof Changes, 'outboxDelivered' | 'parkedBefore'>[];
+
+const mergeRows = (into: Changes, rows: Changes): void => {
+  for (const name of listNames) {
+    const from = rows[name];
+    if (from.length > 0) for (const row of from) (into[name] as unknown[]).push(row);
+  }
+  if (rows.outboxDelivered !== undefined)
+    into.outboxDelivered = Math.max(into.outboxDelivered ?? -1, rows.outboxDelivered);
+  if (rows.parkedBefore !== undefined) into.parkedBefore = Math.max(into.parkedBefore ?? 0, rows.parkedBefore);
+};
+
+const hasChanges = (changes: Changes): boolean =>
+  changes.outboxDelivered !== undefined ||
+  changes.parkedBefore !== undefined ||
+  listNames.some((name) => changes[name].length > 0);

@@ -1,0 +1,517 @@
+import { type AnyStateMachine, assign, setup, type SnapshotFrom } from 'xstate';
+import {
+  type Definition,
+  type Delivery,
+  END,
+  type FailStep,
+  leadsOn,
+  type Step,
+  type SucceedStep,
+  type Target,
+} from '../model/definition/definition.ts';
+import type { ErrorRoute, StepError } from '../model/definition/step-error.ts';
+import type { JournalKind, RunError, RunStatus, RunUsage, UnixMs } from '../model/run.ts';
+
+/** Where a run is within a step. Every kind opens; what follows depends on the kind. */
+export type Phase = 'opening' | 'queued' | 'leased' | 'backoff' | 'waiting' | 'routing' | 'ending';
+
+/** What a run remembers beside its place. Small and bounded by the definition: payloads live in rows of their own. */
+export type RunContext = {
+  /** Entries into steps of every kind. */
+  readonly stepCount: number;
+  /** Entries by step; a step that was never entered is absent. */
+  readonly visits: { readonly [stepId: string]: number };
+  /** Leases of this visit. */
+  readonly attempt: number;
+  /** Retryable failures and timeouts of this visit: what `max_attempts` bounds. */
+  readonly failures: number;
+  /** Leases of this visit whose worker fell silent. */
+  readonly orphans: number;
+  /** Since when the step could be offered; kept by an offer that goes back. */
+  readonly queuedAt?: UnixMs;
+  readonly leaseId?: string | undefined;
+  /** When the timer of the present phase is due; `null` is never. */
+  readonly dueAt?: UnixMs | null | undefined;
+  readonly children?: { readonly total: number; readonly started: number; readonly finished: number } | undefined;
+  readonly usage: RunUsage;
+  /** The error that was last handed to `on_error`, then the one that the run failed with. */
+  readonly error?: RunError;
+};
+
+/** What the service reports of a lease's end beside the outcome: priced and counted before it comes here. */
+export type UsageDelta = {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cost?: number;
+};
+
+/**
+ * Everything that moves a run. Conditions, templates, prices, times and chance were evaluated before: an event holds plain
+ * data, so the journal can be folded again without them.
+ */
+export type RunEvent =
+  | { readonly type: 'run.started'; readonly at: UnixMs }
+  /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
+  | { readonly type: 'step.opened'; readonly at: UnixMs; readonly dueAt?: UnixMs | null; readonly total?: number }
+  | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
+  | { readonly type: 'step.completed'; readonly at: UnixMs; readonly leaseId: string; readonly usage?: UsageDelta }
+  /** A lease failed, or the service could not open or leave the step. */
+  | {
+      readonly type: 'step.failed';
+      readonly at: UnixMs;
+      readonly error: StepError;
+      readonly leaseId?: string;
+      readonly bodyRan?: boolean;
+      readonly retryAt?: UnixMs;
+      readonly usage?: UsageDelta;
+    }
+  /** The offer went back to the queue. */
+  | { readonly type: 'step.lapsed'; readonly at: UnixMs; readonly leaseId: string }
+  /** The reclaim window of an orphan is over. */
+  | {
+      readonly type: 'step.orphaned';
+      readonly at: UnixMs;
+      readonly error: StepError;
+      readonly leaseId: string;
+      readonly bodyRan: boolean;
+    }
+  | { readonly type: 'route.taken'; readonly at: UnixMs; readonly to: Target }
+  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError }
+  | { readonly type: 'event.delivered'; readonly at: UnixMs; readonly event: string; readonly key: string }
+  | {
+      readonly type: 'child.finished';
+      readonly at: UnixMs;
+      readonly runId: string;
+      readonly index: number;
+      readonly status: RunStatus;
+      readonly error?: StepError;
+    }
+  | { readonly type: 'run.succeeded'; readonly at: UnixMs }
+  | { readonly type: 'run.failed'; readonly at: UnixMs; readonly error: RunError }
+  | { readonly type: 'run.cancelled'; readonly at: UnixMs; readonly reason?: string };
+
+export const runEventTypes: readonly RunEvent['type'][] = [
+  'run.started',
+  'step.opened',
+  'step.offered',
+  'step.completed',
+  'step.failed',
+  'step.lapsed',
+  'step.orphaned',
+  'route.taken',
+  'timer.due',
+  'event.delivered',
+  'child.finished',
+  'run.succeeded',
+  'run.failed',
+  'run.cancelled',
+];
+
+/**
+ * The version of what `compileRun` makes of a definition. It goes up when a state, an event or the context changes, and a
+ * migration then carries stored snapshots over. @see `machines/persisted.ts`
+ */
+export const RUN_MACHINE_VERSION = 1;
+
+/** The tenth orphan of a visit is the last. @see Interface decisions, "Fine print" */
+export const MAX_ORPHANS = 10;
+
+const mayRunAgain = (delivery: Delivery, event: RunEvent): boolean =>
+  delivery === 'at_least_once' || ('bodyRan' in event && event.bodyRan === false);
+const isDueAtOnce = (event: RunEvent): boolean =>
+  event.type === 'step.failed' && (event.retryAt ?? event.at) <= event.at;
+const errorOf = (event: RunEvent): StepError | undefined => ('error' in event ? event.error : undefined);
+
+const freshVisit = { attempt: 0, failures: 0, orphans: 0 } as const;
+
+const runSetup = setup({
+  types: { context: {} as RunContext, events: {} as RunEvent },
+  guards: {
+    goesTo: ({ event }, params: { readonly to: Target }) => event.type === 'route.taken' && event.to === params.to,
+    matchesError: ({ event }, params: { readonly class?: string; readonly code?: string }) => {
+      const error = errorOf(event);
+      if (error === undefined) return false;
+      return (
+        (params.class === undefined || params.class === error.class) &&
+        (params.code === undefined || params.code === error.code)
+      );
+    },
+    /** The worker does not hold the definition: another may. Spends nothing. */
+    mayServeElsewhere: ({ event }, params: { readonly delivery: Delivery }) =>
+      errorOf(event)?.class === 'unservable' && mayRunAgain(params.delivery, event),
+    /** Retried when the other side allows it. Spends nothing. */
+    mayWaitForRate: ({ event }, params: { readonly delivery: Delivery }) =>
+      errorOf(event)?.class === 'rate_limited' && mayRunAgain(params.delivery, event),
+    mayRetry: ({ context, event }, params: { readonly delivery: Delivery; readonly maxAttempts: number }) => {
+      const errorClass = errorOf(event)?.class;
+      return (
+        (errorClass === 'retryable' || errorClass === 'timeout') &&
+        context.failures + 1 < params.maxAttempts &&
+        mayRunAgain(params.delivery, event)
+      );
+    },
+    mayRetryAtOnce: ({ context, event }, params: { readonly delivery: Delivery; readonly maxAttempts: number }) => {
+      const errorClass = errorOf(event)?.class;
+      return (
+        (errorClass === 'retryable' || errorClass === 'timeout') &&
+        context.failures + 1 < params.maxAttempts &&
+        mayRunAgain(params.delivery, event) &&
+        isDueAtOnce(event)
+      );
+    },
+    mayReclaim: ({ context, event }, params: { readonly delivery: Delivery; readonly maxOrphans: number }) =>
+      context.orphans + 1 < params.maxOrphans && mayRunAgain(params.delivery, event),
+    hasNoChildren: ({ event }) => event.type === 'step.opened' && event.total === 0,
+    childFailed: ({ event }) => event.type === 'child.finished' && event.status !== 'succeeded',
+    isLastChild: ({ context }) => (context.children?.finished ?? 0) + 1 >= (context.children?.total ?? 0),
+  },
+  actions: {
+    enterStep: assign(({ context }, params: { readonly step: string }) => ({
+      ...freshVisit,
+      stepCount: context.stepCount + 1,
+      visits: { ...context.visits, [params.step]: (context.visits[params.step] ?? 0) + 1 },
+    })),
+    joinQueue: assign({ queuedAt: ({ event }) => event.at }),
+    takeLease: assign(({ context, event }) =>
+      event.type === 'step.offered' ? { leaseId: event.leaseId, attempt: context.attempt + 1 } : {},
+    ),
+    forgetLease: assign({ leaseId: undefined }),
+    countUsage: assign(({ context, event }) => {
+      const usage = 'usage' in event ? event.usage : undefined;
+      if (usage === undefined) return {};
+      const cost = usage.cost === undefined ? context.usage.cost : (context.usage.cost ?? 0) + usage.cost;
+      return {
+        usage: {
+          inputTokens: context.usage.inputTokens + usage.inputTokens,
+          outputTokens: context.usage.outputTokens + usage.outputTokens,
+          totalTokens: context.usage.totalTokens + usage.totalTokens,
+          ...(cost === undefined ? {} : { cost }),
+        },
+      };
+    }),
+    countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
+    countOrphan: assign({ orphans: ({ context }) => context.orphans + 1 }),
+    setDue: assign(({ event }) => {
+      if (event.type === 'step.opened') return { dueAt: event.dueAt };
+      return event.type === 'step.failed' ? { dueAt: event.retryAt ?? event.at } : {};
+    }),
+    clearDue: assign({ dueAt: undefined }),
+    expectChildren: assign({
+      children: ({ event }) => ({
+        total: event.type === 'step.opened' ? (event.total ?? 0) : 0,
+        started: 0,
+        finished: 0,
+      }),
+    }),
+    /** The host starts as many children as may run at once; this counts those that it will have started. */
+    countStarted: assign(({ context }, params: { readonly maxParallel: number }) => {
+      const { children } = context;
+      if (children === undefined) return {};
+      const started = Math.min(children.total, children.finished + params.maxParallel);
+      return { children: { ...children, started: Math.max(children.started, started) } };
+    }),
+    countChild: assign(({ context }) => {
+      const { children } = context;
+      return children === undefined ? {} : { children: { ...children, finished: children.finished + 1 } };
+    }),
+    forgetChildren: assign({ children: undefined }),
+    rememberError: assign(({ event }, params: { readonly step: string }) => {
+      const error = errorOf(event);
+      return error === undefined ? {} : { error: { ...error, stepId: params.step } };
+    }),
+    failRun: assign(({ event }) => (event.type === 'run.failed' ? { error: event.error } : {})),
+    // Intents: the host makes rows and messages of them.
+    journal: (_, _params: { readonly kind: JournalKind }) => {},
+    open: () => {},
+    route: () => {},
+    conclude: () => {},
+    schedule: (_, _params: { readonly timer: string }) => {},
+    unschedule: (_, _params: { readonly timer: string }) => {},
+    openWait: () => {},
+    closeWait: () => {},
+    dropLease: () => {},
+    startChildren: () => {},
+    cancelChildren: () => {},
+    finish: () => {},
+  },
+});
+
+/** One transition as configuration: names and static parameters only, so that the whole machine is JSON. */
+type Way = {
+  readonly target?: string;
+  readonly guard?: { readonly type: string; readonly params?: object } | string;
+  readonly actions?: readonly Action[];
+  readonly reenter?: boolean;
+};
+type Action = string | { readonly type: string; readonly params: object };
+
+const journal = (kind: JournalKind): Action => ({ type: 'journal', params: { kind } });
+const SUCCEEDED = '#run.succeeded';
+const FAILED = '#run.failed';
+
+/** A step's own node, or its last phase where the run is to end. */
+const node = (from: string, to: Target): string => (to === END ? `#run.active.${from}.ending` : `#run.active.${to}`);
+
+const errorWays = (stepId: string, routes: readonly ErrorRoute[], actions: readonly Action[]): readonly Way[] => {
+  const remember: Action = { type: 'rememberError', params: { step: stepId } };
+  return [
+    ...routes.map((route): Way => {
+      const { class: errorClass, code } = route;
+      const params = {
+        ...(errorClass === undefined ? {} : { class: errorClass }),
+        ...(code === undefined ? {} : { code }),
+      };
+      return {
+        guard: { type: 'matchesError', params },
+        target: node(stepId, route.to),
+        actions: [...actions, remember],
+        reenter: true,
+      };
+    }),
+    { target: FAILED, actions: [...actions, remember] },
+  ];
+};
+
+/** The ways on from a step that ended well, one for each place that its branches name. */
+const routingPhase = (step: Exclude<Step, SucceedStep | FailStep>) => ({
+  description: 'The step ended well; its branches are read.',
+  entry: ['route'],
+  on: {
+    'route.taken': [...new Set(step.next.map(({ to }) => to))].map(
+      (to): Way => ({ guard: { type: 'goesTo', params: { to } }, target: node(step.id, to), reenter: true }),
+    ),
+  },
+});
+
+const endingPhase = {
+  description: 'The run ends here; its output is made.',
+  entry: ['conclude'],
+  on: { 'run.succeeded': SUCCEEDED },
+} as const;
+
+const phases = (step: Step): object => {
+  switch (step.kind) {
+    case 'task': {
+      const { delivery } = step;
+      const { maxAttempts } = step.retry;
+      const noteEnd: readonly Action[] = ['forgetLease', 'countUsage'];
+      return {
+        opening: { entry: ['open'], on: { 'step.opened': { target: 'queued', actions: ['joinQueue'] } } },
+        queued: {
+          description: 'Runnable: the next worker that serves this definition is offered it.',
+          on: { 'step.offered': { target: 'leased', actions: ['takeLease', journal('step.leased')] } },
+        },
+        leased: {
+          description: "One worker holds it. How the lease itself stands is the lease machine's matter.",
+          on: {
+            'step.completed': { target: 'routing', actions: [...noteEnd, journal('step.finished')] },
+            'step.failed': [
+              {
+                guard: { type: 'mayServeElsewhere', params: { delivery } },
+                target: 'queued',
+                actions: [...noteEnd, journal('step.requeued')],
+              },
+              {
+                guard: { type: 'mayWaitForRate', params: { delivery } },
+                target: 'backoff',
+                actions: [...noteEnd, 'setDue', journal('step.failed'), journal('run.waiting')],
+              },
+              {
+                guard: { type: 'mayRetryAtOnce', params: { delivery, maxAttempts } },
+                target: 'queued',
+                actions: [...noteEnd, 'countFailure', 'joinQueue', journal('step.failed'), journal('step.requeued')],
+              },
+              {
+                guard: { type: 'mayRetry', params: { delivery, maxAttempts } },
+                target: 'backoff',
+                actions: [...noteEnd, 'countFailure', 'setDue', journal('step.failed'), journal('run.waiting')],
+              },
+              ...errorWays(step.id, step.onError, [...noteEnd, journal('step.failed')]),
+            ],
+            'step.lapsed': { target: 'queued', actions: ['forgetLease', journal('step.requeued')] },
+            'step.orphaned': [
+              {
+                guard: { type: 'mayReclaim', params: { delivery, maxOrphans: MAX_ORPHANS } },
+                target: 'queued',
+                actions: ['forgetLease', 'countOrphan', 'joinQueue', journal('step.requeued')],
+              },
+              ...errorWays(step.id, step.onError, ['forgetLease', 'countOrphan', journal('step.failed')]),
+            ],
+          },
+        },
+        backoff: {
+          description: 'Waits for its next try.',
+          entry: [{ type: 'schedule', params: { timer: 'backoff' } }],
+          exit: [{ type: 'unschedule', params: { timer: 'backoff' } }, 'clearDue'],
+          on: { 'timer.due': { target: 'queued', actions: ['joinQueue', journal('step.requeued')] } },
+        },
+        routing: routingPhase(step),
+        ending: endingPhase,
+      };
+    }
+    case 'wait_event':
+      return {
+        opening: {
+          entry: ['open'],
+          on: {
+            'step.opened': { target: 'waiting', actions: ['setDue', journal('run.waiting')] },
+            'event.delivered': { target: 'routing', actions: [journal('event.delivered')] },
+          },
+        },
+        waiting: {
+          description: 'Open for an event of its name and key.',
+          entry: ['openWait', { type: 'schedule', params: { timer: 'wait' } }],
+          exit: ['closeWait', { type: 'unschedule', params: { timer: 'wait' } }, 'clearDue'],
+          on: {
+            'event.delivered': {
+              target: 'routing',
+              actions: [journal('event.delivered'), journal('run.resumed')],
+            },
+            'timer.due':
+              step.onTimeout === 'continue'
+                ? { target: 'routing', actions: [journal('run.resumed')] }
+                : errorWays(step.id, step.onError, [journal('run.resumed'), journal('step.failed')]),
+          },
+        },
+        routing: routingPhase(step),
+        ending: endingPhase,
+      };
+    case 'sleep':
+      return {
+        opening: {
+          entry: ['open'],
+          on: { 'step.opened': { target: 'waiting', actions: ['setDue', journal('run.waiting')] } },
+        },
+        waiting: {
+          description: 'Asleep until its timer is due.',
+          entry: [{ type: 'schedule', params: { timer: 'sleep' } }],
+          exit: [{ type: 'unschedule', params: { timer: 'sleep' } }, 'clearDue'],
+          on: { 'timer.due': { target: 'routing', actions: [journal('run.resumed')] } },
+        },
+        routing: routingPhase(step),
+        ending: endingPhase,
+      };
+    case 'child': {
+      const countStarted: Action = { type: 'countStarted', params: { maxParallel: step.maxParallel } };
+      return {
+        opening: {
+          entry: ['open'],
+          on: {
+            'step.opened': [
+              { guard: 'hasNoChildren', target: 'routing' },
+              { target: 'waiting', actions: ['expectChildren', journal('run.waiting')] },
+            ],
+          },
+        },
+        waiting: {
+          description: 'Children run; the step ends when all of them have.',
+          entry: [countStarted, 'startChildren'],
+          exit: ['cancelChildren', 'forgetChildren'],
+          on: {
+            'child.finished': [
+              ...errorWays(step.id, step.onError, [
+                'countChild',
+                journal('child.finished'),
+                journal('run.resumed'),
+                journal('step.failed'),
+              ]).map((way): Way => ({ ...way, guard: childFailedAnd(way.guard) })),
+              {
+                guard: 'isLastChild',
+                target: 'routing',
+                actions: ['countChild', journal('child.finished'), journal('run.resumed')],
+              },
+              { actions: ['countChild', journal('child.finished'), countStarted, 'startChildren'] },
+            ],
+          },
+        },
+        routing: routingPhase(step),
+        ending: endingPhase,
+      };
+    }
+    case 'succeed':
+      return { opening: { entry: ['open'], on: { 'run.succeeded': SUCCEEDED } } };
+    case 'fail':
+      return { opening: { entry: ['open'] } };
+    default:
+      return step satisfies never;
+  }
+};
+
+/** A child that ended well carries no error, so a guard on its class or code is enough; the last way needs one of its own. */
+const childFailedAnd = (guard: Way['guard']): NonNullable<Way['guard']> => guard ?? 'childFailed';
+
+const stepNode = (step: Step): object => ({
+  meta: { step: step.id, kind: step.kind },
+  entry: [{ type: 'enterStep', params: { step: step.id } }, journal('cursor.moved')],
+  initial: 'opening',
+  states: phases(step),
+  on: { 'step.failed': errorWays(step.id, leadsOn(step) ? step.onError : [], [journal('step.failed')]) },
+});
+
+/** The machine's configuration for a definition: plain JSON, the same for the same definition. */
+export const runConfig = (definition: Definition): object => ({
+  id: 'run',
+  description: `Runs of ${definition.id} version ${definition.version}.`,
+  initial: 'created',
+  context: { stepCount: 0, visits: {}, ...freshVisit, usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
+  states: {
+    created: {
+      on: {
+        'run.started': {
+          target: `#run.active.${definition.steps[0]?.id}`,
+          actions: [journal('run.started')],
+        },
+      },
+    },
+    active: {
+      initial: definition.steps[0]?.id,
+      on: {
+        'run.failed': { target: FAILED, actions: ['dropLease', 'forgetLease', 'failRun'] },
+        'run.cancelled': { target: '#run.cancelled', actions: ['dropLease', 'forgetLease'] },
+      },
+      states: Object.fromEntries(definition.steps.map((step) => [step.id, stepNode(step)])),
+    },
+    succeeded: { type: 'final', entry: [journal('run.finished'), 'finish'] },
+    failed: { type: 'final', entry: [journal('run.finished'), 'finish'] },
+    cancelled: { type: 'final', entry: [journal('run.finished'), 'finish'] },
+  },
+});
+
+/**
+ * Compiles a definition to its machine: each step is a state, its phases are sub-states, and the cursor of a run is the
+ * value of its snapshot. @see Interface specification, "States and transitions", "Run"
+ */
+export const compileRun = (definition: Definition): RunMachine =>
+  runSetup.createMachine(
+    runConfig(definition) as unknown as Parameters<typeof runSetup.createMachine>[0],
+  ) as unknown as RunMachine;
+
+export type RunSnapshot = Omit<SnapshotFrom<AnyStateMachine>, 'context' | 'value'> & {
+  readonly value: unknown;
+  readonly context: RunContext;
+};
+export type RunMachine = AnyStateMachine;
+
+/** Where a run stands: before its start, in a phase of a step, or at an end. */
+export type Place =
+  | { readonly at: 'created' }
+  | { readonly at: 'step'; readonly step: string; readonly phase: Phase }
+  | { readonly at: 'end'; readonly status: 'succeeded' | 'failed' | 'cancelled' };
+
+/** Reads the place out of a snapshot's value. */
+export const placeOf = (value: unknown): Place => {
+  if (value === 'created') return { at: 'created' };
+  if (value === 'succeeded' || value === 'failed' || value === 'cancelled') return { at: 'end', status: value };
+  const active = (value as { readonly active: Readonly<Record<string, Phase>> }).active;
+  for (const stepId in active) return { at: 'step', step: stepId, phase: active[stepId] ?? 'opening' };
+  throw new Error(`not a place of a run: ${JSON.stringify(value)}`);
+};
+
+/** The status under which a run is shown. @see Interface decisions, "Run" */
+export const statusAt = (place: Place): RunStatus => {
+  if (place.at === 'created') return 'queued';
+  if (place.at === 'end') return place.status;
+  if (place.phase === 'queued') return 'queued';
+  return place.phase === 'leased' ? 'running' : 'waiting';
+};
