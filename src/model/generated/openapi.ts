@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 2da83dd7f41489faf0514de80b166ea7e0ff739b6e6dc194fe769516f7f405db
-// content sha256: fc44756e738190bb5bec840fde111e36aca9aa26f47294541fddb2832de162b4
+// source sha256: 1e2da780d50cb2fad632aaf5eeeba4b87b31f177dcbc22b6f2eb6f25134e25fc
+// content sha256: cc1e873fda8f0772e27ad72253c65d3011e082048f077961f1739b6ff975742b
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -127,6 +127,122 @@ export interface paths {
         readonly get: operations["getPageStyle"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/traces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send traces (OTLP over HTTP)
+         * @description The protobuf encoding is read when the content type contains `protobuf`, else JSON. The answer has the encoding of the request,
+         *     unless `Accept` names JSON. To a protobuf client a refusal is a `google.rpc.Status` whose `ErrorInfo` detail has the code below as
+         *     its `reason`; refusals before the request is looked at (keys, paths, deadlines) are JSON to everyone.
+         *
+         *     A span with a missing, wrong-length or all-zero id is refused and counted; the rest of the request is written. Spans that the sampling
+         *     policy drops are not counted: sending them again changes nothing.
+         */
+        readonly post: operations["ingestTraces"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/public/otel/v1/traces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send traces, at the path of another product
+         * @description `POST /v1/traces`, for exporters that can only name another product's path.
+         *
+         *     The protobuf encoding is read when the content type contains `protobuf`, else JSON. The answer has the encoding of the request,
+         *     unless `Accept` names JSON. To a protobuf client a refusal is a `google.rpc.Status` whose `ErrorInfo` detail has the code below as
+         *     its `reason`; refusals before the request is looked at (keys, paths, deadlines) are JSON to everyone.
+         *
+         *     A span with a missing, wrong-length or all-zero id is refused and counted; the rest of the request is written. Spans that the sampling
+         *     policy drops are not counted: sending them again changes nothing.
+         */
+        readonly post: operations["ingestTracesCompatible"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/logs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send logs (OTLP over HTTP)
+         * @description JSON only. Records are refused one by one; the rest of the request is written.
+         */
+        readonly post: operations["ingestLogs"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/metrics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send metrics (OTLP over HTTP)
+         * @description JSON only. Data points are refused one by one; the rest of the request is written. A summary point is refused.
+         */
+        readonly post: operations["ingestMetrics"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/ingest": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send any mix of the six signals
+         * @description One batch, an array of batches, or a stream of batches, one a line. The whole request is refused, with nothing stored, when a part of it
+         *     cannot be read or it is over a bound; a signal that is not as it should be is refused by itself, and named in `errors`.
+         *
+         *     A batch with an `ingest_key` is written in a transaction of its own, and only once: sent again it is counted in `duplicate`. Batches
+         *     without a key are written together, after the others. After a failure the outcome is unknown; the same request may be sent again.
+         */
+        readonly post: operations["ingestBatch"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -904,6 +1020,166 @@ export interface components {
             readonly timestamp?: string;
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
+        readonly RejectedSpans: {
+            readonly partialSuccess: {
+                /** @description 0 when everything was taken */
+                readonly rejectedSpans: number;
+                /** @description Empty when everything was taken */
+                readonly errorMessage: string;
+            };
+        };
+        readonly RejectedLogRecords: {
+            readonly partialSuccess: {
+                /** @description 0 when everything was taken */
+                readonly rejectedLogRecords: number;
+                /** @description Empty when everything was taken */
+                readonly errorMessage: string;
+            };
+        };
+        readonly RejectedDataPoints: {
+            readonly partialSuccess: {
+                /** @description 0 when everything was taken */
+                readonly rejectedDataPoints: number;
+                /** @description Empty when everything was taken */
+                readonly errorMessage: string;
+            };
+        };
+        readonly IngestBatch: {
+            /** @description Idempotency key of the batch. The batch is written once, in a transaction of its own. */
+            readonly ingest_key?: string;
+            readonly spans?: readonly components["schemas"]["NewSpan"][];
+            readonly logs?: readonly components["schemas"]["NewLogRecord"][];
+            readonly metrics?: readonly components["schemas"]["NewMetricPoint"][];
+            readonly scores?: readonly components["schemas"]["NewScore"][];
+            readonly feedback?: readonly components["schemas"]["NewFeedback"][];
+            readonly aspect_notes?: readonly components["schemas"]["NewAspectNote"][];
+        };
+        /**
+         * @description One result for the whole request.
+         * @example {
+         *       "accepted": 9,
+         *       "rejected": 1,
+         *       "duplicate": 0,
+         *       "errors": [
+         *         {
+         *           "batch": 0,
+         *           "signal": "spans",
+         *           "index": 3,
+         *           "code": "invalid_id",
+         *           "message": "trace_id is all zero",
+         *           "field": "trace_id"
+         *         }
+         *       ]
+         *     }
+         */
+        readonly IngestReply: {
+            /** @description Signals written */
+            readonly accepted: number;
+            /** @description Signals refused, each with an entry in `errors` */
+            readonly rejected: number;
+            /** @description Batches recognised as resends of their `ingest_key`; nothing of them was written again */
+            readonly duplicate: number;
+            /** @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none */
+            readonly sampled_out?: number;
+            readonly errors: readonly components["schemas"]["IngestError"][];
+        };
+        /** @description One refused signal, by its place in the request. */
+        readonly IngestError: {
+            /** @description Position of the batch among those of the request */
+            readonly batch: number;
+            /** @enum {string} */
+            readonly signal: "spans" | "logs" | "metrics" | "scores" | "feedback" | "aspect_notes";
+            /** @description Position in the batch's array of that signal */
+            readonly index: number;
+            readonly code: string;
+            readonly message: string;
+            readonly field?: string;
+        };
+        readonly NewSpan: {
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id: components["schemas"]["SpanId"];
+            readonly parent_span_id?: components["schemas"]["SpanId"];
+            readonly name?: string;
+            readonly kind?: components["schemas"]["SpanKind"];
+            readonly status?: components["schemas"]["SpanStatus"];
+            readonly start_time?: components["schemas"]["Timestamp"];
+            readonly end_time?: components["schemas"]["Timestamp"];
+            readonly is_event?: boolean;
+            /** @description Any JSON */
+            readonly input?: unknown;
+            /** @description Any JSON */
+            readonly output?: unknown;
+            readonly model?: string;
+            readonly provider?: string;
+            readonly entity_name?: string;
+            readonly usage?: components["schemas"]["Usage"];
+            readonly cost?: components["schemas"]["NewCost"];
+            readonly error?: components["schemas"]["SpanError"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly events?: readonly {
+                readonly name?: string;
+                readonly time?: components["schemas"]["Timestamp"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+            readonly links?: readonly {
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+            readonly scope_name?: string;
+        };
+        readonly NewLogRecord: {
+            /** @description Absent makes the server generate one */
+            readonly log_id?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly severity?: components["schemas"]["Severity"];
+            readonly message: string;
+            readonly logger?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        /** @description A histogram has `sum`, `count`, `bounds` and one more of `bucket_counts`; the other types have `value`. */
+        readonly NewMetricPoint: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "counter" | "gauge" | "histogram";
+            readonly unit?: string;
+            readonly description?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly value?: number;
+            readonly sum?: number;
+            readonly count?: number;
+            readonly bounds?: readonly number[];
+            readonly bucket_counts?: readonly number[];
+            /** @enum {string} */
+            readonly temporality?: "delta" | "cumulative";
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly exemplars?: readonly {
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                readonly value?: number;
+                readonly timestamp?: components["schemas"]["Timestamp"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+        };
+        readonly NewAspectNote: {
+            /** @description Absent makes the server generate one */
+            readonly note_id?: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly aspect: string;
+            readonly text: string;
+            readonly model?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
         readonly RollUp: {
             readonly project: string;
             readonly trace_count: number;
@@ -1138,6 +1414,70 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `invalid_body`: the request as a whole cannot be read; nothing of it is stored. */
+        readonly IngestUnreadable: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "invalid_body",
+                 *       "message": "body is not valid JSON"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `payload_too_large`: the request is over a bound, and nothing of it is stored. The message names what was found and both bounds. */
+        readonly IngestTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "payload_too_large",
+                 *       "message": "body of 33554433 bytes is too large: a request holds at most 10000 signals (--max-batch-signals) and 33554432 bytes (32 MiB) as received (--max-body-bytes); send smaller batches"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description `overloaded`: what is in flight takes all the memory there is for it; nothing of the request is stored. `over_quota`: nothing was written,
+         *     and a project's ceiling is why; the answer of a 200 stands beside the code.
+         */
+        readonly IngestTooMany: {
+            headers: {
+                /** @description Seconds */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "over_quota",
+                 *       "message": "project \"default\" is over its ceiling of 1000 signals a minute; send again in 12 s, or raise quota_per_minute",
+                 *       "accepted": 0,
+                 *       "rejected": 1,
+                 *       "duplicate": 0,
+                 *       "errors": [
+                 *         {
+                 *           "batch": 0,
+                 *           "signal": "spans",
+                 *           "index": 0,
+                 *           "code": "over_quota",
+                 *           "message": "project \"default\" is over its ceiling of 1000 signals a minute"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                } & components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
         /**
@@ -1319,6 +1659,343 @@ export interface operations {
                     readonly "text/css": string;
                 };
             };
+        };
+    };
+    readonly ingestTraces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 spans (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "resourceSpans": [
+                 *         {
+                 *           "resource": {
+                 *             "attributes": [
+                 *               {
+                 *                 "key": "service.name",
+                 *                 "value": {
+                 *                   "stringValue": "refund-bot"
+                 *                 }
+                 *               }
+                 *             ]
+                 *           },
+                 *           "scopeSpans": [
+                 *             {
+                 *               "scope": {
+                 *                 "name": "my-agent"
+                 *               },
+                 *               "spans": [
+                 *                 {
+                 *                   "traceId": "5b8efff798038103d269b633813fc60c",
+                 *                   "spanId": "eee19b7ec3c1b174",
+                 *                   "name": "chat gpt-4o-mini",
+                 *                   "startTimeUnixNano": "1763629200123000000",
+                 *                   "endTimeUnixNano": "1763629201957000000",
+                 *                   "attributes": [
+                 *                     {
+                 *                       "key": "gen_ai.request.model",
+                 *                       "value": {
+                 *                         "stringValue": "gpt-4o-mini"
+                 *                       }
+                 *                     },
+                 *                     {
+                 *                       "key": "gen_ai.usage.input_tokens",
+                 *                       "value": {
+                 *                         "intValue": "1200"
+                 *                       }
+                 *                     }
+                 *                   ]
+                 *                 }
+                 *               ]
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+                readonly "application/x-protobuf": string;
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. What was refused is counted, with the reasons in words. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "partialSuccess": {
+                     *         "rejectedSpans": 1,
+                     *         "errorMessage": "trace_id is all zero"
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RejectedSpans"];
+                    readonly "application/x-protobuf": string;
+                };
+            };
+            readonly 400: components["responses"]["IngestUnreadable"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["IngestTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["IngestTooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly ingestTracesCompatible: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 spans (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "resourceSpans": [
+                 *         {
+                 *           "resource": {
+                 *             "attributes": [
+                 *               {
+                 *                 "key": "service.name",
+                 *                 "value": {
+                 *                   "stringValue": "refund-bot"
+                 *                 }
+                 *               }
+                 *             ]
+                 *           },
+                 *           "scopeSpans": [
+                 *             {
+                 *               "scope": {
+                 *                 "name": "my-agent"
+                 *               },
+                 *               "spans": [
+                 *                 {
+                 *                   "traceId": "5b8efff798038103d269b633813fc60c",
+                 *                   "spanId": "eee19b7ec3c1b174",
+                 *                   "name": "chat gpt-4o-mini",
+                 *                   "startTimeUnixNano": "1763629200123000000",
+                 *                   "endTimeUnixNano": "1763629201957000000",
+                 *                   "attributes": [
+                 *                     {
+                 *                       "key": "gen_ai.request.model",
+                 *                       "value": {
+                 *                         "stringValue": "gpt-4o-mini"
+                 *                       }
+                 *                     },
+                 *                     {
+                 *                       "key": "gen_ai.usage.input_tokens",
+                 *                       "value": {
+                 *                         "intValue": "1200"
+                 *                       }
+                 *                     }
+                 *                   ]
+                 *                 }
+                 *               ]
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+                readonly "application/x-protobuf": string;
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. What was refused is counted, with the reasons in words. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "partialSuccess": {
+                     *         "rejectedSpans": 1,
+                     *         "errorMessage": "trace_id is all zero"
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RejectedSpans"];
+                    readonly "application/x-protobuf": string;
+                };
+            };
+            readonly 400: components["responses"]["IngestUnreadable"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["IngestTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["IngestTooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly ingestLogs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 records (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. What was refused is counted, with the reasons in words. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "partialSuccess": {
+                     *         "rejectedLogRecords": 1,
+                     *         "errorMessage": "trace_id is all zero"
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RejectedLogRecords"];
+                };
+            };
+            readonly 400: components["responses"]["IngestUnreadable"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["IngestTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["IngestTooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly ingestMetrics: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 data points (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. What was refused is counted, with the reasons in words. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "partialSuccess": {
+                     *         "rejectedDataPoints": 1,
+                     *         "errorMessage": "trace_id is all zero"
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RejectedDataPoints"];
+                };
+            };
+            readonly 400: components["responses"]["IngestUnreadable"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["IngestTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["IngestTooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly ingestBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 signals in all batches together (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "ingest_key": "refund-bot-2026-11-20-0001",
+                 *       "spans": [
+                 *         {
+                 *           "trace_id": "5b8efff798038103d269b633813fc60c",
+                 *           "span_id": "eee19b7ec3c1b174",
+                 *           "name": "chat gpt-4o-mini",
+                 *           "kind": "model_generation",
+                 *           "status": "ok",
+                 *           "start_time": "2026-11-20T09:00:00.123Z",
+                 *           "end_time": "2026-11-20T09:00:01.957Z",
+                 *           "model": "gpt-4o-mini",
+                 *           "usage": {
+                 *             "input_tokens": 1200,
+                 *             "output_tokens": 310
+                 *           },
+                 *           "input": [
+                 *             {
+                 *               "role": "user",
+                 *               "content": "Where is my refund?"
+                 *             }
+                 *           ],
+                 *           "output": "It was sent on Tuesday.",
+                 *           "correlation": {
+                 *             "session_id": "s-4"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["IngestBatch"] | readonly components["schemas"]["IngestBatch"][];
+                /**
+                 * @example {"spans": [{"trace_id": "5b8efff798038103d269b633813fc60c", "span_id": "eee19b7ec3c1b174", "name": "chat", "start_time": "2026-11-20T09:00:00.123Z"}]}
+                 *     {"feedback": [{"trace_id": "5b8efff798038103d269b633813fc60c", "kind": "thumbs", "value": "up"}]}
+                 */
+                readonly "application/x-ndjson": string;
+                readonly "application/jsonl": string;
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IngestReply"];
+                };
+            };
+            readonly 400: components["responses"]["IngestUnreadable"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["IngestTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["IngestTooMany"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listTraces: {
