@@ -7,6 +7,9 @@ import { inBytes } from './limits.ts';
  */
 export const MEMORY_PER_BODY_BYTE = 3;
 
+/** Requests inside at one time; small ones weigh more by their number than by their bytes. */
+const MAX_REQUESTS = 4096;
+
 /** After this many seconds a refused client may find room again: the time of a few commits. */
 const RETRY_AFTER_SECONDS = 1;
 
@@ -42,7 +45,7 @@ export type Admission = {
  * @param maxRequests requests inside at one time
  * @see Interface decisions, "5. Ingest policy", back-pressure
  */
-export const createAdmission = (maxInflightBytes: number, maxRequests: number): Admission => {
+export const createAdmission = (maxInflightBytes: number, maxRequests: number = MAX_REQUESTS): Admission => {
   let held = 0;
   let requests = 0;
   let waiters: (() => void)[] = [];

@@ -40,6 +40,12 @@ export const bodyTooLarge = (limits: IngestLimits, contentLength?: number): Fail
 export const inflatedTooLarge = (limits: IngestLimits): Failure =>
   payloadTooLarge(limits, `body inflates to more than ${inBytes(limits.maxInflatedBytes)} (--max-inflated-bytes)`);
 
+/** A decoder knows its own bound alone; what it found is said again beside both bounds of a request. */
+export const withBothBounds = (limits: IngestLimits, failure: Failure): Failure =>
+  failure.code === 'payload_too_large' && !failure.message.includes('--max-body-bytes')
+    ? payloadTooLarge(limits, failure.message.split(';', 1)[0] ?? failure.message)
+    : failure;
+
 /** @param signals the count where the whole request was decoded; absent where decoding stopped at the bound */
 export const tooManySignals = (limits: IngestLimits, signals?: number): Failure =>
   payloadTooLarge(

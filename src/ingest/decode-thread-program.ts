@@ -1,0 +1,58 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Refusal } from '../model/failure.ts';
+import { countSignals, type SignalBatch } from '../model/signal.ts';
+import { decodePayload } from './decode.ts';
+import type { DecodedSlice, FromDecodeThread, ToDecodeThread } from './decode-thread.ts';
+import type { DecodedBatch } from './decoded.ts';
+import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
+
+/** About this many bytes of body go into one slice, and no more than so many signals: a few milliseconds to take over. */
+const SLICE_BYTES = 512 * 1024;
+const SLICE_SIGNALS = 256;
+
+if (parentPort === null) throw new Error('this is the program of the decode thread');
+const port = parentPort;
+const finish = createFinish(workerData as FinishConfig);
+const send = (message: FromDecodeThread): void => port.postMessage(message);
+
+function* slicesOf(elements: readonly DecodedBatch[], signalsPerSlice: number): Generator<DecodedSlice> {
+  for (const [element, { ingestKey, batch, refusals }] of elements.entries()) {
+    const key = ingestKey === undefined ? {} : { ingestKey };
+    if (countSignals(batch) === 0 && refusals.length > 0) yield { element, decoded: { ...key, batch, refusals } };
+    let first = true;
+    for (const part of sliceBatch(batch, signalsPerSlice)) {
+      yield { element, decoded: { ...key, batch: finish(part), refusals: first ? refusals : [] } };
+      first = false;
+    }
+  }
+}
+
+const signalsPerSlice = (bodyBytes: number, batches: readonly SignalBatch[]): number => {
+  const signals = batches.reduce((sum, batch) => sum + countSignals(batch), 0);
+  return Math.max(1, Math.min(SLICE_SIGNALS, Math.floor((SLICE_BYTES * signals) / Math.max(1, bodyBytes))));
+};
+
+let slices: Iterator<DecodedSlice> | undefined;
+
+const sendNext = (): void => {
+  const next = slices?.next();
+  if (next === undefined || next.done === true) {
+    slices = undefined;
+    send({ kind: 'done' });
+  } else send({ kind: 'slice', slice: next.value });
+};
+
+port.on('message', (message: ToDecodeThread) => {
+  try {
+    if (message.kind === 'decode') {
+      const elements = decodePayload(message.payload, message.context);
+      const batches = elements.map(({ batch }) => batch);
+      slices = slicesOf(elements, signalsPerSlice(message.payload.body.length, batches));
+    }
+    sendNext();
+  } catch (error) {
+    slices = undefined;
+    if (error instanceof Refusal) send({ kind: 'refused', failure: error.failure });
+    else send({ kind: 'failed', errorName: error instanceof Error ? error.name : 'an error' });
+  }
+});

@@ -1,0 +1,49 @@
+import type { DecodeContext, DecodedBatch } from './decoded.ts';
+import { parseJsonText, looksDense } from './json-text.ts';
+import { decodeNativeBatch } from './native.ts';
+import { decodeOtlpJson } from './otlp/json.ts';
+import { decodeTracesProtobuf } from './otlp/protobuf.ts';
+
+export type OtlpSignal = 'traces' | 'logs' | 'metrics';
+
+/** Bytes to decode, and as what. The bytes are never changed, so that decoding may start again elsewhere. */
+export type Payload =
+  | { readonly kind: 'otlp_protobuf'; readonly body: Uint8Array }
+  | { readonly kind: 'otlp_json'; readonly signal: OtlpSignal; readonly body: Uint8Array }
+  /** One batch object or an array of them. */
+  | { readonly kind: 'native'; readonly body: Uint8Array }
+  /** One batch object: the `element`-th of a stream. */
+  | { readonly kind: 'native_line'; readonly body: Uint8Array; readonly element: number };
+
+/**
+ * Largest bodies that are decoded on the main thread, in bytes: those that take a few milliseconds. Larger ones would
+ * hold everybody up for longer than handing them to the decode thread and back costs.
+ */
+export const MAIN_THREAD_BYTES = { protobuf: 4 * 1024 * 1024, json: 2 * 1024 * 1024 } as const;
+
+/** Whether decoding is short for certain, or would be better off the main thread. */
+export const isLight = (payload: Payload): boolean => {
+  if (payload.kind === 'otlp_protobuf') return payload.body.length <= MAIN_THREAD_BYTES.protobuf;
+  return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
+};
+
+/**
+ * Decodes one payload into its batch elements, in the order of the request.
+ * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
+ * @throws Refusal when the payload as a whole cannot be read; BudgetExceeded
+ */
+export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
+  switch (payload.kind) {
+    case 'otlp_protobuf':
+      return [decodeTracesProtobuf(payload.body, context, nodeBudget)];
+    case 'otlp_json':
+      return [decodeOtlpJson(payload.signal, payload.body, context)];
+    case 'native': {
+      const parsed = parseJsonText(payload.body);
+      const elements: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+      return elements.map((element, index) => decodeNativeBatch(element, index, context));
+    }
+    case 'native_line':
+      return [decodeNativeBatch(parseJsonText(payload.body), payload.element, context)];
+  }
+};

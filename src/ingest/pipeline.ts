@@ -1,0 +1,399 @@
+import PQueue from 'p-queue';
+import type { Counters } from '../model/counters.ts';
+import { type Failure, Refusal } from '../model/failure.ts';
+import { type ProjectReach, reaches } from '../model/scope.ts';
+import { countSignals, emptyBatch, type Feedback, type Score, type SignalBatch, signalNames } from '../model/signal.ts';
+import type { Span } from '../model/span.ts';
+import { millisFromUnixNano, nowUnixNano, type UnixNano } from '../model/time.ts';
+import type { SignalStore, WriteOutcome } from '../store/signals/signal-store.ts';
+import type { Admission, Reservation } from './admission.ts';
+import { decodePayload, isLight, type Payload } from './decode.ts';
+import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts';
+import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
+import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
+import { batchLists, type GateRules, gateElement } from './gate.ts';
+import { type IngestLimits, tooManySignals, withBothBounds } from './limits.ts';
+import { BudgetExceeded } from './otlp/bounds.ts';
+import { createPace } from './pace.ts';
+import type { Quota } from './quota.ts';
+import type { Sampled } from './sample.ts';
+
+export type PipelineOptions = {
+  readonly store: Pick<SignalStore, 'write'>;
+  readonly counters: Counters;
+  readonly limits: IngestLimits;
+  /** The bound on what is between arrival and answer; shared with whoever else reads bodies. */
+  readonly admission: Admission;
+  readonly defaultProject: string;
+  readonly sample: (batch: SignalBatch) => Sampled;
+  readonly quota: Quota;
+  /** How signals are redacted and priced. Plain data: the decode thread builds the same stages from it. */
+  readonly finish: FinishConfig;
+  /** Is handed the spans that were written. It neither waits nor fails. */
+  readonly forward?: (spans: readonly Span[]) => void;
+  readonly clock?: () => UnixNano;
+  readonly decodeThread?: Omit<DecodeThreadOptions, 'finish' | 'pace'>;
+};
+
+/** Who sends, and how much was announced. */
+export type IngestRequest = {
+  readonly reach: ProjectReach;
+  /** The content length, where there is one. */
+  readonly announcedBytes?: number;
+};
+
+/** One request on its way in: bytes are counted against the reservation, payloads are decoded as they are complete. */
+export type Intake = {
+  readonly reservation: Reservation;
+  /** Takes payloads in the order of the request. @throws Refusal when one cannot be read, or the request now holds more signals than it may */
+  readonly add: (payloads: readonly Payload[]) => Promise<void>;
+};
+
+/** What became of one request. */
+export type IngestResult = {
+  /** Signals written. */
+  readonly accepted: number;
+  /** Batch elements recognised as resends, of which nothing was written. */
+  readonly duplicate: number;
+  /** Signals that the sampling policy dropped: neither written nor refused, and not to be sent again. */
+  readonly sampledOut: number;
+  /** Signals refused, each with its reason; beyond-ceiling ones included. */
+  readonly refusals: readonly SignalRefusal[];
+  /** Set when nothing was written and a ceiling is why: the same request may pass when the next minute begins. */
+  readonly refusedByQuota?: Failure;
+};
+
+/** How signals made inside the service are treated. */
+export type InternalWrite = {
+  /** Whether they count against their project's ceiling. */
+  readonly quota: boolean;
+  /** Whether the sampling policy applies. */
+  readonly sample: boolean;
+};
+
+/**
+ * The way of every signal: decode, sample, quota, redact, price, store, forward. Nothing is answered before its commit;
+ * what was refused is not stored, not even in part.
+ */
+export type Pipeline = {
+  /**
+   * Takes in one request. It is written after `read` has ended well, so a request that fails half way stores nothing.
+   * Elements with an ingest key are written each by itself; those without together and last, so that a request sent again
+   * after a failure repeats nothing that has no key.
+   * @throws Refusal `overloaded`, `store_unavailable`, and whatever `read` throws
+   */
+  readonly ingest: (request: IngestRequest, read: (intake: Intake) => Promise<void>) => Promise<IngestResult>;
+  /** Writes signals that the service made, as one unit. @throws Refusal `store_unavailable` */
+  readonly write: (batch: SignalBatch, how: InternalWrite) => Promise<IngestResult>;
+  /**
+   * Writes one judgement sent by itself. @returns it as stored
+   * @throws Refusal `forbidden` (project out of reach), `over_quota`, `store_unavailable`
+   */
+  readonly ingestScore: (score: Score, reach: ProjectReach) => Promise<Score>;
+  readonly ingestFeedback: (feedback: Feedback, reach: ProjectReach) => Promise<Feedback>;
+  readonly limits: IngestLimits;
+  /** Resolves when everything that was let in is committed and answered. */
+  readonly drain: () => Promise<void>;
+  /** Drains, then ends the decode thread. */
+  readonly close: () => Promise<void>;
+};
+
+/** Requests that are worked on in turns; small ones are done within one turn, so this is how many large ones share the loop. */
+const CONCURRENT_REQUESTS = 4;
+/** Signals redacted and priced between two looks at the clock. */
+const SIGNALS_PER_STEP = 32;
+/** Attributes, values, events and links of one protobuf body that are read on the main thread: about ten milliseconds. */
+const MAIN_THREAD_NODES = 60_000;
+const STORE_RETRY_AFTER_SECONDS = 1;
+
+/** The elements of a request by their position in it; each decoded in one piece or several, and perhaps finished already. */
+type Elements = Map<number, { readonly slices: DecodedBatch[]; readonly finished: boolean }>;
+
+/** What is written in one transaction. */
+type Unit = {
+  readonly ingestKey?: string;
+  readonly parts: SignalBatch[];
+  readonly overQuota: SignalRefusal[];
+  readonly admitted: Map<string, number>;
+  unbounded: number;
+  /** When its signals were taken from the ceilings; they go back to the same minute. */
+  readonly takenAtMs: number;
+};
+
+/** A request as it stands before it is written: the keyed units first, the one without a key last. */
+type Prepared = {
+  readonly units: readonly Unit[];
+  readonly refusals: SignalRefusal[];
+  readonly sampledOut: number;
+  readonly beyondCeiling: Failure | undefined;
+};
+
+type Written = { readonly outcome: WriteOutcome; readonly signals: number };
+
+const signalOrder = (refusal: SignalRefusal): number => signalNames.indexOf(refusal.signal);
+
+const storeUnavailable = (cause: unknown): Refusal =>
+  new Refusal(
+    {
+      code: 'store_unavailable',
+      message: 'the store did not confirm the write, so its outcome is unknown; send the same request again',
+      retryAfterSeconds: STORE_RETRY_AFTER_SECONDS,
+    },
+    { cause },
+  );
+
+const storedRecord = <T>(records: readonly T[]): T => {
+  const [record] = records;
+  if (record === undefined) throw new Error('a written record is missing from its own batch');
+  return record;
+};
+
+const joinBatches = (parts: readonly SignalBatch[]): SignalBatch => {
+  const only = parts[0];
+  if (only !== undefined && parts.length === 1) return only;
+  const joined: Record<string, unknown> = { ...emptyBatch };
+  for (const [list] of batchLists) {
+    const lists = parts.map((part): readonly unknown[] => part[list]).filter((items) => items.length > 0);
+    if (lists.length > 0) joined[list] = lists.flat();
+  }
+  return joined as SignalBatch;
+};
+
+export const createPipeline = (options: PipelineOptions): Pipeline => {
+  const { store, counters, limits, admission, sample, quota, defaultProject } = options;
+  const clock = options.clock ?? nowUnixNano;
+  const pace = createPace();
+  const queue = new PQueue({ concurrency: CONCURRENT_REQUESTS });
+  const finish = createFinish(options.finish);
+  const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
+
+  const decodeContext = (reach: ProjectReach): DecodeContext => ({
+    receivedAt: clock(),
+    defaultProject: reaches(reach, defaultProject) ? defaultProject : (reach[0] ?? defaultProject),
+    maxSignals: limits.maxSignals,
+  });
+
+  const openIntake = (reach: ProjectReach, reservation: Reservation): { intake: Intake; elements: Elements } => {
+    const elements: Elements = new Map();
+    const context = decodeContext(reach);
+    let signals = 0;
+
+    const keep = (index: number, decoded: DecodedBatch, finished: boolean): void => {
+      const found = countSignals(decoded.batch) + decoded.refusals.length;
+      if (found === 0) return; // an element without signals is nothing to write
+      signals += found;
+      if (signals > limits.maxSignals) throw new Refusal(tooManySignals(limits));
+      const known = elements.get(index);
+      if (known === undefined) elements.set(index, { slices: [decoded], finished });
+      else known.slices.push(decoded);
+    };
+    const baseOf = (payload: Payload): number => (payload.kind === 'native_line' ? payload.element : 0);
+
+    /** Decodes on the main thread, in turns, up to the first payload that is better decoded on the thread; gives its place. */
+    const decodeHere = async (payloads: readonly Payload[], from: number): Promise<number> => {
+      for (let at = from; at < payloads.length; at += 1) {
+        const payload = payloads[at];
+        if (payload === undefined || !isLight(payload)) return at;
+        if (pace.isDue()) await pace.nextTurn();
+        try {
+          for (const [index, decoded] of decodePayload(payload, context, MAIN_THREAD_NODES).entries())
+            keep(baseOf(payload) + index, decoded, false);
+        } catch (error) {
+          if (error instanceof BudgetExceeded) return at;
+          throw error;
+        }
+      }
+      return payloads.length;
+    };
+
+    const addAll = async (payloads: readonly Payload[]): Promise<void> => {
+      for (let at = 0; at < payloads.length; at += 1) {
+        const from = at;
+        at = await queue.add(() => decodeHere(payloads, from));
+        const heavy = payloads[at];
+        if (heavy !== undefined)
+          await thread.decode(heavy, context, ({ element, decoded }) => keep(baseOf(heavy) + element, decoded, true));
+      }
+    };
+    const add = async (payloads: readonly Payload[]): Promise<void> => {
+      try {
+        await addAll(payloads);
+      } catch (error) {
+        throw error instanceof Refusal ? new Refusal(withBothBounds(limits, error.failure), { cause: error.cause }) : error;
+      }
+    };
+    return { intake: { reservation, add }, elements };
+  };
+
+  const nowMs = (): number => millisFromUnixNano(clock());
+  const refund = ({ admitted, takenAtMs }: Pick<Unit, 'admitted' | 'takenAtMs'>): void => {
+    for (const [project, signals] of admitted) quota.refund(project, signals, takenAtMs);
+  };
+
+  /** Gate, redact and price: everything between decoding and writing, in slices. */
+  const prepare = async (
+    elements: Elements,
+    reach: ProjectReach,
+    how: InternalWrite,
+  ): Promise<Prepared> => {
+    const units: Unit[] = [];
+    const refusals: SignalRefusal[] = [];
+    const takenAtMs = nowMs();
+    const newUnit = (): Unit => ({ parts: [], overQuota: [], admitted: new Map(), unbounded: 0, takenAtMs });
+    const unkeyed = newUnit();
+    let sampledOut = 0;
+    let beyondCeiling: Failure | undefined;
+    const rules: GateRules = {
+      reach,
+      sample: how.sample ? sample : (batch) => ({ batch, droppedTraces: 0 }),
+      admit: how.quota ? (project) => quota.admit(project, takenAtMs) : () => 'unbounded',
+      overQuota: (project) => {
+        const failure = quota.refusal(project, takenAtMs);
+        beyondCeiling ??= failure;
+        return failure;
+      },
+    };
+    try {
+      for (const [index, { slices, finished }] of elements) {
+        if (pace.isDue()) await pace.nextTurn();
+        const gated = gateElement(slices, index, rules);
+        elements.delete(index); // what was dropped or refused need not wait for the commit
+        const { ingestKey } = gated;
+        const unit = ingestKey === undefined ? unkeyed : { ...newUnit(), ingestKey };
+        if (unit !== unkeyed) units.push(unit);
+        for (const [project, signals] of gated.admitted) unit.admitted.set(project, (unit.admitted.get(project) ?? 0) + signals);
+        if (how.quota) unit.unbounded += gated.unbounded;
+        for (const refusal of gated.refusals) refusals.push(refusal);
+        for (const refusal of gated.overQuota) unit.overQuota.push(refusal);
+        sampledOut += gated.sampledOut;
+        counters.tracesSampledOut += gated.droppedTraces;
+        if (finished) unit.parts.push(gated.batch);
+        else
+          for (const step of sliceBatch(gated.batch, SIGNALS_PER_STEP)) {
+            if (pace.isDue()) await pace.nextTurn();
+            unit.parts.push(finish(step));
+          }
+      }
+    } catch (error) {
+      for (const unit of [...units, unkeyed]) refund(unit);
+      throw error;
+    }
+    return { units: [...units, unkeyed], refusals, sampledOut, beyondCeiling };
+  };
+
+  const writeUnit = async (unit: Unit): Promise<Written> => {
+    const { ingestKey, parts } = unit;
+    const batch = joinBatches(parts);
+    const signals = countSignals(batch);
+    if (signals === 0) return { outcome: 'written', signals };
+    let outcome: WriteOutcome;
+    try {
+      outcome = await store.write(ingestKey === undefined ? { batch } : { ingestKey, batch });
+    } catch (error) {
+      refund(unit);
+      throw storeUnavailable(error);
+    }
+    if (outcome === 'duplicate') {
+      refund(unit);
+      counters.batchesDuplicate += 1;
+      return { outcome, signals: 0 };
+    }
+    counters.signalsAccepted += signals;
+    counters.signalsUnbounded += unit.unbounded;
+    if (batch.spans.length > 0) options.forward?.(batch.spans);
+    return { outcome, signals };
+  };
+
+  const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
+    const { units, refusals, sampledOut, beyondCeiling } = await queue.add(() => prepare(elements, reach, how));
+    let accepted = 0;
+    let duplicate = 0;
+    let overQuota = 0;
+    const settle = (unit: Unit, written: Written): void => {
+      if (written.outcome === 'duplicate') {
+        // The whole element was written before, what the ceiling would refuse of it now included.
+        duplicate += 1;
+        return;
+      }
+      accepted += written.signals;
+      overQuota += unit.overQuota.length;
+      for (const refusal of unit.overQuota) refusals.push(refusal);
+    };
+    const keyed = units.filter((unit) => unit.ingestKey !== undefined);
+    const outcomes = await Promise.allSettled(keyed.map(writeUnit));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    const rest = units.filter((unit) => unit.ingestKey === undefined);
+    if (failed !== undefined) {
+      for (const unit of rest) refund(unit);
+      throw failed.reason;
+    }
+    for (const [index, unit] of keyed.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.status === 'fulfilled') settle(unit, outcome.value);
+    }
+    for (const unit of rest) settle(unit, await writeUnit(unit));
+    counters.signalsRejected += refusals.length;
+    counters.signalsOverQuota += overQuota;
+    refusals.sort((a, b) => a.batch - b.batch || signalOrder(a) - signalOrder(b) || a.index - b.index);
+    return {
+      accepted,
+      duplicate,
+      sampledOut,
+      refusals,
+      ...(accepted === 0 && duplicate === 0 && beyondCeiling !== undefined ? { refusedByQuota: beyondCeiling } : {}),
+    };
+  };
+
+  const inside = async <T>(announcedBytes: number | undefined, work: (reservation: Reservation) => Promise<T>): Promise<T> => {
+    const reservation = admission.enter(announcedBytes);
+    try {
+      return await work(reservation);
+    } finally {
+      reservation.release();
+    }
+  };
+
+  const ingestOne = async (batch: SignalBatch, reach: ProjectReach): Promise<SignalBatch> =>
+    inside(undefined, async () => {
+      const elements: Elements = new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]);
+      const { units, refusals, beyondCeiling } = await queue.add(() =>
+        prepare(elements, reach, { quota: true, sample: false }),
+      );
+      const refusal: Failure | undefined = refusals[0] ?? beyondCeiling;
+      if (refusal !== undefined) {
+        counters.signalsRejected += 1;
+        if (refusal === beyondCeiling) counters.signalsOverQuota += 1;
+        const { code, message, field, retryAfterSeconds } = refusal;
+        throw new Refusal({
+          code,
+          message,
+          ...(field === undefined ? {} : { field }),
+          ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+        });
+      }
+      const [unit] = units;
+      if (unit === undefined) throw new Error('a record came to no unit');
+      await writeUnit(unit);
+      return joinBatches(unit.parts);
+    });
+
+  return {
+    ingest: ({ reach, announcedBytes }, read) =>
+      inside(announcedBytes, async (reservation) => {
+        const { intake, elements } = openIntake(reach, reservation);
+        await read(intake);
+        return commit(elements, reach, { quota: true, sample: true });
+      }),
+    write: (batch, how) =>
+      inside(undefined, () => commit(new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]), 'all', how)),
+    ingestScore: async (score, reach) => storedRecord((await ingestOne({ ...emptyBatch, scores: [score] }, reach)).scores),
+    ingestFeedback: async (feedback, reach) =>
+      storedRecord((await ingestOne({ ...emptyBatch, feedback: [feedback] }, reach)).feedback),
+    limits,
+    drain: admission.empty,
+    close: async () => {
+      await admission.empty();
+      await thread.close();
+    },
+  };
+};
