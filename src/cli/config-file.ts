@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { HashableIdentifier } from '../ingest/redact.ts';
 import type { Scope } from '../model/scope.ts';
-import { configSchema, type HashableIdentifier, type Watch } from './config-schema.ts';
+import { configSchema, type Watch } from './config-schema.ts';
 import { parseHttpUrl } from './flags.ts';
 
 export type ProjectConfig = {

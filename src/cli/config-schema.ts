@@ -1,3 +1,4 @@
+import { hashableIdentifiers } from '../ingest/redact.ts';
 import { scopes } from '../model/scope.ts';
 import { flagNames, flags, type JsonSchema, KEY_CHARACTERS, PROJECT_NAME, snakeName } from './flags.ts';
 
@@ -12,10 +13,6 @@ export const watches = [
   'run_repetition',
 ] as const;
 export type Watch = (typeof watches)[number];
-
-/** Identifiers that `redaction.hash_identifiers` may name: those of a correlation that can stand for a person. */
-export const hashableIdentifiers = ['user_id', 'session_id', 'thread_id', 'request_id', 'resource_id'] as const;
-export type HashableIdentifier = (typeof hashableIdentifiers)[number];
 
 const closed = (properties: { readonly [name: string]: JsonSchema }, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
@@ -98,7 +95,7 @@ export const configSchema: JsonSchema = {
       keys: {
         type: 'array',
         items: text,
-        description: 'Names whose values become "[redacted]". They replace the built-in list of credential names.',
+        description: 'Names whose values become "[redacted]", beside the built-in ones of credentials.',
       },
       hash_identifiers: { type: 'array', uniqueItems: true, items: { enum: hashableIdentifiers } },
       hash_key: { ...text, description: 'Secret of the HMAC-SHA-256 that replaces hashed identifiers.' },

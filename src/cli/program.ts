@@ -1,11 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { describeSettings } from './config.ts';
+import { EXIT_USAGE } from './exit-status.ts';
 import { camelName, environmentName, flagNames, flags } from './flags.ts';
 import { type GivenFlags, readSettings, type Settings } from './settings.ts';
 import { version } from './version.ts';
-
-/** A command line, a variable or a config file that cannot be used. */
-export const EXIT_USAGE = 2;
 
 export type ProgramIo = {
   readonly environment: Readonly<Record<string, string | undefined>>;

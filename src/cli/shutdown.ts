@@ -1,9 +1,6 @@
 import { constants } from 'node:os';
 
-/** The end of a process that met a bug or lost its store: `EX_SOFTWARE` of sysexits.h. */
-export const EXIT_BROKEN = 70;
-
-/** Signals closer together than this are one: Ctrl-C reaches the process from the terminal and again through npm. */
+/** Signals closer together than this are one: Ctrl-C reaches it from the terminal and again through an older Node that started it. */
 const SAME_REQUEST_MS = 100;
 
 export type StopSignal = 'SIGTERM' | 'SIGINT';

@@ -57,7 +57,7 @@ describe('a stop', () => {
     }
   });
 
-  it('takes signals within 100 ms as one: Ctrl-C comes from the terminal and again from npm', async () => {
+  it('takes signals within 100 ms as one: Ctrl-C comes from the terminal and again from the starter', async () => {
     const { stop, exits, later } = aShutdown({ doors: forever });
     stop('SIGINT');
     await later(99);

@@ -1,0 +1,8 @@
+/** Exit statuses other than 0, which is a stop that was asked for. */
+
+/** The start failed: a port that is taken, a file that is in use, damaged or newer. */
+export const EXIT_START = 1;
+/** A command line, a variable or a config file that cannot be used. */
+export const EXIT_USAGE = 2;
+/** A bug, or a store that is lost: `EX_SOFTWARE` of sysexits.h. */
+export const EXIT_BROKEN = 70;

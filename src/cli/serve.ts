@@ -1,0 +1,259 @@
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { buildApp } from '../http/app.ts';
+import { administrationRoutes } from '../http/administration-routes.ts';
+import { analyticsRoutes } from '../http/analytics-routes.ts';
+import { createAuditLog } from '../http/audit-log.ts';
+import { createAuthenticator } from '../http/auth.ts';
+import { ingestRoutes } from '../http/ingest-routes.ts';
+import { openSurfaceWarnings } from '../http/open-surfaces.ts';
+import { operationsRoutes } from '../http/operations-routes.ts';
+import { pageRoutes } from '../http/page-routes.ts';
+import { parseTrustedRanges } from '../http/peer.ts';
+import type { QueryDeps } from '../http/query-deps.ts';
+import { rollUpRoutes } from '../http/rollup-routes.ts';
+import type { Route } from '../http/route.ts';
+import { signalRoutes } from '../http/signal-routes.ts';
+import { createStreamRegistry } from '../http/streams.ts';
+import { traceRoutes } from '../http/trace-routes.ts';
+import { createAdmission } from '../ingest/admission.ts';
+import { createForwarder } from '../ingest/forward.ts';
+import { createPipeline } from '../ingest/pipeline.ts';
+import { createQuota } from '../ingest/quota.ts';
+import { createSampler } from '../ingest/sample.ts';
+import { createCounters } from '../model/counters.ts';
+import { nowUnixNano } from '../model/time.ts';
+import { type SignalStore, StoreUnavailable } from '../store/signals/signal-store.ts';
+import { FileRefused } from '../store/sqlite/signals/connection.ts';
+import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
+import { createLogger } from './logger.ts';
+import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
+import type { Settings } from './settings.ts';
+import { EXIT_BROKEN, EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import { createShutdown, type Stage } from './shutdown.ts';
+import { describeStartFailure, StartRefused } from './start-failure.ts';
+import { version } from './version.ts';
+
+/** Of the time a stop may take, what the parts after the connections get. */
+const LET_GO_MS = 4_000;
+/** Connections are kept alive by their clients; while stopping, those that fall idle are looked for this often. */
+const IDLE_SWEEP_MS = 50;
+
+/** The values that one key of the `projects` block has, by project; projects without it are left out. */
+const perProject = <T>(
+  settings: Settings,
+  read: (block: Settings['projects'][string]) => T | undefined,
+): Record<string, T> =>
+  Object.fromEntries(
+    Object.entries(settings.projects).flatMap(([name, block]) => {
+      const held = read(block);
+      return held === undefined ? [] : [[name, held]];
+    }),
+  );
+
+/** Picks the engine. @throws StartRefused for one that this release does not have */
+const openSignalStore = async (settings: Settings, onFatal: (message: string) => void): Promise<SignalStore> => {
+  const elsewhere = settings.sqlstoreUrl === undefined ? 'colstore-url' : 'sqlstore-url';
+  if (settings.sqlstoreUrl !== undefined || settings.colstoreUrl !== undefined)
+    throw new StartRefused(
+      `--${elsewhere}: this release stores signals in the file of --data alone; leave it out`,
+      EXIT_USAGE,
+    );
+  return openSqliteSignalStore({ path: settings.data, onFatal });
+};
+
+const urlOf = ({ address, family, port }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+
+/** Closes the doors: nothing new comes in, what is in flight is answered, what outlives its deadline is cut. */
+const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: number): Promise<void> => {
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const cut = setTimeout(() => app.server.closeAllConnections(), requestTimeoutSeconds * 1000);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+};
+
+/** The hourly deletion of what is too old; a failed pass is logged, and the next one tries again. */
+const startRetention = (settings: Settings, store: SignalStore, log: Logger): Schedule => {
+  let stopping = false;
+  const windows = retentionWindows(settings);
+  const schedule = scheduleHourly(async () => {
+    try {
+      await runRetentionPass(
+        {
+          store,
+          windows,
+          auditRetentionDays: settings.auditRetentionDays,
+          rest: (ms) => sleep(ms),
+          isStopping: () => stopping,
+          removed: ({ project, days }, rows) => log.info({ project, days, rows }, 'retention removed what was too old'),
+        },
+        nowUnixNano(),
+      );
+    } catch (error) {
+      log.warn({ err: error }, 'the retention pass failed; the next one tries again');
+    }
+  });
+  return {
+    stop: () => {
+      stopping = true;
+      return schedule.stop();
+    },
+  };
+};
+
+/**
+ * Opens everything, listens, and installs what ends it. The only place that knows which parts there are.
+ * @throws StartRefused, FileRefused, StoreUnavailable, or an error of the system, when the start cannot be
+ */
+const start = async (settings: Settings, log: Logger): Promise<void> => {
+  const endBroken = (fields: object, message: string): void => {
+    log.fatal(fields, message);
+    process.exit(EXIT_BROKEN);
+  };
+  const store = await openSignalStore(settings, (message) => endBroken({}, message));
+  const counters = createCounters();
+  const { requestTimeoutSeconds, project: defaultProject } = settings;
+
+  const authenticator = createAuthenticator({
+    topLevel: settings.keys,
+    projects: perProject(settings, ({ keys }) => keys),
+  });
+  const audit = createAuditLog(store, counters, log);
+  const streams = createStreamRegistry();
+
+  const limits = {
+    maxBodyBytes: settings.maxBodyBytes,
+    maxInflatedBytes: settings.maxInflatedBytes,
+    maxSignals: settings.maxBatchSignals,
+  };
+  const admission = createAdmission(settings.maxInflightBytes);
+  const forwarder = settings.forward && createForwarder(settings.forward, counters, log);
+  const { keys: redactedKeys, hash_identifiers, hash_key } = settings.redaction;
+  const pipeline = createPipeline({
+    store,
+    counters,
+    limits,
+    admission,
+    defaultProject,
+    sample: createSampler({ default: settings.sample, projects: perProject(settings, ({ sample }) => sample) }),
+    quota: createQuota({
+      ...(settings.quotaPerMinute === undefined ? {} : { perMinute: settings.quotaPerMinute }),
+      projects: perProject(settings, ({ quota_per_minute }) => quota_per_minute),
+    }),
+    finish: {
+      redaction: {
+        ...(redactedKeys === undefined ? {} : { keys: redactedKeys }),
+        ...(hash_identifiers === undefined ? {} : { hashIdentifiers: hash_identifiers }),
+        ...(hash_key === undefined ? {} : { hashKey: hash_key }),
+      },
+    },
+    ...(forwarder === undefined ? {} : { forward: forwarder.forward }),
+  });
+
+  const query: QueryDeps = { store, pipeline, authenticator, audit, defaultProject, version, clock: nowUnixNano };
+  // Durable runs join here: their routes and probe below, their stop among the stages.
+  const routes: Route[] = [
+    ...ingestRoutes({ pipeline, log }),
+    ...traceRoutes(query),
+    ...signalRoutes(query),
+    ...rollUpRoutes(query),
+    ...analyticsRoutes(query),
+    ...administrationRoutes(query),
+    ...operationsRoutes({
+      counters,
+      version,
+      storage: store.kind,
+      probes: [{ name: 'signal store', ping: () => store.ping() }],
+      uptimeSeconds: () => performance.now() / 1000,
+    }),
+    ...pageRoutes(),
+  ];
+  const app = buildApp({
+    routes,
+    authenticator,
+    audit,
+    counters,
+    body: { limits, admission },
+    streams,
+    log,
+    options: {
+      requestTimeoutSeconds,
+      corsOrigins: settings.corsOrigin,
+      auditSubjectHeader: settings.auditSubjectHeader.toLowerCase(),
+      auditTrustedRanges: parseTrustedRanges(settings.auditTrustedRange),
+      defaultProject,
+      allowedHosts: [settings.host.toLowerCase()],
+    },
+  });
+  try {
+    await app.listen({ host: settings.host, port: settings.port });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const retention = startRetention(settings, store, log);
+
+  const bound = app.server.address() as AddressInfo;
+  const hasRuns = routes.some(({ surface }) => surface === 'runs');
+  for (const warning of [
+    ...settings.warnings,
+    ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
+  ])
+    log.warn({}, warning);
+  log.info({ address: urlOf(bound), storage: store.kind, data: resolve(settings.data), version }, 'listening');
+
+  const stages: Stage[] = [
+    { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
+    { name: 'retention', run: () => retention.stop() },
+    { name: 'pipeline', run: () => pipeline.close() },
+    ...(forwarder === undefined ? [] : [{ name: 'forwarding', run: () => forwarder.close() }]),
+    { name: 'store', run: () => store.close() },
+  ];
+  const stop = createShutdown({
+    stages,
+    deadlineMs: requestTimeoutSeconds * 1000 + LET_GO_MS,
+    log,
+    exit: (code) => process.exit(code),
+    now: () => performance.now(),
+  });
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  const onBug = (error: unknown): void => {
+    app.server.close();
+    endBroken({ err: error }, 'a bug ended the service; what was acknowledged is stored');
+  };
+  process.on('uncaughtException', onBug);
+  process.on('unhandledRejection', onBug);
+};
+
+/**
+ * The daemon.
+ * @returns an exit status when the start failed, after one line that tells why; `undefined` once it serves
+ */
+export const serve = async (settings: Settings): Promise<number | undefined> => {
+  const log = createLogger(settings.logLevel);
+  try {
+    await start(settings, log);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StartRefused || error instanceof FileRefused || error instanceof StoreUnavailable) {
+      process.stderr.write(`svc: ${error.message}\n`);
+      return error instanceof StartRefused ? error.exitCode : EXIT_START;
+    }
+    const line = describeStartFailure(error);
+    if (line === undefined) {
+      log.fatal({ err: error }, 'a bug stopped the start');
+      return EXIT_BROKEN;
+    }
+    process.stderr.write(`svc: ${line}\n`);
+    return EXIT_START;
+  }
+};
