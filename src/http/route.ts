@@ -3,7 +3,7 @@ import type { ProjectReach, Scope } from '../model/scope.ts';
 
 /** Who calls, decided once at the door from the presented key, the peer address and the route's scope. */
 export type Caller = {
-  /** First eight hex digits of the SHA-256 of the key; absent when no key was presented. */
+  /** First eight hex digits of the SHA-256 of the key; absent when no known key was presented. */
   readonly keyFingerprint?: string;
   readonly scopes: readonly Scope[];
   readonly reach: ProjectReach;
@@ -12,9 +12,19 @@ export type Caller = {
   readonly remoteAddress: string;
 };
 
+/** What the audit row of a request will say. Set by the handler once it knows; it starts with the path and the asked project. */
+export type AuditNote = {
+  /** Projects of what was read, one row each; `*` is all of them. */
+  projects: readonly string[];
+  resource: string;
+};
+
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
+    audit: AuditNote;
+    /** Aborted when nobody waits for the answer any more: the deadline has passed, or the client has gone. */
+    abandoned: AbortSignal;
   }
 }
 
@@ -28,18 +38,27 @@ export type Route = {
   readonly path: string;
   readonly scope: Scope | 'open';
   readonly operationId: string;
-  /** Decides CORS (query only), the body limit, the counters and the start warnings. */
+  /** Decides CORS (query and runs), the body limit, the counters and the start warnings. */
   readonly surface: 'ingest' | 'query' | 'runs' | 'operations';
   /**
    * `json`: parsed and validated, refused in the service's own shape. `typed`: refused as the framework does, in plain
-   * text. `raw`: the handler reads the stream itself. Absent: no body.
+   * text. `raw`: the handler reads `request.raw` itself. Absent: no body.
    */
   readonly body?: 'json' | 'typed' | 'raw';
   /** The operation recorded in the audit log, for a route that reads stored payloads. */
   readonly audit?: string;
+  /**
+   * The project that owns the stored object a request names, for the audit row of a read that was refused before the
+   * handler could look. Asked only for known keys: a stranger's guesses are not worth a read of the store.
+   */
+  readonly ownerOf?: (request: FastifyRequest) => Promise<string | undefined>;
   /** An event stream: exempt from the request deadline, bounded in number. */
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;
+  /**
+   * Answers by returning an object (sent as JSON; set another status by `reply.code` before), or by sending itself and
+   * returning `reply`. Refuses by throwing a `Refusal`.
+   */
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
 };

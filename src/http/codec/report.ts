@@ -1,0 +1,85 @@
+import type { components } from '../../model/generated/openapi.ts';
+import { formatTimestamp, type UnixNano } from '../../model/time.ts';
+import type { CostReport, ProjectSummary, RollUp, SummaryGroup, SummaryReport } from '../../store/signals/query.ts';
+import { totalCostToWire } from './money.ts';
+
+type Schemas = components['schemas'];
+type Bounds = { readonly from: UnixNano; readonly to: UnixNano };
+
+/** @param idName the wire name of the identity that traces are rolled up by */
+export const rollUpToWire = (rollUp: RollUp, idName: 'session_id' | 'user_id'): Schemas['RollUp'] =>
+  ({
+    [idName]: rollUp.id,
+    project: rollUp.project,
+    trace_count: rollUp.traceCount,
+    error_count: rollUp.errorCount,
+    cost: totalCostToWire(rollUp),
+    first_seen: formatTimestamp(rollUp.firstSeen),
+    last_seen: formatTimestamp(rollUp.lastSeen),
+  }) as unknown as Schemas['RollUp'];
+
+export const projectToWire = (project: ProjectSummary) => ({
+  project: project.project,
+  trace_count: project.traceCount,
+  first_seen: project.firstSeen === undefined ? undefined : formatTimestamp(project.firstSeen),
+  last_seen: project.lastSeen === undefined ? undefined : formatTimestamp(project.lastSeen),
+});
+
+/** @see Interface specification, "Query API: analytics" */
+export const costReportToWire = (report: CostReport, { from, to }: Bounds): Schemas['CostReport'] =>
+  ({
+    from: formatTimestamp(from),
+    to: formatTimestamp(to),
+    currency: report.currency,
+    total_cost: report.totalCost,
+    groups: report.groups.map((group) => ({
+      key: group.key,
+      count: group.count,
+      error_count: group.errorCount,
+      total_cost: group.totalCost,
+      input_tokens: group.inputTokens,
+      output_tokens: group.outputTokens,
+      latency: group.latency === undefined ? undefined : { mean: group.latency.mean, max: group.latency.max },
+    })),
+    series: report.series?.map((point) => ({
+      time: formatTimestamp(point.time),
+      key: point.key,
+      count: point.count,
+      total_cost: point.totalCost,
+    })),
+  }) as Schemas['CostReport'];
+
+const summaryTotals = (totals: SummaryGroup) => ({
+  trace_count: totals.traceCount,
+  error_count: totals.errorCount,
+  // Of no runs there is no rate.
+  error_rate: totals.traceCount === 0 ? undefined : totals.errorCount / totals.traceCount,
+  total_cost: totals.totalCost,
+  input_tokens: totals.inputTokens,
+  output_tokens: totals.outputTokens,
+  latency:
+    totals.latency === undefined
+      ? undefined
+      : {
+          mean: totals.latency.mean,
+          p50: totals.latency.p50,
+          p90: totals.latency.p90,
+          p95: totals.latency.p95,
+          p99: totals.latency.p99,
+          max: totals.latency.max,
+        },
+});
+
+/** @param grouped whether the reader asked for groups @see Interface decisions, "7. Analytics" */
+export const summaryReportToWire = (
+  report: SummaryReport,
+  { from, to }: Bounds,
+  grouped: boolean,
+): Schemas['SummaryReport'] =>
+  ({
+    from: formatTimestamp(from),
+    to: formatTimestamp(to),
+    ...summaryTotals(report),
+    currency: report.currency,
+    groups: grouped ? report.groups.map((group) => ({ key: group.key, ...summaryTotals(group) })) : undefined,
+  }) as Schemas['SummaryReport'];
