@@ -1,0 +1,98 @@
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { Shape } from './table.ts';
+
+/** Longest JSON text inside an attribute that is parsed to look for a member (usage objects, tags): 64 KiB of characters. */
+const LONGEST_INNER_JSON = 65_536;
+
+/** A non-empty string; a number or a boolean as its text; nothing else. */
+export const readText = (value: Json): string | undefined => {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return undefined;
+};
+
+/** A count of tokens: a non-negative integer that a double holds exactly, or its digits. */
+export const readTokens = (value: Json): number | undefined => {
+  const count = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+};
+
+/** An amount of money: a non-negative finite number, or its text. */
+export const readMoney = (value: Json): number | undefined => {
+  const amount =
+    typeof value === 'string' && /^\d{1,15}(\.\d{1,30})?([eE]-?\d{1,3})?$/.test(value) ? Number(value) : value;
+  return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
+};
+
+/** Parses JSON text inside an attribute, when it is short and is JSON; hostile nesting is harmless, nothing walks it. */
+export const parseInner = (text: string): Json | undefined => {
+  if (text.length > LONGEST_INNER_JSON) return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+};
+
+const stringsOf = (list: readonly Json[]): readonly string[] | undefined => {
+  const strings = list.filter((item): item is string => typeof item === 'string' && item !== '');
+  return strings.length === 0 ? undefined : strings;
+};
+
+/** Labels: an array of strings, the same as JSON text, or a comma list. */
+export const readTags = (value: Json): readonly string[] | undefined => {
+  if (Array.isArray(value)) return stringsOf(value);
+  if (typeof value !== 'string' || value === '') return undefined;
+  const parsed = value.startsWith('[') ? parseInner(value) : undefined;
+  if (Array.isArray(parsed)) return stringsOf(parsed);
+  return stringsOf(value.split(',').map((tag) => tag.trim()));
+};
+
+const memberAt = (object: Json, path: readonly string[]): Json | undefined => {
+  let at: Json | undefined = object;
+  for (const name of path) {
+    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, name)) return undefined;
+    at = (at as JsonObject)[name];
+  }
+  return at;
+};
+
+let lastText = '';
+let lastParsed: Json | undefined;
+
+/** The first member, of those named, that an attribute holding an object (or its JSON text) has. */
+export const readMember = (value: Json, paths: readonly (readonly string[])[]): Json | undefined => {
+  let object: Json | undefined = value;
+  if (typeof value === 'string') {
+    // One attribute feeds several fields, one after the other: the last parse is kept for the next of them.
+    if (value !== lastText) {
+      lastParsed = value.startsWith('{') ? parseInner(value) : undefined;
+      lastText = value.length > LONGEST_INNER_JSON ? '' : value;
+    }
+    object = lastParsed;
+  }
+  if (object === undefined) return undefined;
+  for (const path of paths) {
+    const found = memberAt(object, path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+/** Reads a value as a shape; `undefined` where it cannot be, and the next row is tried. */
+export const readShape = (shape: Shape, value: Json): Json | undefined => {
+  switch (shape) {
+    case 'text':
+      return readText(value);
+    case 'tokens':
+      return readTokens(value);
+    case 'money':
+      return readMoney(value);
+    case 'tags':
+      return readTags(value);
+    case 'payload':
+      return value === null ? undefined : value;
+    default:
+      return shape satisfies never;
+  }
+};

@@ -1,0 +1,485 @@
+import type { Json } from '../../model/json.ts';
+import { Refusal } from '../../model/failure.ts';
+import type { SpanEvent, SpanLink } from '../../model/span.ts';
+import type { DecodeContext, DecodedBatch } from '../decoded.ts';
+import { newJsonObject } from '../json-object.ts';
+import { JsonReader } from '../json-reader.ts';
+import { type AttributeKey, attributeKey } from '../mapping/key.ts';
+import { readResource } from '../mapping/readings.ts';
+import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span-mapper.ts';
+import { tooManySignals } from './bounds.ts';
+import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
+import { readIdText } from './id-text.ts';
+import { keyOfBytes } from './intern.ts';
+import { emitterOfScope } from './scope.ts';
+import { bytesText, doubleOf, integerOf, statusCodeOf, timeOf } from './wire-json.ts';
+
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+const STRING = 0x22;
+
+/**
+ * Reads an OTLP/JSON trace request from its bytes straight into the mapper: no tree is built. A member of a wrong type
+ * is noted in `mismatch`; within a span it refuses that span alone, elsewhere the request.
+ */
+class TracesJsonReader {
+  private readonly reader: JsonReader;
+  private readonly mapper: SpanMapper;
+  private readonly limit: number;
+  private spans = 0;
+  private mismatch: string | undefined;
+  private attributeValue: Json = null;
+
+  constructor(body: Uint8Array, context: DecodeContext) {
+    this.reader = new JsonReader(body);
+    this.mapper = createSpanMapper(context);
+    this.limit = context.maxSignals;
+  }
+
+  request(): DecodedBatch {
+    const { reader } = this;
+    if (reader.peek() !== OBJECT) {
+      reader.skipValue();
+      reader.expectEnd();
+      throw new Refusal({ code: 'invalid_body', message: 'body is not an OTLP request: it must be a JSON object' });
+    }
+    if (reader.enterObject())
+      do {
+        if (this.member() === 'resourceSpans') this.eachObject('resourceSpans', this.resourceSpans);
+        else reader.skipValue();
+      } while (reader.moreMembers());
+    reader.expectEnd();
+    this.checkShared();
+    if (this.spans > this.limit) throw tooManySignals(this.spans, this.limit);
+    return this.mapper.decoded();
+  }
+
+  private member(): FieldName | undefined {
+    const { reader } = this;
+    reader.member();
+    return reader.nameEscaped
+      ? fieldNameOf(reader.nameText())
+      : fieldNameAt(reader.bytes, reader.nameStart, reader.nameEnd);
+  }
+
+  private checkShared(): void {
+    if (this.mismatch === undefined) return;
+    throw new Refusal({
+      code: 'invalid_body',
+      message: `body is not an OTLP trace request: ${this.mismatch} has the wrong type`,
+    });
+  }
+
+  /** A value of a type that the member cannot have. An explicit null means absent. */
+  private wrongType(field: string): void {
+    if (this.reader.skipNull()) return;
+    this.mismatch ??= field;
+    this.reader.skipValue();
+  }
+
+  private eachObject(field: string, read: () => void): void {
+    const { reader } = this;
+    if (reader.peek() !== ARRAY) {
+      this.wrongType(field);
+      return;
+    }
+    if (reader.enterArray())
+      do {
+        if (reader.peek() === OBJECT) read.call(this);
+        else this.wrongType(field);
+      } while (reader.moreItems());
+  }
+
+  private text(field: string): string {
+    if (this.reader.peek() === STRING) return this.reader.string();
+    this.wrongType(field);
+    return '';
+  }
+
+  /** A number, or a text; 64-bit integers come as either. */
+  private scalar(field: string): number | string | undefined {
+    const byte = this.reader.peek();
+    if (byte === STRING) return this.reader.string();
+    if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) return this.reader.number();
+    this.wrongType(field);
+    return undefined;
+  }
+
+  private resourceSpans(): void {
+    const { reader, mapper } = this;
+    const later: number[] = [];
+    let known = false;
+    if (reader.enterObject())
+      do {
+        const field = this.member();
+        if (field === 'resource') {
+          const keys: AttributeKey[] = [];
+          const values: Json[] = [];
+          this.attributesOf('resource', keys, values);
+          this.checkShared();
+          mapper.readings.useResource(readResource(keys, values));
+          known = true;
+        } else if (field === 'scopeSpans') {
+          // Members come in any order, and spans need their resource: without it they wait.
+          if (known) this.eachObject('scopeSpans', this.scopeSpans);
+          else {
+            later.push(reader.pos);
+            reader.skipValue();
+          }
+        } else reader.skipValue();
+      } while (reader.moreMembers());
+    if (!known) mapper.readings.useResource(readResource([], []));
+    this.revisit(later, () => this.eachObject('scopeSpans', this.scopeSpans));
+  }
+
+  private revisit(positions: readonly number[], read: () => void): void {
+    const { reader } = this;
+    const behind = reader.pos;
+    for (const position of positions) {
+      reader.pos = position;
+      read();
+    }
+    reader.pos = behind;
+  }
+
+  /** The attributes of an object that has nothing else of interest. */
+  private attributesOf(owner: string, keys: AttributeKey[], values: Json[]): void {
+    const { reader } = this;
+    if (reader.peek() !== OBJECT) {
+      this.wrongType(owner);
+      return;
+    }
+    if (reader.enterObject())
+      do {
+        if (this.member() === 'attributes')
+          this.eachObject('attributes', () => {
+            keys.push(this.keyValue());
+            values.push(this.attributeValue);
+          });
+        else reader.skipValue();
+      } while (reader.moreMembers());
+  }
+
+  private scopeSpans(): void {
+    const { reader, mapper } = this;
+    const later: number[] = [];
+    let known = false;
+    let name = '';
+    const useScope = (keys: AttributeKey[], values: Json[]): void =>
+      mapper.readings.useScope(
+        keys.map((key) => key.name),
+        values,
+        emitterOfScope(name),
+      );
+    if (reader.enterObject())
+      do {
+        const field = this.member();
+        if (field === 'scope') {
+          const keys: AttributeKey[] = [];
+          const values: Json[] = [];
+          if (reader.peek() !== OBJECT) this.wrongType('scope');
+          else if (reader.enterObject())
+            do {
+              const inner = this.member();
+              if (inner === 'name') name = this.text('scope.name');
+              else if (inner === 'attributes')
+                this.eachObject('attributes', () => {
+                  keys.push(this.keyValue());
+                  values.push(this.attributeValue);
+                });
+              else reader.skipValue();
+            } while (reader.moreMembers());
+          this.checkShared();
+          useScope(keys, values);
+          known = true;
+        } else if (field === 'spans') {
+          if (known) this.eachObject('spans', () => this.span(name));
+          else {
+            later.push(reader.pos);
+            reader.skipValue();
+          }
+        } else reader.skipValue();
+      } while (reader.moreMembers());
+    if (!known) useScope([], []);
+    this.revisit(later, () => this.eachObject('spans', () => this.span(name)));
+  }
+
+  private span(scopeName: string): void {
+    const { reader, mapper } = this;
+    const { draft } = mapper;
+    // Beyond the limit spans are only counted, so that the refusal can name how many there are.
+    if (++this.spans > this.limit) {
+      reader.skipValue();
+      return;
+    }
+    mapper.begin();
+    if (reader.enterObject())
+      do {
+        switch (this.member()) {
+          case 'traceId': {
+            const id = readIdText(this.text('trace_id'), 16);
+            draft.traceId = id.hex;
+            draft.traceIdBytes = id.bytes;
+            break;
+          }
+          case 'spanId': {
+            const id = readIdText(this.text('span_id'), 8);
+            draft.spanId = id.hex;
+            draft.spanIdBytes = id.bytes;
+            break;
+          }
+          case 'parentSpanId': {
+            const id = readIdText(this.text('parent_span_id'), 8);
+            draft.parentSpanId = id.hex;
+            draft.parentSpanIdBytes = id.bytes;
+            break;
+          }
+          case 'name':
+            draft.name = this.text('name');
+            break;
+          case 'startTimeUnixNano':
+            draft.startTime = this.time('start_time');
+            break;
+          case 'endTimeUnixNano':
+            draft.endTime = this.time('end_time');
+            break;
+          case 'attributes':
+            this.eachObject('attributes', this.spanAttribute);
+            break;
+          case 'events':
+            this.eachObject('events', this.event);
+            break;
+          case 'links':
+            this.eachObject('links', this.link);
+            break;
+          case 'status':
+            this.status();
+            break;
+          default:
+            reader.skipValue();
+        }
+      } while (reader.moreMembers());
+    if (this.mismatch !== undefined) {
+      draft.fault = {
+        code: 'invalid_body',
+        message: `${this.mismatch} has a value of the wrong type`,
+        field: this.mismatch,
+      };
+      this.mismatch = undefined;
+    }
+    mapper.end(scopeName);
+  }
+
+  private spanAttribute(): void {
+    const key = this.keyValue();
+    this.mapper.readings.attribute(key, this.attributeValue);
+  }
+
+  private time(field: string): bigint {
+    const value = this.scalar(field);
+    if (value === undefined) return 0n;
+    const time = timeOf(value);
+    if (time === undefined) {
+      this.mismatch ??= field;
+      return 0n;
+    }
+    return time;
+  }
+
+  private status(): void {
+    const { reader, mapper } = this;
+    if (reader.peek() !== OBJECT) {
+      this.wrongType('status');
+      return;
+    }
+    if (reader.enterObject())
+      do {
+        switch (this.member()) {
+          case 'code': {
+            const code = this.scalar('status.code');
+            if (code !== undefined) mapper.draft.statusCode = statusCodeOf(code);
+            break;
+          }
+          case 'message':
+            mapper.draft.statusMessage = this.text('status.message');
+            break;
+          default:
+            reader.skipValue();
+        }
+      } while (reader.moreMembers());
+  }
+
+  private event(): void {
+    const { reader, mapper } = this;
+    let name = '';
+    let time = 0n;
+    const attributes = newJsonObject();
+    if (reader.enterObject())
+      do {
+        switch (this.member()) {
+          case 'name':
+            name = this.text('events.name');
+            break;
+          case 'timeUnixNano':
+            time = this.time('events.time');
+            break;
+          case 'attributes':
+            this.eachObject('events.attributes', () => {
+              const key = this.keyValue();
+              attributes[key.name] = this.attributeValue;
+            });
+            break;
+          default:
+            reader.skipValue();
+        }
+      } while (reader.moreMembers());
+    mapper.draft.events.push({ name, time, attributes } satisfies SpanEvent);
+  }
+
+  private link(): void {
+    const { reader, mapper } = this;
+    let traceId = '';
+    let spanId = '';
+    const attributes = newJsonObject();
+    if (reader.enterObject())
+      do {
+        switch (this.member()) {
+          case 'traceId':
+            traceId = readIdText(this.text('links.trace_id'), 16).hex;
+            break;
+          case 'spanId':
+            spanId = readIdText(this.text('links.span_id'), 8).hex;
+            break;
+          case 'attributes':
+            this.eachObject('links.attributes', () => {
+              const key = this.keyValue();
+              attributes[key.name] = this.attributeValue;
+            });
+            break;
+          default:
+            reader.skipValue();
+        }
+      } while (reader.moreMembers());
+    if (isUsableLink(traceId, spanId)) mapper.draft.links.push({ traceId, spanId, attributes } satisfies SpanLink);
+  }
+
+  /** Reads one attribute; its value is left in `attributeValue`. */
+  private keyValue(): AttributeKey {
+    const { reader } = this;
+    let key: AttributeKey | undefined;
+    let value: Json = null;
+    if (reader.enterObject())
+      do {
+        const field = this.member();
+        if (field === 'key') key = this.key();
+        else if (field === 'value') value = this.anyValue();
+        else reader.skipValue();
+      } while (reader.moreMembers());
+    this.attributeValue = value;
+    return key ?? attributeKey('');
+  }
+
+  private key(): AttributeKey {
+    const { reader } = this;
+    if (reader.peek() !== STRING) {
+      this.wrongType('attributes.key');
+      return attributeKey('');
+    }
+    const escaped = reader.findString();
+    const { stringStart, stringEnd } = reader;
+    if (escaped) return attributeKey(reader.textOf(stringStart, stringEnd, true));
+    return keyOfBytes(reader.bytes, stringStart, stringEnd, () => reader.textOf(stringStart, stringEnd, false));
+  }
+
+  private anyValue(): Json {
+    const { reader } = this;
+    if (reader.peek() !== OBJECT) {
+      this.wrongType('attributes.value');
+      return null;
+    }
+    let value: Json = null;
+    if (reader.enterObject())
+      do {
+        switch (this.member()) {
+          case 'stringValue':
+            value = this.text('attributes.value.stringValue');
+            break;
+          case 'intValue': {
+            const read = this.scalar('attributes.value.intValue');
+            value = read === undefined ? null : this.known(integerOf(read), 'attributes.value.intValue');
+            break;
+          }
+          case 'doubleValue': {
+            const read = this.scalar('attributes.value.doubleValue');
+            value = read === undefined ? null : this.known(doubleOf(read), 'attributes.value.doubleValue');
+            break;
+          }
+          case 'boolValue': {
+            const byte = reader.peek();
+            if (byte === 0x74 || byte === 0x66) value = reader.boolean();
+            else this.wrongType('attributes.value.boolValue');
+            break;
+          }
+          case 'bytesValue':
+            value = this.known(bytesText(this.text('attributes.value.bytesValue')), 'attributes.value.bytesValue');
+            break;
+          case 'arrayValue':
+            value = this.list();
+            break;
+          case 'kvlistValue':
+            value = this.map();
+            break;
+          default:
+            reader.skipValue();
+        }
+      } while (reader.moreMembers());
+    return value;
+  }
+
+  private known(value: Json | undefined, field: string): Json {
+    if (value !== undefined) return value;
+    this.mismatch ??= field;
+    return null;
+  }
+
+  private list(): Json {
+    const { reader } = this;
+    const items: Json[] = [];
+    this.within('attributes.value.arrayValue', () => {
+      if (reader.peek() !== ARRAY) this.wrongType('attributes.value.arrayValue.values');
+      else if (reader.enterArray())
+        do {
+          items.push(this.anyValue());
+        } while (reader.moreItems());
+    });
+    return items;
+  }
+
+  private map(): Json {
+    const members = newJsonObject();
+    this.within('attributes.value.kvlistValue', () =>
+      this.eachObject('attributes.value.kvlistValue.values', () => {
+        const key = this.keyValue();
+        members[key.name] = this.attributeValue;
+      }),
+    );
+    return members;
+  }
+
+  private within(field: string, readValues: () => void): void {
+    const { reader } = this;
+    if (reader.peek() !== OBJECT) {
+      this.wrongType(field);
+      return;
+    }
+    if (reader.enterObject())
+      do {
+        if (this.member() === 'values') readValues();
+        else reader.skipValue();
+      } while (reader.moreMembers());
+  }
+}
+
+/** Decodes an OTLP trace export request in JSON, and maps it. */
+export const decodeTracesJson = (body: Uint8Array, context: DecodeContext): DecodedBatch =>
+  new TracesJsonReader(body, context).request();

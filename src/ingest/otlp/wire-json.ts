@@ -1,0 +1,69 @@
+import type { Json } from '../../model/json.ts';
+import { MAX_UNIX_NANO } from '../../model/time.ts';
+
+/** Scalars of OTLP/JSON, where a 64-bit integer is a text or a number, and an enum its number or its name. */
+
+const DIGITS = /^\d{1,20}$/;
+const INT64 = /^-?\d{1,19}$/;
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+const LARGEST_INT64 = 9_223_372_036_854_775_807n;
+const SMALLEST_INT64 = -9_223_372_036_854_775_808n;
+
+/**
+ * Nanoseconds since the epoch, never through floating point.
+ * @returns `undefined` for anything but a non-negative integer; a time beyond the year 2262 is given as it is
+ */
+export const timeOf = (value: number | string): bigint | undefined => {
+  if (typeof value === 'string') {
+    if (value === '') return 0n;
+    return DIGITS.test(value) ? BigInt(value) : undefined;
+  }
+  return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
+};
+
+/** A time that is absent, or impossible, where the signal goes on without it. */
+export const timeOrZero = (value: Json | undefined): bigint => {
+  if (typeof value !== 'string' && typeof value !== 'number') return 0n;
+  const time = timeOf(value) ?? 0n;
+  return time > MAX_UNIX_NANO ? 0n : time;
+};
+
+/** An int64: a number where a double holds it, else its decimal text; `undefined` for anything else. */
+export const integerOf = (value: number | string): number | string | undefined => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
+  if (!INT64.test(value)) return undefined;
+  const number = Number(value);
+  if (Number.isSafeInteger(number)) return number + 0;
+  const exact = BigInt(value);
+  return exact >= SMALLEST_INT64 && exact <= LARGEST_INT64 ? exact.toString() : undefined;
+};
+
+/** A double: a number, its text, or one of the three words of proto3 JSON, which stay words. */
+export const doubleOf = (value: number | string): number | string | undefined => {
+  if (typeof value === 'number') return value;
+  if (value === 'NaN' || value === 'Infinity' || value === '-Infinity') return value;
+  if (value.trim() === '') return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number + 0 : undefined;
+};
+
+/** Bytes, kept as standard base64 text. */
+export const bytesText = (value: string): string | undefined =>
+  BASE64.test(value) ? Buffer.from(value, 'base64').toString('base64') : undefined;
+
+const STATUS_CODES: Readonly<Record<string, number>> = {
+  STATUS_CODE_UNSET: 0,
+  STATUS_CODE_OK: 1,
+  STATUS_CODE_ERROR: 2,
+};
+
+/** A status code by number or name; anything unknown is unset. */
+export const statusCodeOf = (value: number | string): number => enumOf(value, STATUS_CODES);
+
+/** An enum by number or name; zero, which is unspecified in every enum of OTLP, for anything unknown. */
+export const enumOf = (value: Json | undefined, names: Readonly<Record<string, number>>): number => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : 0;
+  if (typeof value !== 'string') return 0;
+  if (Object.hasOwn(names, value)) return names[value] ?? 0;
+  return /^\d{1,9}$/.test(value) ? Number(value) : 0;
+};
