@@ -1,0 +1,67 @@
+import { type Severity, severities } from '../../../model/signal.ts';
+import { type SpanKind, type SpanStatus, spanKinds, spanStatuses } from '../../../model/span.ts';
+
+/**
+ * Small integers that stand in the file for the words of closed lists. A number is the word's place in the model's list, so
+ * those lists may only grow at their end.
+ */
+const codesOf = <T extends string>(words: readonly T[]): ReadonlyMap<T, number> =>
+  new Map(words.map((word, index) => [word, index]));
+
+const kindCodes = codesOf(spanKinds);
+const statusCodes = codesOf(spanStatuses);
+const severityCodes = codesOf(severities);
+
+const codeOf = <T extends string>(codes: ReadonlyMap<T, number>, word: T): number => {
+  const code = codes.get(word);
+  if (code === undefined) throw new RangeError(`"${word}" has no stored code`);
+  return code;
+};
+const wordOf = <T extends string>(words: readonly T[], code: unknown): T => {
+  const word = words[Number(code)];
+  if (word === undefined) throw new RangeError(`the stored code ${String(code)} has no word`);
+  return word;
+};
+
+export const kindCode = (kind: SpanKind): number => codeOf(kindCodes, kind);
+export const kindOf = (code: unknown): SpanKind => wordOf(spanKinds, code);
+export const statusCode = (status: SpanStatus): number => codeOf(statusCodes, status);
+export const statusOf = (code: unknown): SpanStatus => wordOf(spanStatuses, code);
+/** Grows with severity, so that "at least this severe" is a comparison. */
+export const severityCode = (severity: Severity): number => codeOf(severityCodes, severity);
+export const severityOf = (code: unknown): Severity => wordOf(severities, code);
+
+export const STATUS_OK = statusCode('ok');
+export const STATUS_ERROR = statusCode('error');
+
+/**
+ * Properties by which a trace is found: each value that a trace has of one is an entry of `trace_facets`. Numbers are in the
+ * file: they are never changed nor used again.
+ */
+export const facets = {
+  status: 1,
+  name: 2,
+  model: 3,
+  provider: 4,
+  entityName: 5,
+  kind: 6,
+  userId: 7,
+  sessionId: 8,
+  threadId: 9,
+  environment: 10,
+  serviceName: 11,
+  serviceVersion: 12,
+  release: 13,
+  tag: 14,
+  runId: 15,
+  experimentId: 16,
+  hasError: 17,
+  feedback: 18,
+  score: 19,
+  /** Values that only some spans of the trace have, beside the value in its summary. */
+  spanUserId: 20,
+  spanSessionId: 21,
+  spanEnvironment: 22,
+  spanServiceName: 23,
+} as const;
+export type Facet = keyof typeof facets;

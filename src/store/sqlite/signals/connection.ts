@@ -1,0 +1,265 @@
+import { randomInt } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { driverCode } from './driver-error.ts';
+import { APPLICATION_ID, migrations, SCHEMA_VERSION, SEARCH_APPLICATION_ID } from './schema.ts';
+import { transactionsOf } from './transaction.ts';
+
+/** A file that the start refuses. The message is one line that names the file and the cause. */
+export class FileRefused extends Error {
+  constructor(path: string, cause: string) {
+    super(`signal store ${path}: ${cause}`);
+    this.name = 'FileRefused';
+  }
+}
+
+export const PAGE_BYTES = 16_384;
+/** Pages of write-ahead log after which a commit copies them into the file: 32 MiB. */
+const CHECKPOINT_PAGES = 2_000;
+/** How long a statement waits for a lock that another connection of this process holds for a moment. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** Up to this size the start reads the whole file to find damage; a larger one would hold up the start for too long. */
+const WHOLE_CHECK_BYTES = 256 * 1024 * 1024;
+const FILE_MODE = 0o600;
+
+const MAGIC = 'SQLite format 3\0';
+const HEADER_BYTES = 100;
+/** SQLite's write version for write-ahead logging. @see SQLite database file format, "The Database Header" */
+const WAL_FORMAT = 2;
+
+type Header = {
+  readonly pageBytes: number;
+  readonly pages: number;
+  readonly storeNumber: number;
+  readonly format: number;
+};
+
+/** The header as it lies in the file itself, without what a write-ahead log beside it would say. */
+const readHeader = (path: string): Header => {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    const read = readSync(file, bytes, 0, HEADER_BYTES, 0);
+    if (read < HEADER_BYTES || bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
+      throw new FileRefused(path, 'the file is not a SQLite database');
+  } finally {
+    closeSync(file);
+  }
+  const pageBytes = bytes.readUInt16BE(16);
+  return {
+    pageBytes: pageBytes === 1 ? 65_536 : pageBytes,
+    format: bytes.readUInt8(18),
+    pages: bytes.readUInt32BE(28),
+    storeNumber: bytes.readUInt32BE(60),
+  };
+};
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** What the file says about itself. Opens it read-only and leaves every byte as it was. */
+export type FileFacts = {
+  readonly schemaVersion: number;
+  /** Drawn when the file was made; ties its side files to it. */
+  readonly storeNumber: number;
+  readonly fileBytes: number;
+  /** The first fault of the integrity check; absent when none was found or the file was too large to be read whole. */
+  readonly fault?: string;
+  readonly checked: boolean;
+};
+
+/**
+ * Reads and checks a data file without changing it.
+ * @param wholeCheckBytes largest file, in bytes, that is read whole to find damage
+ * @throws FileRefused when the file is foreign, damaged or newer than this build
+ */
+export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES): FileFacts => {
+  const header = readHeader(path);
+  const fileBytes = sizeOf(path);
+  if (sizeOf(`${path}-wal`) === 0 && fileBytes < header.pages * header.pageBytes)
+    throw new FileRefused(path, `the file is cut short (${fileBytes} of ${header.pages * header.pageBytes} bytes)`);
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID)
+      throw new FileRefused(path, 'the file is a database of another program');
+    // The log of another file can replay without an error and put that file's pages into ours.
+    if (db.pragma('user_version', { simple: true }) !== header.storeNumber)
+      throw new FileRefused(path, `the write-ahead log ${basename(path)}-wal belongs to another file`);
+    if (header.format !== WAL_FORMAT || header.pageBytes !== PAGE_BYTES)
+      throw new FileRefused(path, 'the file has a damaged header');
+    const schemaVersion = db.prepare<[], number>('SELECT max(version) FROM schema_version').pluck().get() ?? 0;
+    if (schemaVersion > SCHEMA_VERSION)
+      throw new FileRefused(
+        path,
+        `the file was written by a newer release (schema version ${schemaVersion}; this build reads up to ${SCHEMA_VERSION})`,
+      );
+    if (schemaVersion < 1) throw new FileRefused(path, 'the file is damaged (it records no schema version)');
+    const checked = fileBytes <= wholeCheckBytes;
+    if (checked) {
+      const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
+      if (found !== 'ok') throw new FileRefused(path, 'the file is damaged (integrity check failed)');
+    }
+    return { schemaVersion, storeNumber: header.storeNumber, fileBytes, checked };
+  } catch (error) {
+    if (error instanceof FileRefused) throw error;
+    const code = driverCode(error);
+    if (code === undefined) throw error;
+    if (code.startsWith('SQLITE_ERROR'))
+      throw new FileRefused(path, 'the file is damaged (its tables are not readable)');
+    throw new FileRefused(path, `the file is damaged or not readable (${code})`);
+  } finally {
+    db?.close();
+  }
+};
+
+/** Applies what the file lacks of the schema, one transaction a step. */
+const migrate = (db: Database.Database): void => {
+  const transactions = transactionsOf(db);
+  transactions.run(() =>
+    db.exec('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)'),
+  );
+  const current = db.prepare<[], number | null>('SELECT max(version) FROM schema_version').pluck().get() ?? 0;
+  for (const { version, sql } of migrations) {
+    if (version <= current) continue;
+    transactions.run(() => {
+      db.exec(sql);
+      db.prepare('INSERT INTO schema_version (version, applied_at) VALUES (?, ?)').run(
+        version,
+        new Date().toISOString(),
+      );
+    });
+  }
+};
+
+const syncFolder = (path: string): void => {
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+};
+
+/**
+ * Makes an empty file under another name and moves it into place, so that a crash leaves either no file or a whole one.
+ * @param prepare fills the file; it runs before write-ahead logging is switched on
+ */
+const createFile = (path: string, applicationId: number, prepare: (db: Database.Database) => void): void => {
+  const draft = `${path}.new`;
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${draft}${suffix}`, { force: true });
+  for (const suffix of ['-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true });
+  closeSync(openSync(draft, 'w', FILE_MODE));
+  chmodSync(draft, FILE_MODE);
+  const db = new Database(draft);
+  try {
+    db.pragma(`page_size = ${PAGE_BYTES}`);
+    db.pragma('synchronous = FULL');
+    transactionsOf(db).run(() => {
+      db.pragma(`application_id = ${applicationId}`);
+      db.pragma(`user_version = ${randomInt(1, 0x7fffffff)}`);
+    });
+    prepare(db);
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+  renameSync(draft, path);
+  syncFolder(path);
+};
+
+/** Makes the folder of a file, for its owner alone, and answers the file's real path: one file has one name for its lock. */
+export const settlePath = (path: string): string => {
+  const folder = dirname(path);
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return existsSync(path) ? realpathSync(path) : join(realpathSync(folder), basename(path));
+};
+
+/**
+ * Holds a file for this process until the answer is called or the process ends, however it ends.
+ * @throws FileRefused when another process, or another store of this one, holds it
+ */
+export const lockFile = (path: string): (() => void) => {
+  const lockPath = `${path}.lock`;
+  closeSync(openSync(lockPath, 'a', FILE_MODE));
+  const lock = new Database(lockPath, { timeout: 0 });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  } catch (error) {
+    lock.close();
+    if (driverCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
+    throw new FileRefused(path, `the file is in use by another process (${basename(lockPath)} is locked)`);
+  }
+  return () => lock.close();
+};
+
+/**
+ * Opens a connection that writes: every commit is on the disk before it is answered, and freed bytes are overwritten.
+ * @throws FileRefused when the connection cannot be made to sync its commits
+ */
+export const openForWriting = (path: string, cacheMiB: number): Database.Database => {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('secure_delete = ON');
+    db.pragma(`cache_size = ${-cacheMiB * 1024}`);
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.pragma('temp_store = MEMORY');
+    const FULL = 2;
+    if (db.pragma('synchronous', { simple: true }) !== FULL || db.pragma('journal_mode', { simple: true }) !== 'wal')
+      throw new FileRefused(path, 'commits cannot be made durable on this file system (synchronous=FULL is not kept)');
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/** Opens a connection that only reads. */
+export const openForReading = (path: string, cacheMiB: number): Database.Database => {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  db.pragma(`cache_size = ${-cacheMiB * 1024}`);
+  db.pragma('temp_store = MEMORY');
+  return db;
+};
+
+/**
+ * Opens the data file, making it or bringing its schema forward as needed. The caller holds its lock.
+ * @throws FileRefused when the file is foreign, damaged or newer; nothing was changed then
+ */
+export const openDataFile = (path: string, cacheMiB: number): { db: Database.Database; storeNumber: number } => {
+  if (sizeOf(path) === 0) {
+    if (sizeOf(`${path}-wal`) > 0)
+      throw new FileRefused(path, `the file is empty or missing, but its write-ahead log ${basename(path)}-wal is not`);
+    createFile(path, APPLICATION_ID, migrate);
+  }
+  const { schemaVersion, storeNumber } = inspectFile(path);
+  const db = openForWriting(path, cacheMiB);
+  try {
+    if (schemaVersion < SCHEMA_VERSION) migrate(db);
+    return { db, storeNumber };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/** Where the full-text index of a data file lies. */
+export const searchPath = (path: string): string => `${path}.fts`;
+
+/** Makes an empty side file, in the place of any that was there. */
+export const createSearchFile = (path: string, prepare: (db: Database.Database) => void): void =>
+  createFile(path, SEARCH_APPLICATION_ID, prepare);

@@ -1,0 +1,33 @@
+/** What a driver error code says to an operator. Codes are matched by their prefix: SQLite refines them with suffixes. */
+const causes: readonly (readonly [prefix: string, cause: string])[] = [
+  ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_IOERR', 'an input/output error'],
+  ['SQLITE_CORRUPT', 'the file is damaged'],
+  ['SQLITE_NOTADB', 'the file is not a database, or is damaged'],
+  ['SQLITE_BUSY', 'the file is locked'],
+  ['SQLITE_LOCKED', 'the file is locked'],
+  ['SQLITE_PROTOCOL', 'the lock of the file is damaged'],
+  ['SQLITE_READONLY', 'the file cannot be written'],
+  ['SQLITE_PERM', 'access is denied'],
+  ['SQLITE_CANTOPEN', 'the file cannot be opened'],
+  ['SQLITE_NOMEM', 'memory is used up'],
+  ['SQLITE_TOOBIG', 'a value is larger than the store can hold'],
+];
+
+/** The code of an error of SQLite or of the file system; `undefined` for any other error, which is a bug of ours. */
+export const driverCode = (error: unknown): string | undefined => {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  return error.code.startsWith('SQLITE_') || 'syscall' in error ? error.code : undefined;
+};
+
+/** After these the state of the connection is unknown: it is dropped, and opened and checked again. */
+export const needsReopening = (code: string): boolean =>
+  code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
+
+/** One line for an operator: the file and the cause. It never holds a stored value. */
+export const describeFault = (path: string, error: unknown): string => {
+  const code = driverCode(error);
+  if (code === undefined) return `signal store ${path}: ${error instanceof Error ? error.message : String(error)}`;
+  const cause = causes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the storage engine failed';
+  return `signal store ${path}: ${cause} (${code})`;
+};

@@ -1,0 +1,117 @@
+import type Database from 'better-sqlite3';
+import type { UnitWriter } from './write-unit.ts';
+
+/** Signals other than spans that trim by their own time: table and key column. */
+const timed = [
+  ['logs', 'log'],
+  ['metric_points', 'point'],
+  ['scores', 'score'],
+  ['feedback', 'feedback'],
+  ['aspect_notes', 'note'],
+] as const;
+
+export type Eraser = {
+  /**
+   * Removes all signals of these traces in these projects, inside an open transaction.
+   * @param projects names; `null` for all
+   * @returns how many of the trace ids had anything
+   */
+  eraseTraces(traceIds: readonly string[], projects: readonly string[] | null): number;
+  /** Removes the project's oldest signals, inside an open transaction; a trace goes whole or stays. @returns rows removed */
+  trim(project: string, beforeNs: bigint, limit: number): number;
+  trimRecords(auditBeforeNs: bigint, ingestKeysBeforeNs: bigint): void;
+};
+
+export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
+  const projectNumbers = db.prepare<[], [number, string]>('SELECT project, name FROM projects').raw();
+  const findTrace = db
+    .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
+    .pluck();
+  const keepTexts = db.prepare(
+    `INSERT INTO pending_search_deletes (span, forms, input, output)
+     SELECT p.span, p.forms, p.input, p.output FROM spans s JOIN span_payloads p ON p.span = s.span
+     WHERE s.trace = ? AND (p.input IS NOT NULL OR p.output IS NOT NULL)`,
+  );
+  const deletePayloads = db.prepare('DELETE FROM span_payloads WHERE span IN (SELECT span FROM spans WHERE trace = ?)');
+  const deleteSpans = db.prepare('DELETE FROM spans WHERE trace = ?');
+  const deleteContexts = db.prepare('DELETE FROM trace_contexts WHERE trace = ?');
+  // Judgements that name a span alone belong to the trace that holds the span.
+  const deleteSpanScores = db.prepare(
+    `DELETE FROM scores WHERE trace_id IS NULL AND project = ? AND span_id IN (SELECT span_id FROM spans WHERE trace = ?)`,
+  );
+  const deleteSpanFeedback = db.prepare(
+    `DELETE FROM feedback WHERE trace_id IS NULL AND project = ? AND span_id IN (SELECT span_id FROM spans WHERE trace = ?)`,
+  );
+  const byTraceId = ['logs', 'scores', 'feedback', 'aspect_notes'].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE trace_id = ? AND project = ?`),
+  );
+  const oldTraces = db
+    .prepare<[number, bigint, number], number>(
+      'SELECT trace FROM traces WHERE project = ? AND start_ns < ? ORDER BY start_ns, trace LIMIT ?',
+    )
+    .pluck();
+  const deleteTimed = timed.map(([table, key]) =>
+    db.prepare(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE project = ? AND at_ns < ? ORDER BY at_ns LIMIT ?)`,
+    ),
+  );
+  const judgedBefore = (['scores', 'feedback'] as const).map((table) =>
+    db
+      .prepare<[number, bigint, number], string>(
+        `SELECT DISTINCT trace_id FROM (SELECT trace_id FROM ${table} WHERE project = ? AND at_ns < ? ORDER BY at_ns LIMIT ?)
+         WHERE trace_id IS NOT NULL`,
+      )
+      .pluck(),
+  );
+  const deleteAudit = db.prepare('DELETE FROM audit WHERE at_ns < ?');
+  const deleteKeys = db.prepare('DELETE FROM ingest_keys WHERE at_ns < ?');
+
+  const removeTrace = (trace: number): void => {
+    keepTexts.run(trace);
+    deletePayloads.run(trace);
+    deleteSpans.run(trace);
+    deleteContexts.run(trace);
+    writer.projection.remove(trace);
+  };
+
+  return {
+    eraseTraces: (traceIds, projects) => {
+      const numbers = projectNumbers
+        .all()
+        .filter(([, name]) => projects === null || projects.includes(name))
+        .map(([number]) => number);
+      let found = 0;
+      for (const traceId of new Set(traceIds)) {
+        let rows = 0;
+        for (const project of numbers) {
+          const trace = findTrace.get(traceId, project);
+          if (trace !== undefined) {
+            deleteSpanScores.run(project, trace);
+            deleteSpanFeedback.run(project, trace);
+            removeTrace(trace);
+            rows++;
+          }
+          for (const statement of byTraceId) rows += statement.run(traceId, project).changes;
+        }
+        if (rows > 0) found++;
+      }
+      return found;
+    },
+    trim: (projectName, beforeNs, limit) => {
+      const project = projectNumbers.all().find(([, name]) => name === projectName)?.[0];
+      if (project === undefined) return 0;
+      const traces = oldTraces.all(project, beforeNs, limit);
+      for (const trace of traces) removeTrace(trace);
+      const judged = judgedBefore.flatMap((statement) => statement.all(project, beforeNs, limit));
+      let rows = traces.length;
+      for (const statement of deleteTimed) rows += statement.run(project, beforeNs, limit).changes;
+      for (const traceId of judged) writer.touchTrace(traceId, project);
+      writer.finish();
+      return rows;
+    },
+    trimRecords: (auditBeforeNs, ingestKeysBeforeNs) => {
+      deleteAudit.run(auditBeforeNs);
+      deleteKeys.run(ingestKeysBeforeNs);
+    },
+  };
+};

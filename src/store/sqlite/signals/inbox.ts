@@ -1,0 +1,27 @@
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
+import { describeFault, driverCode } from './driver-error.ts';
+import { FileRefused } from './connection.ts';
+import type { ErrorInfo, Replies } from './wire.ts';
+
+/** Takes all that waits on a port without going back to the event loop: what has gathered is committed together. */
+export const drain = (port: MessagePort, take: (message: never) => void): void => {
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
+    take(next.message as never);
+};
+
+/** The port to the main thread. */
+export const mainPort = (): MessagePort => {
+  if (parentPort === null) throw new Error('this file is the body of a worker thread');
+  return parentPort;
+};
+
+export const post = (port: MessagePort, replies: Replies): void => port.postMessage(replies);
+
+/** An error as it crosses to the main thread: its cause for an operator, never a stored value. */
+export const errorInfo = (path: string, error: unknown): ErrorInfo => ({
+  unavailable: error instanceof FileRefused || driverCode(error) !== undefined,
+  message: error instanceof FileRefused ? error.message : describeFault(path, error),
+});
+
+/** How long a thread is idle before it gives its page cache back, in milliseconds. */
+export const IDLE_MS = 2_000;

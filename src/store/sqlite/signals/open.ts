@@ -1,0 +1,230 @@
+import { MessageChannel } from 'node:worker_threads';
+import PQueue from 'p-queue';
+import { nowUnixNano } from '../../../model/time.ts';
+import type { CostReport, Page, SummaryReport } from '../../signals/query.ts';
+import {
+  type DeleteOutcome,
+  type SignalStore,
+  StoreUnavailable,
+  type WriteOutcome,
+} from '../../signals/signal-store.ts';
+import { decodeSpan, decodeTrace } from './decode.ts';
+import {
+  decodeAudit,
+  decodeFeedback,
+  decodeLog,
+  decodeMetricName,
+  decodeMetricPoint,
+  decodeNote,
+  decodeProject,
+  decodeRollUp,
+  decodeScore,
+  encodeAudit,
+} from './decode-records.ts';
+import { encodeUnit } from './encode.ts';
+import type { RowPage } from './read-traces.ts';
+import { startThread, type Thread } from './thread.ts';
+import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
+
+export type SqliteSignalStoreOptions = {
+  /** The data file. Its side files (`-wal`, `-shm`, `.lock`, `.fts`) lie beside it. Folder and file are made as needed. */
+  readonly path: string;
+  /** Reading connections at the most, each in a thread that starts when it is first needed. */
+  readonly readers?: number;
+  /** Page cache of the writing connection under load, in MiB; an idle one gives it back. */
+  readonly cacheMiB?: number;
+  /** Largest size of the data file, in bytes; beyond it writes fail as they do on a full disk. Unbounded when absent. */
+  readonly maxFileBytes?: number;
+  /**
+   * Called with one line for an operator when the store has failed for good and only a new process can help: repeated faults
+   * of the disk, or the end of one of its threads. Called at most once.
+   */
+  readonly onFatal?: (message: string) => void;
+};
+
+const READERS = 4;
+const WRITER_CACHE_MIB = 64;
+const SEARCH_CACHE_MIB = 16;
+const READER_CACHE_MIB = 16;
+/** Spans decoded before other work of the event loop gets its turn. */
+const DECODED_AT_ONCE = 256;
+
+/** Decodes many rows without holding up the event loop. */
+const decodeInTurns = async <T>(rows: readonly Row[], decode: (row: Row) => T): Promise<T[]> => {
+  const decoded: T[] = [];
+  for (let i = 0; i < rows.length; i += DECODED_AT_ONCE) {
+    if (i > 0) await new Promise(setImmediate);
+    for (const row of rows.slice(i, i + DECODED_AT_ONCE)) decoded.push(decode(row));
+  }
+  return decoded;
+};
+
+/**
+ * Opens the embedded signal store: one data file with a full-text side file, one writing thread, one indexing thread, and
+ * reading threads. Calls on the main thread only turn objects into rows and back.
+ * @throws StoreUnavailable with one line naming file and cause, when the file is in use, damaged, foreign or newer than this
+ * build; nothing was changed then
+ * @see Interface specification, "Storage"
+ */
+export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): Promise<SignalStore> => {
+  let isFatal = false;
+  const onFatal = (message: string): void => {
+    if (isFatal || isClosed) return;
+    isFatal = true;
+    options.onFatal?.(message);
+  };
+  let isClosed = false;
+  let nextCall = 1;
+
+  const { port1: searchPort, port2: writerPort } = new MessageChannel();
+  const writerOptions: WriterOptions = {
+    path: options.path,
+    cacheMiB: options.cacheMiB ?? WRITER_CACHE_MIB,
+    maxFileBytes: options.maxFileBytes ?? null,
+  };
+  const writer = startThread(
+    new URL('./writer-thread.ts', import.meta.url),
+    'signal writer',
+    { options: writerOptions, searchPort },
+    [searchPort],
+    onFatal,
+  );
+  const opened = (await writer.ready) as WriterOpened;
+  const searchOptions: SearchOptions = {
+    path: opened.path,
+    cacheMiB: SEARCH_CACHE_MIB,
+    storeNumber: opened.storeNumber,
+  };
+  const search = startThread(
+    new URL('./search-thread.ts', import.meta.url),
+    'signal search',
+    { options: searchOptions, writerPort },
+    [writerPort],
+    onFatal,
+  );
+  let highWater: number;
+  try {
+    highWater = (await search.ready) as number;
+  } catch (error) {
+    await writer.call(nextCall++, 'close', []);
+    throw error;
+  }
+  let nextSpan = Math.max(opened.lastSpan, highWater) + 1;
+
+  const readerOptions: ReaderOptions = { path: opened.path, cacheMiB: READER_CACHE_MIB };
+  const admission = new PQueue({ concurrency: options.readers ?? READERS });
+  const idleReaders: Thread[] = [];
+  const readers = new Set<Thread>();
+  const startReader = async (): Promise<Thread> => {
+    const reader = startThread(
+      new URL('./reader-thread.ts', import.meta.url),
+      'signal reader',
+      { options: readerOptions },
+      [],
+      // A reader that ends is replaced by the next question; the file is not at risk.
+      () => {},
+    );
+    await reader.ready;
+    readers.add(reader);
+    return reader;
+  };
+  const read = <T>(method: string, ...args: unknown[]): Promise<T> => {
+    if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
+    return admission.add(async () => {
+      const reader = idleReaders.pop() ?? (await startReader());
+      try {
+        return (await reader.call(nextCall++, method, args)) as T;
+      } finally {
+        if (reader.isOver) readers.delete(reader);
+        else idleReaders.push(reader);
+      }
+    });
+  };
+  const readPage = async <T>(decode: (row: Row) => T, method: string, ...args: unknown[]): Promise<Page<T>> => {
+    const [rows, next] = await read<RowPage>(method, ...args);
+    const items = await decodeInTurns(rows, decode);
+    return next === undefined ? { items } : { items, next };
+  };
+
+  const pending = new Set<Promise<unknown>>();
+  /** Asks the writer, and remembers that it was asked: the store closes after the last answer. */
+  const change = <T>(ask: () => Promise<T>): Promise<T> => {
+    if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
+    const answer = ask();
+    pending.add(answer);
+    const done = (): void => {
+      pending.delete(answer);
+    };
+    answer.then(done, done);
+    return answer;
+  };
+  const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
+    change(() => writer.call(nextCall++, method, args) as Promise<T>);
+
+  return {
+    kind: 'sqlite',
+    deletes: 'immediate',
+
+    write: (unit) =>
+      change(async () => {
+        const { rows, search: texts } = encodeUnit(unit, nextSpan, nowUnixNano());
+        nextSpan += unit.batch.spans.length;
+        const id = nextCall++;
+        const isSearched = texts.length > 0;
+        // The index first: a notice of the writer about these rows must find them there.
+        const indexed = isSearched ? search.call(id, 'index', [texts]) : undefined;
+        const written = writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>;
+        const [stored, searchable] = await Promise.allSettled([written, indexed]);
+        if (stored.status === 'rejected') throw stored.reason;
+        if (searchable.status === 'rejected') throw searchable.reason;
+        return stored.value;
+      }),
+
+    listTraces: (query) => readPage(decodeTrace, 'listTraces', query),
+    findTrace: async (traceId, reach, payloads) => {
+      const found = await read<[Row, Row[]] | undefined>('findTrace', traceId, reach, payloads);
+      if (found === undefined) return undefined;
+      const [trace, spans] = found;
+      return { trace: decodeTrace(trace), spans: await decodeInTurns(spans, (row) => decodeSpan(row, payloads)) };
+    },
+    findSpan: async (traceId, spanId, reach) => {
+      const row = await read<Row | undefined>('findSpan', traceId, spanId, reach);
+      return row && decodeSpan(row, true);
+    },
+    listSpans: (query) => readPage((row) => decodeSpan(row, query.payloads), 'listSpans', query),
+    deleteTraces: (traceIds, reach) =>
+      askWriter<DeleteOutcome>('deleteTraces', traceIds, reach === 'all' ? null : reach),
+
+    listLogs: (query) => readPage(decodeLog, 'listLogs', query),
+    listMetricNames: (query) => readPage(decodeMetricName, 'listMetricNames', query),
+    listMetricPoints: (query) => readPage(decodeMetricPoint, 'listMetricPoints', query),
+    listScores: (query) => readPage(decodeScore, 'listScores', query),
+    listFeedback: (traceId, paging) => readPage(decodeFeedback, 'listFeedback', traceId, paging),
+    listAspectNotes: (query) => readPage(decodeNote, 'listAspectNotes', query),
+    listRollUps: (query) => readPage(decodeRollUp, 'listRollUps', query),
+    listProjects: (paging) => readPage(decodeProject, 'listProjects', paging),
+
+    costReport: (query) => read<CostReport>('costReport', query),
+    summaryReport: (query) => read<SummaryReport>('summaryReport', query),
+
+    appendAudit: (entries) => askWriter('audit', entries.map(encodeAudit)),
+    listAudit: (query) => readPage(decodeAudit, 'listAudit', query),
+
+    trim: (project, before, limit) => askWriter<number>('trim', project, before, limit),
+    trimRecords: (auditBefore, ingestKeysBefore) => askWriter('trimRecords', auditBefore, ingestKeysBefore),
+
+    ping: () => read('ping'),
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.allSettled(pending);
+      await admission.onIdle();
+      const end = async (thread: Thread): Promise<void> => {
+        if (!thread.isOver) await thread.call(nextCall++, 'close', []);
+      };
+      await Promise.all([...readers].map(end));
+      await end(search);
+      await end(writer);
+    },
+  };
+};

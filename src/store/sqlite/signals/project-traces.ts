@@ -1,0 +1,212 @@
+import type Database from 'better-sqlite3';
+import type { FeedbackKind } from '../../../model/signal.ts';
+import { type FacetValue, type Judgements, noJudgements, type ScoreMeanRow, totalTrace } from './trace-totals.ts';
+import type { Column, Row } from './wire.ts';
+
+/** A trace whose totals a transaction must bring up to its spans. */
+export type TouchedTrace = {
+  readonly trace: number;
+  readonly traceId: string;
+  readonly project: number;
+  /** True when the trace had no span before this transaction. */
+  isNew: boolean;
+  /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
+  atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
+};
+
+/** Facet values whose numbers are remembered; past it the memory starts anew. */
+const REMEMBERED_FACETS = 20_000;
+
+const SPAN_COLUMNS =
+  'span, trace, context, span_id, parent_span_id, name, kind, status, start_ns, end_ns, model, provider, entity_name, ' +
+  'input_tokens, output_tokens, total_tokens, total_cost, currency, repeats_usage';
+export const CONTEXT_COLUMNS =
+  'environment, service_name, service_version, session_id, thread_id, user_id, request_id, release, run_id, resource_id, ' +
+  'experiment_id, tags';
+const TOTAL_COLUMNS = [
+  ...['start_ns', 'duration_ns', 'name', 'status', 'span_count', 'error_count', 'total_cost', 'currency'],
+  ...['input_tokens', 'output_tokens', 'total_tokens', 'models', 'tags', 'environment', 'service_name'],
+  ...[
+    'service_version',
+    'release',
+    'user_id',
+    'session_id',
+    'thread_id',
+    'run_id',
+    'experiment_id',
+    'scores',
+    'feedback',
+  ],
+];
+
+export type TraceProjection = {
+  /** Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. */
+  project(touched: TouchedTrace): void;
+  /** Removes the row of a trace and its facets. */
+  remove(trace: number): void;
+  /** Drops what is remembered: after a rollback it may name rows that do not exist. */
+  forget(): void;
+  /** From now on a new trace may have judgements that came before it. */
+  expectJudgements(): void;
+};
+
+export const projectionOf = (db: Database.Database): TraceProjection => {
+  const spansOfTrace = db
+    .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ? ORDER BY span_id`)
+    .raw()
+    .safeIntegers();
+  const contextsOfTrace = db
+    .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
+    .raw();
+  const storedTrace = db
+    .prepare<[number], [bigint, string]>('SELECT start_ns, facets FROM traces WHERE trace = ?')
+    .raw()
+    .safeIntegers();
+  const insertTrace = db.prepare(
+    `INSERT INTO traces (trace, project, trace_id, ${TOTAL_COLUMNS.join(', ')}, facets)
+     VALUES (${Array(TOTAL_COLUMNS.length + 4)
+       .fill('?')
+       .join(', ')})`,
+  );
+  const updateTrace = db.prepare(
+    `UPDATE traces SET ${TOTAL_COLUMNS.map((column) => `${column} = ?`).join(', ')}, facets = ? WHERE trace = ?`,
+  );
+  const deleteTrace = db.prepare('DELETE FROM traces WHERE trace = ?');
+  const findFacet = db
+    .prepare<[number, number, string], number>(
+      'SELECT id FROM facet_values WHERE project = ? AND facet = ? AND value = ?',
+    )
+    .pluck();
+  const insertFacet = db.prepare('INSERT INTO facet_values (project, facet, value) VALUES (?, ?, ?)');
+  const insertEntry = db.prepare('INSERT INTO trace_facets (value, start_ns, trace) VALUES (?, ?, ?)');
+  const deleteEntry = db.prepare('DELETE FROM trace_facets WHERE value = ? AND start_ns = ? AND trace = ?');
+  const deleteUnusedFacet = db.prepare(
+    'DELETE FROM facet_values WHERE id = ? AND NOT EXISTS (SELECT 1 FROM trace_facets WHERE value = facet_values.id)',
+  );
+  const scoresOfTrace = db
+    .prepare<[string, number], [string, string | null, number, bigint]>(
+      `SELECT scorer_id, scorer_version, value, at_ns FROM scores INDEXED BY scores_by_trace
+       WHERE trace_id = ? AND project = ? ORDER BY scorer_id, at_ns, score_id`,
+    )
+    .raw()
+    .safeIntegers();
+  const feedbackOfTrace = db
+    .prepare<[string, number], [FeedbackKind, number]>(
+      `SELECT kind, count(*) FROM feedback INDEXED BY feedback_by_trace WHERE trace_id = ? AND project = ? GROUP BY kind ORDER BY kind`,
+    )
+    .raw();
+  const deleteMeans = db.prepare('DELETE FROM trace_scores WHERE trace = ? AND project = ? AND scorer_id = ?');
+  const insertMean = db.prepare('INSERT INTO trace_scores (project, scorer_id, trace, mean) VALUES (?, ?, ?, ?)');
+
+  const facetIds = new Map<string, number>();
+  const facetIdOf = (project: number, [facet, value]: FacetValue): number => {
+    const key = `${project}/${facet}/${value}`;
+    const known = facetIds.get(key);
+    if (known !== undefined) return known;
+    const id = findFacet.get(project, facet, value) ?? Number(insertFacet.run(project, facet, value).lastInsertRowid);
+    if (facetIds.size >= REMEMBERED_FACETS) facetIds.clear();
+    facetIds.set(key, id);
+    return id;
+  };
+
+  let judgementsExist =
+    db.prepare('SELECT 1 FROM scores LIMIT 1').get() !== undefined ||
+    db.prepare('SELECT 1 FROM feedback LIMIT 1').get() !== undefined;
+
+  const judgementsOf = (traceId: string, project: number): Judgements => {
+    if (!judgementsExist) return noJudgements;
+    const sums = new Map<string, { row: ScoreMeanRow; sum: number }>();
+    const latest = new Map<string, { at: bigint; key: string }>();
+    for (const [scorer, version, value, at] of scoresOfTrace.iterate(traceId, project)) {
+      const key = `${scorer}\0${version ?? ''}`;
+      let entry = sums.get(key);
+      if (entry === undefined) {
+        entry = { row: [scorer, version, 0, 0], sum: 0 };
+        sums.set(key, entry);
+      }
+      entry.sum += value;
+      entry.row[3]++;
+      entry.row[2] = entry.sum / entry.row[3];
+      latest.set(scorer, { at, key }); // rows come oldest first
+    }
+    const means: (readonly [string, number])[] = [];
+    for (const [scorer, { key }] of latest) {
+      const mean = sums.get(key)?.row[2];
+      if (mean !== undefined) means.push([scorer, mean]);
+    }
+    const scores = [...sums.values()].map(({ row }) => row);
+    scores.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
+    return { scores, latestMeans: means, feedback: feedbackOfTrace.all(traceId, project) };
+  };
+
+  const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {
+    for (const id of ids) {
+      deleteEntry.run(id, startNs, trace);
+      if (deleteUnusedFacet.run(id).changes > 0) facetIds.clear();
+    }
+  };
+
+  const storedFacets = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
+
+  const deleteMeansOfTrace = db.prepare(
+    `DELETE FROM trace_scores WHERE trace = ? AND (project, scorer_id) IN (
+       SELECT v.project, v.value FROM facet_values v WHERE v.id IN (SELECT value FROM json_each(?)))`,
+  );
+
+  const remove = (trace: number): void => {
+    const stored = storedTrace.get(trace);
+    if (stored === undefined) return;
+    const ids = storedFacets(stored[1]);
+    if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(ids));
+    removeEntries(trace, stored[0], ids);
+    deleteTrace.run(trace);
+  };
+
+  return {
+    project: (touched) => {
+      const { trace, project, traceId, isNew } = touched;
+      let spans = touched.atHand?.spans;
+      let contexts = touched.atHand?.contexts;
+      if (spans === undefined || contexts === undefined) {
+        spans = spansOfTrace.all(trace);
+        if (spans.length === 0) {
+          if (!isNew) remove(trace);
+          return;
+        }
+        contexts = new Map();
+        for (const [place, ...values] of contextsOfTrace.iterate(trace)) contexts.set(Number(place), values);
+      }
+      const judged = judgementsOf(traceId, project);
+      const totals = totalTrace(spans, contexts, judged);
+      const ids = totals.facets.map((facet) => facetIdOf(project, facet));
+      const facetText = ids.join(',');
+      if (isNew) {
+        insertTrace.run([trace, project, traceId, ...totals.columns, facetText] as Column[]);
+        for (const id of ids) insertEntry.run(id, totals.startNs, trace);
+      } else {
+        const stored = storedTrace.get(trace);
+        if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
+        const before = storedFacets(stored[1]);
+        if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
+        updateTrace.run([...totals.columns, facetText, trace] as Column[]);
+        if (stored[0] !== totals.startNs) {
+          for (const id of ids) insertEntry.run(id, totals.startNs, trace);
+          removeEntries(trace, stored[0], before);
+        } else if (stored[1] !== facetText) {
+          const kept = new Set(before);
+          for (const id of ids) if (!kept.delete(id)) insertEntry.run(id, totals.startNs, trace);
+          removeEntries(trace, stored[0], [...kept]);
+        }
+      }
+      for (const [scorer, mean] of judged.latestMeans) {
+        deleteMeans.run(trace, project, scorer);
+        insertMean.run(project, scorer, trace, mean);
+      }
+    },
+    remove,
+    forget: () => facetIds.clear(),
+    expectJudgements: () => {
+      judgementsExist = true;
+    },
+  };
+};

@@ -1,0 +1,268 @@
+import type { ProjectReach } from '../../../model/scope.ts';
+import type { SpanQuery } from '../../signals/query.ts';
+import { type Facet, facets, kindCode, statusCode } from './codes.ts';
+import { CONTEXT_COLUMNS } from './project-traces.ts';
+import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
+import { projectNumbers, type Statements } from './statements.ts';
+import { totalTrace } from './trace-totals.ts';
+import { type Column, type Row, SPAN } from './wire.ts';
+
+const CONTEXTS = CONTEXT_COLUMNS.split(', ')
+  .map((column) => `c.${column}`)
+  .join(', ');
+/** Columns of a span as it is answered; `decode.ts` reads them by these places. */
+const ANSWERED = `t.trace_id, p.name, s.span_id, s.parent_span_id, s.name, s.kind, s.status, s.start_ns, s.end_ns, s.received_ns,
+  s.is_event, s.model, s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens, s.usage_details,
+  s.total_cost, s.input_cost, s.output_cost, s.currency, s.is_estimated, s.price_book_id, s.error_message, s.error_type,
+  s.scope_name, ${CONTEXTS}`;
+const PAYLOADS = `, l.forms, l.input, l.input_attribute, l.output, l.output_attribute, l.attributes, l.events, l.links,
+  l.error_stack, l.error_message`;
+const JOINED = `JOIN traces AS t ON t.trace = s.trace JOIN projects AS p ON p.project = s.project
+  JOIN trace_contexts AS c ON c.trace = s.trace AND c.context = s.context`;
+const PAYLOADS_JOINED = 'LEFT JOIN span_payloads AS l ON l.span = s.span';
+
+const answered = (payloads: boolean): string => ANSWERED + (payloads ? PAYLOADS : '');
+const joined = (payloads: boolean): string => (payloads ? `${JOINED} ${PAYLOADS_JOINED}` : JOINED);
+
+const ID = 2;
+const PARENT = 3;
+const START = 7;
+
+/**
+ * Orders spans so that a waterfall can be drawn line by line: a parent before its children, siblings by start and then by
+ * id; a span whose parent is missing stands at the top level. Spans in a ring of parents begin with the earliest of them.
+ */
+const waterfall = (spans: readonly Row[]): Row[] => {
+  const ordered = [...spans].sort((a, b) => {
+    const startA = a[START] as bigint;
+    const startB = b[START] as bigint;
+    if (startA !== startB) return startA < startB ? -1 : 1;
+    return (a[ID] as string) < (b[ID] as string) ? -1 : 1;
+  });
+  const present = new Set(ordered.map((span) => span[ID] as string));
+  const children = new Map<string, Row[]>();
+  const tops: Row[] = [];
+  for (const span of ordered) {
+    const parent = span[PARENT] as string | null;
+    if (parent === null || !present.has(parent)) tops.push(span);
+    else {
+      const siblings = children.get(parent);
+      if (siblings === undefined) children.set(parent, [span]);
+      else siblings.push(span);
+    }
+  }
+  const lines: Row[] = [];
+  const drawn = new Set<Row>();
+  // A stack of our own: a chain of ten thousand spans would overflow that of the engine.
+  const drawFrom = (top: Row): void => {
+    const stack = [top];
+    for (let span = stack.pop(); span !== undefined; span = stack.pop()) {
+      if (drawn.has(span)) continue;
+      drawn.add(span);
+      lines.push(span);
+      const below = children.get(span[ID] as string);
+      // Children of an id are drawn once, under its first bearer.
+      if (below !== undefined) {
+        children.delete(span[ID] as string);
+        for (let i = below.length - 1; i >= 0; i--) stack.push(below[i] as Row);
+      }
+    }
+  };
+  for (const top of tops) drawFrom(top);
+  for (const span of ordered) if (!drawn.has(span)) drawFrom(span);
+  return lines;
+};
+
+const HOT = `s.span, s.trace, s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, s.start_ns, s.end_ns, s.model,
+  s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens, s.total_cost, s.currency, s.repeats_usage`;
+
+/** Places in a row of `TRACE_COLUMNS`. */
+const TRACE_ID = 0;
+const FIRST_TOTAL = 2;
+const SCORES = 24;
+const FEEDBACK = 25;
+
+/** One summary for the parts that a trace has in several projects: totals over all their spans, judgements beside each other. */
+const joinParts = (statements: Statements, parts: readonly Row[], traces: readonly number[]): Row => {
+  const spans: Row[] = [];
+  const contexts = new Map<number, Row>();
+  const partOf = new Map<number, Row>();
+  for (const [i, trace] of traces.entries()) {
+    const places = new Map<number, number>();
+    for (const [place, ...values] of statements
+      .raw<Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
+      .all(trace)) {
+      places.set(Number(place), contexts.size);
+      partOf.set(contexts.size, parts[i] as Row);
+      contexts.set(contexts.size, values);
+    }
+    for (const span of statements.exact<Row>(`SELECT ${HOT} FROM spans AS s WHERE s.trace = ?`).all(trace)) {
+      span[SPAN.context] = places.get(Number(span[SPAN.context])) ?? 0;
+      spans.push(span);
+    }
+  }
+  const { columns } = totalTrace(spans, contexts, { scores: [], latestMeans: [], feedback: [] });
+  const [startNs, durationNs, name, status, ...rest] = columns;
+  const lead = spans.find((span) => span[SPAN.name] === name && span[SPAN.start] === startNs);
+  const leadPart = lead === undefined ? undefined : partOf.get(Number(lead[SPAN.context]));
+  const row: Row = [
+    parts[0]?.[TRACE_ID] ?? '',
+    (leadPart ?? parts[0])?.[1] ?? '',
+    name ?? '',
+    status ?? null,
+    startNs ?? null,
+    durationNs ?? null,
+    ...rest,
+  ];
+  const lists = (place: number): unknown[] =>
+    parts.flatMap((part) => (part[place] === null ? [] : (JSON.parse(part[place] as string) as unknown[])));
+  row[SCORES] = JSON.stringify(lists(SCORES));
+  const counts = new Map<string, number>();
+  for (const [kind, count] of lists(FEEDBACK) as [string, number][]) counts.set(kind, (counts.get(kind) ?? 0) + count);
+  row[FEEDBACK] = JSON.stringify([...counts]);
+  return row.slice(0, FIRST_TOTAL + 24);
+};
+
+/** A trace with its spans in waterfall order, from every project in reach. */
+export const findTrace = (
+  statements: Statements,
+  traceId: string,
+  reach: ProjectReach,
+  payloads: boolean,
+): [trace: Row, spans: Row[]] | undefined => {
+  const numbers = projectNumbers(statements, reach);
+  const found = statements
+    .exact<Row>(
+      `SELECT t.trace, ${TRACE_COLUMNS} FROM traces AS t JOIN projects AS p ON p.project = t.project
+       WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY t.trace`,
+    )
+    .all(traceId, JSON.stringify(numbers));
+  if (found.length === 0) return undefined;
+  const traces = found.map(([trace]) => Number(trace));
+  const parts = found.map(([, ...row]) => row);
+  const read = statements.exact<Row>(
+    `SELECT ${answered(payloads)} FROM spans AS s ${joined(payloads)} WHERE s.trace = ?`,
+  );
+  const spans = traces.flatMap((trace) => read.all(trace));
+  return [parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces), waterfall(spans)];
+};
+
+/** One span whole. The same ids in two projects: the one that arrived last. */
+export const findSpan = (
+  statements: Statements,
+  traceId: string,
+  spanId: string,
+  reach: ProjectReach,
+): Row | undefined =>
+  statements
+    .exact<Row>(
+      `SELECT ${answered(true)} FROM traces AS t JOIN spans AS s ON s.trace = t.trace AND s.span_id = ?
+       JOIN projects AS p ON p.project = t.project JOIN trace_contexts AS c ON c.trace = s.trace AND c.context = s.context
+       ${PAYLOADS_JOINED} WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY s.span DESC`,
+    )
+    .get(spanId, traceId, JSON.stringify(projectNumbers(statements, reach)));
+
+/** Traces up to which a filter is so rare that the spans of all of them are read and sorted. */
+const RARE = 2_000;
+
+const spanFacets = (query: SpanQuery): (readonly [facet: readonly Facet[], value: string])[] => {
+  const wanted: (readonly [readonly Facet[], string | undefined])[] = [
+    [['sessionId', 'spanSessionId'], query.sessionId],
+    [['userId', 'spanUserId'], query.userId],
+    [['entityName'], query.entityName],
+    [['model'], query.model],
+    [['provider'], query.provider],
+    [['kind'], query.kind === undefined ? undefined : String(kindCode(query.kind))],
+    [['hasError'], query.status === 'error' ? '1' : undefined],
+    [['environment', 'spanEnvironment'], query.environment],
+    [['serviceName', 'spanServiceName'], query.serviceName],
+  ];
+  return wanted.filter((entry): entry is readonly [readonly Facet[], string] => entry[1] !== undefined);
+};
+
+/** Traces that hold every span a filter can match, when they are few enough to read them all. */
+const rareTraces = (statements: Statements, numbers: readonly number[], query: SpanQuery): number[] | undefined => {
+  let best: number[] | undefined;
+  for (const [names, value] of spanFacets(query)) {
+    const traces = statements
+      .pluck<number>(
+        `SELECT DISTINCT f.trace FROM facet_values AS v CROSS JOIN trace_facets AS f ON f.value = v.id
+         WHERE v.project IN (SELECT value FROM json_each(?)) AND v.facet IN (SELECT value FROM json_each(?)) AND v.value = ? LIMIT ?`,
+      )
+      .all(JSON.stringify(numbers), JSON.stringify(names.map((name) => facets[name])), value, RARE + 1);
+    if (traces.length <= RARE && (best === undefined || traces.length < best.length)) best = traces;
+  }
+  return best;
+};
+
+/** Reads a page of spans by start. */
+export const listSpans = (statements: Statements, query: SpanQuery): RowPage => {
+  const numbers = projectNumbers(statements, query.projects);
+  const isDescending = query.order === 'desc';
+  const beyond = isDescending ? '<' : '>';
+  const parts: string[] = [];
+  const values: unknown[] = [];
+  const add = (sql: string, value: unknown): void => {
+    if (value === undefined) return;
+    parts.push(sql);
+    values.push(value);
+  };
+  add('s.start_ns >= ?', query.from);
+  add('s.start_ns < ?', query.to);
+  add('s.kind = ?', query.kind === undefined ? undefined : kindCode(query.kind));
+  add('s.status = ?', query.status === undefined ? undefined : statusCode(query.status));
+  add('s.name = ?', query.name);
+  add('s.model = ?', query.model);
+  add('s.provider = ?', query.provider);
+  add('s.entity_name = ?', query.entityName);
+  const inContext: [column: string, value: string | undefined][] = [
+    ['session_id', query.sessionId],
+    ['user_id', query.userId],
+    ['environment', query.environment],
+    ['service_name', query.serviceName],
+  ];
+  for (const [column, value] of inContext)
+    add(
+      `EXISTS (SELECT 1 FROM trace_contexts AS x WHERE x.trace = s.trace AND x.context = s.context AND x.${column} = ?)`,
+      value,
+    );
+  if (query.after !== undefined) {
+    parts.push(`(s.start_ns, s.span) ${beyond} (?, ?)`);
+    values.push(BigInt(query.after[0] ?? 0), Number(query.after[1]));
+  }
+
+  const few =
+    query.traceId === undefined
+      ? rareTraces(statements, numbers, query)
+      : statements
+          .pluck<number>('SELECT trace FROM traces WHERE trace_id = ? AND project IN (SELECT value FROM json_each(?))')
+          .all(query.traceId, JSON.stringify(numbers));
+  const direction = isDescending ? 'DESC' : 'ASC';
+  const read = (from: string, first: readonly unknown[], condition: string): [bigint, bigint][] =>
+    statements
+      .exact<[bigint, bigint]>(
+        `SELECT s.span, s.start_ns FROM ${from} WHERE ${[condition, ...parts].join(' AND ')}
+         ORDER BY s.start_ns ${direction}, s.span ${direction} LIMIT ?`,
+      )
+      .all(...first, ...values, query.limit + 1);
+  const found =
+    few === undefined
+      ? numbers.flatMap((number) => read('spans AS s INDEXED BY spans_by_start', [number], 's.project = ?'))
+      : read(
+          'json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id ON s.trace = j.value',
+          [JSON.stringify(few), JSON.stringify(numbers)],
+          's.project IN (SELECT value FROM json_each(?))',
+        );
+  const sign = isDescending ? -1 : 1;
+  found.sort(([spanA, startA], [spanB, startB]) => {
+    if (startA !== startB) return (startA < startB ? -1 : 1) * sign;
+    return (spanA < spanB ? -1 : 1) * sign;
+  });
+  const page = found.slice(0, query.limit);
+  const whole = statements.exact<Row>(
+    `SELECT ${answered(query.payloads)} FROM spans AS s ${joined(query.payloads)} WHERE s.span = ?`,
+  );
+  const rows = page.map(([span]) => whole.get(span)).filter((row): row is Column[] => row !== undefined);
+  const last = page.at(-1);
+  return [rows, found.length > query.limit && last !== undefined ? [last[1].toString(), Number(last[0])] : undefined];
+};

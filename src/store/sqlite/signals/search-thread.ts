@@ -1,0 +1,318 @@
+/** Body of the thread that owns the full-text side file. It follows the data file, and never runs ahead of it. */
+import { existsSync, rmSync } from 'node:fs';
+import { type MessagePort, workerData } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import { searchText } from '../../signals/search-text.ts';
+import { createSearchFile, openForReading, openForWriting, searchPath } from './connection.ts';
+import { driverCode } from './driver-error.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
+import { searchSchema } from './schema.ts';
+import { type Transactions, transactionsOf } from './transaction.ts';
+import type { ErrorInfo, Request, SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
+
+/** Rows that are read from the data file at a time to bring the index up to it. */
+const CATCH_UP_ROWS = 512;
+/** Spans in one commit at the most. */
+const GROUP_ROWS = 8_192;
+/** Faults in a row after which the thread gives up on its file. */
+const FATAL_FAULTS = 3;
+
+const { options, writerPort } = workerData as { options: SearchOptions; writerPort: MessagePort };
+const main = mainPort();
+const file = searchPath(options.path);
+
+type Index = {
+  readonly db: Database.Database;
+  readonly transactions: Transactions;
+  readonly insert: Database.Statement;
+  readonly remove: Database.Statement;
+  readonly setProgress: Database.Statement;
+  /** Every span with text up to this number is indexed, and none beyond it. */
+  highWater: number;
+  erasedSeq: number;
+};
+
+const indexOf = (db: Database.Database): Index => {
+  const [highWater, erasedSeq] = db
+    .prepare<[], [number, number]>('SELECT high_water, erased_seq FROM progress')
+    .raw()
+    .get() ?? [0, 0];
+  return {
+    db,
+    transactions: transactionsOf(db),
+    insert: db.prepare('INSERT INTO span_search (rowid, input, output) VALUES (?, ?, ?)'),
+    remove: db.prepare(`INSERT INTO span_search (span_search, rowid, input, output) VALUES ('delete', ?, ?, ?)`),
+    setProgress: db.prepare('UPDATE progress SET high_water = ?, erased_seq = ?'),
+    highWater,
+    erasedSeq,
+  };
+};
+
+/** Whether the side file can be opened and belongs to this data file. A file of another, or a damaged one, is made anew. */
+const isOurs = (): boolean => {
+  if (!existsSync(file)) return false;
+  let db: Database.Database | undefined;
+  try {
+    db = openForReading(file, 1);
+    const store = db.prepare<[], number>('SELECT store FROM progress').pluck().get();
+    db.prepare('SELECT rowid FROM span_search WHERE span_search MATCH ? LIMIT 1').get('"a"');
+    return store === options.storeNumber;
+  } catch (error) {
+    if (driverCode(error) === undefined) throw error;
+    return false;
+  } finally {
+    db?.close();
+  }
+};
+
+const openIndex = (): Index => {
+  if (!isOurs())
+    createSearchFile(file, (db) => {
+      db.exec(searchSchema);
+      db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0)').run(options.storeNumber);
+    });
+  return indexOf(openForWriting(file, options.cacheMiB));
+};
+
+const data = openForReading(options.path, 2);
+const rowsAfter = data
+  .prepare<[number, number], SearchRow>(
+    `SELECT span, forms, input, output FROM span_payloads
+     WHERE span > ? AND (input IS NOT NULL OR output IS NOT NULL) ORDER BY span LIMIT ?`,
+  )
+  .raw();
+const erasuresAfter = data
+  .prepare<[number, number], [number, ...SearchRow]>(
+    'SELECT seq, span, forms, input, output FROM pending_search_deletes WHERE seq > ? ORDER BY seq LIMIT ?',
+  )
+  .raw();
+
+let index: Index | undefined;
+/** True when the data file may hold rows beyond the index: they are read from there before anything else is indexed. */
+let behind = true;
+let faults = 0;
+
+const reach = (): Index => {
+  index ??= indexOf(openForWriting(file, options.cacheMiB));
+  return index;
+};
+
+const indexed = (text: string | null): string | null => (text === null ? null : searchText(text));
+
+const insertRows = (current: Index, rows: readonly SearchRow[]): void => {
+  for (const [span, , input, output] of rows)
+    if (span > current.highWater) current.insert.run(span, indexed(input), indexed(output));
+};
+
+const commitProgress = (current: Index, highWater: number): void => {
+  current.setProgress.run(highWater, current.erasedSeq);
+  current.transactions.commit();
+  current.highWater = highWater;
+  faults = 0;
+};
+
+/** Drops the open transaction and the connection; what was lost is read from the data file before the next rows. */
+const fail = (error: unknown): ErrorInfo => {
+  behind = true;
+  const code = driverCode(error);
+  try {
+    index?.transactions.rollback();
+    if (code?.startsWith('SQLITE_FULL') !== true) {
+      index?.db.close();
+      index = undefined;
+    }
+  } catch {
+    index = undefined;
+  }
+  const info = errorInfo(file, error);
+  // A damaged index is not worth saving: the next start makes another from the data file.
+  if (code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true) {
+    rmSync(file, { force: true });
+    faults = FATAL_FAULTS;
+  } else if (code === undefined || code.startsWith('SQLITE_IOERR')) faults++;
+  if (faults >= FATAL_FAULTS) post(main, { fatal: info.message });
+  return info;
+};
+
+const catchUp = (): void => {
+  const current = reach();
+  for (;;) {
+    const rows = rowsAfter.all(current.highWater, CATCH_UP_ROWS);
+    const last = rows.at(-1)?.[0];
+    if (last === undefined) break;
+    current.transactions.begin();
+    insertRows(current, rows);
+    commitProgress(current, last);
+  }
+  behind = false;
+};
+
+/** Lets go of the text of spans that are gone. A row beyond the high water was never indexed. */
+const eraseTexts = (): void => {
+  const current = reach();
+  for (;;) {
+    const rows = erasuresAfter.all(current.erasedSeq, CATCH_UP_ROWS);
+    const last = rows.at(-1)?.[0];
+    if (last === undefined) return;
+    current.transactions.begin();
+    for (const [, span, , input, output] of rows)
+      if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
+    current.setProgress.run(current.highWater, last);
+    current.transactions.commit();
+    current.erasedSeq = last;
+  }
+};
+
+const truncateLog = (): boolean => {
+  const [result] = reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
+};
+
+type Unit = { readonly id: number; readonly rows: SearchRow[] };
+type Item = { readonly unit: Unit } | { readonly truncate: boolean } | { readonly close: number };
+
+const queue: Item[] = [];
+/** Units whose rows lie in the open transaction, until it is known how each ended. */
+let group: Unit[] | undefined;
+let groupError: ErrorInfo | undefined;
+const endings = new Map<number, boolean>();
+
+const answerGroup = (units: readonly Unit[], error: ErrorInfo | undefined): void => {
+  for (const { id } of units) endings.delete(id);
+  post(
+    main,
+    units.map(({ id }) => (error === undefined ? [id, undefined] : [id, undefined, error])),
+  );
+};
+
+/** Indexes the rows of waiting units in a transaction that stays open: the data file commits first. */
+const startGroup = (): void => {
+  const units: Unit[] = [];
+  let rows = 0;
+  while (rows < GROUP_ROWS && queue[0] !== undefined && 'unit' in queue[0]) {
+    const { unit } = queue.shift() as { unit: Unit };
+    units.push(unit);
+    rows += unit.rows.length;
+  }
+  group = units;
+  groupError = undefined;
+  if (behind) return; // read from the data file, once it has them
+  try {
+    const current = reach();
+    current.transactions.begin();
+    for (const unit of units) insertRows(current, unit.rows);
+  } catch (error) {
+    groupError = fail(error);
+  }
+};
+
+const finishGroup = (units: readonly Unit[]): void => {
+  group = undefined;
+  const allWritten = units.every(({ id }) => endings.get(id) === true);
+  let error = groupError;
+  try {
+    if (error === undefined) {
+      if (behind) catchUp();
+      else if (allWritten) {
+        const current = reach();
+        const last = units.at(-1)?.rows.at(-1)?.[0] ?? 0;
+        commitProgress(current, Math.max(current.highWater, last));
+      } else {
+        // Some of it is not in the data file, or nobody knows: what is there is read from there.
+        reach().transactions.rollback();
+        behind = true;
+        catchUp();
+      }
+    }
+  } catch (thrown) {
+    error = fail(thrown);
+  }
+  answerGroup(units, error);
+};
+
+const tellWriter = (notice: SearchNotice): void => writerPort.postMessage(notice);
+
+const erase = (truncate: boolean): void => {
+  try {
+    if (behind) catchUp();
+    eraseTexts();
+    tellWriter(['erased', reach().erasedSeq, truncate ? truncateLog() : undefined]);
+  } catch (error) {
+    fail(error);
+    tellWriter(['erase_failed']);
+  }
+};
+
+const close = (id: number): void => {
+  index?.db.close();
+  data.close();
+  post(main, [[id, undefined]]);
+  main.close();
+  writerPort.close();
+};
+
+const takeRequest = ([id, method, ...args]: Request): void => {
+  queue.push(method === 'close' ? { close: id } : { unit: { id, rows: args[0] as SearchRow[] } });
+};
+const takeNotice = (notice: WriterNotice): void => {
+  if (notice[0] === 'ended') {
+    const [, units, written] = notice;
+    for (const [i, id] of units.entries()) endings.set(id, written[i] === true);
+  } else queue.push({ truncate: notice[1] });
+};
+
+const takeAll = (): void => {
+  // Rows before notices: a notice may concern rows that were posted before it.
+  drain(main, takeRequest);
+  drain(writerPort, takeNotice);
+};
+
+const idle = setTimeout(() => {
+  index?.db.pragma('shrink_memory');
+  data.pragma('shrink_memory');
+}, IDLE_MS);
+
+const work = (): void => {
+  takeAll();
+  for (;;) {
+    if (group !== undefined) {
+      if (!group.every(({ id }) => endings.has(id))) break;
+      finishGroup(group);
+    } else {
+      const next = queue[0];
+      if (next === undefined) break;
+      if ('unit' in next) startGroup();
+      else {
+        queue.shift();
+        if ('close' in next) {
+          close(next.close);
+          return;
+        }
+        erase(next.truncate);
+      }
+    }
+    takeAll();
+  }
+  idle.refresh();
+};
+
+try {
+  index = openIndex();
+  eraseTexts();
+  catchUp();
+  tellWriter(['erased', index.erasedSeq, undefined]);
+  main.on('message', (request: Request) => {
+    takeRequest(request);
+    work();
+  });
+  writerPort.on('message', (notice: WriterNotice) => {
+    drain(main, takeRequest);
+    takeNotice(notice);
+    work();
+  });
+  post(main, [[0, index.highWater]]);
+} catch (error) {
+  post(main, [[0, undefined, errorInfo(file, error)]]);
+  main.close();
+  writerPort.close();
+}

@@ -1,0 +1,86 @@
+import { Worker, type Transferable } from 'node:worker_threads';
+import { StoreUnavailable } from '../../signals/signal-store.ts';
+import type { ErrorInfo, Replies } from './wire.ts';
+
+/** A worker thread that answers requests by their id. */
+export type Thread = {
+  /** What the thread said when it was ready; rejects when it could not start. */
+  readonly ready: Promise<unknown>;
+  call(id: number, method: string, args: readonly unknown[]): Promise<unknown>;
+  /** Requests that are not answered yet. */
+  readonly waiting: number;
+  /** True when the thread has ended, by itself or by a fault. */
+  readonly isOver: boolean;
+};
+
+const toError = ({ unavailable, message }: ErrorInfo): Error =>
+  unavailable ? new StoreUnavailable(message) : new Error(message);
+
+const READY = 0;
+
+/**
+ * Starts a thread.
+ * @param name stands in messages and in the thread's name
+ * @param onFatal called when the thread reports a fault that a restart of the process may cure, or ends by itself
+ */
+export const startThread = (
+  file: URL,
+  name: string,
+  workerData: Record<string, unknown>,
+  transferList: Transferable[],
+  onFatal: (message: string) => void,
+): Thread => {
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  const ready = new Promise<unknown>((resolve, reject) => waiting.set(READY, { resolve, reject }));
+  const worker = new Worker(file, {
+    name,
+    workerData,
+    transferList,
+    // A thread starts from its own few files: flags of the process (a test runner's loaders, inspectors) are not for it.
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 16 },
+  });
+  let isOver = false;
+  let isReady = false;
+
+  worker.on('message', (replies: Replies) => {
+    if ('fatal' in replies) {
+      onFatal(replies.fatal);
+      return;
+    }
+    for (const [id, value, error] of replies) {
+      const call = waiting.get(id);
+      waiting.delete(id);
+      if (id === READY && error === undefined) isReady = true;
+      if (error === undefined) call?.resolve(value);
+      else call?.reject(toError(error));
+    }
+  });
+  const end = (cause: string, error?: unknown): void => {
+    if (isOver) return;
+    isOver = true;
+    const hadWork = waiting.size > 0;
+    for (const { reject } of waiting.values()) reject(new StoreUnavailable(cause, { cause: error }));
+    waiting.clear();
+    if (isReady && (hadWork || error !== undefined)) onFatal(cause);
+  };
+  worker.on('error', (error) => end(`the ${name} thread failed`, error));
+  worker.on('exit', (code) => end(`the ${name} thread ended (exit code ${code})`));
+
+  return {
+    ready,
+    call: (id, method, args) => {
+      if (isOver) return Promise.reject(new StoreUnavailable(`the ${name} thread has ended`));
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        worker.postMessage([id, method, ...args]);
+      });
+    },
+    get waiting() {
+      return waiting.size;
+    },
+    get isOver() {
+      return isOver;
+    },
+  };
+};

@@ -1,0 +1,94 @@
+/**
+ * What goes between the threads of the store: arrays of columns, which are cheap to copy, never objects or JSON of rows.
+ * The order of the columns is the order in which the writer binds them.
+ */
+export type Column = string | number | bigint | null;
+export type Row = Column[];
+
+/** Places in a span's row that others than the INSERT look at. The rest follows the columns of `spans`. */
+export const SPAN = {
+  span: 0,
+  trace: 1,
+  context: 2,
+  spanId: 3,
+  parentSpanId: 4,
+  name: 5,
+  kind: 6,
+  status: 7,
+  start: 8,
+  end: 9,
+  model: 10,
+  provider: 11,
+  entityName: 12,
+  inputTokens: 13,
+  outputTokens: 14,
+  totalTokens: 15,
+  totalCost: 16,
+  currency: 17,
+  repeatsUsage: 18,
+  project: 19,
+} as const;
+
+/** Places in a context: what the spans of a trace have in common. The columns of `trace_contexts` after its key. */
+export const CONTEXT = {
+  environment: 0,
+  serviceName: 1,
+  serviceVersion: 2,
+  sessionId: 3,
+  threadId: 4,
+  userId: 5,
+  requestId: 6,
+  release: 7,
+  runId: 8,
+  resourceId: 9,
+  experimentId: 10,
+  tags: 11,
+} as const;
+
+/** One trace of a unit: its id, its project, and its contexts; a span names trace and context by their places. */
+export type TraceEntry = [traceId: string, project: string, contexts: Row[]];
+
+/** Rows of the other signals begin with their project's name, which the writer replaces with its number. */
+export type UnitRows = [
+  ingestKey: string | null,
+  atNs: bigint,
+  traces: TraceEntry[],
+  spans: Row[],
+  payloads: Row[],
+  logs: Row[],
+  metrics: Row[],
+  scores: Row[],
+  feedback: Row[],
+  notes: Row[],
+];
+
+/** The text of one span for the side file: its number, the forms of its payloads, and the payloads as stored. */
+export type SearchRow = [span: number, forms: number, input: string | null, output: string | null];
+
+/** Bits of `forms`: whether a payload is kept as JSON; without the bit it is the string itself. */
+export const INPUT_IS_JSON = 1;
+export const OUTPUT_IS_JSON = 2;
+
+/** A failure on its way to the main thread; `unavailable` becomes `StoreUnavailable`, anything else is a bug. */
+export type ErrorInfo = { readonly unavailable: boolean; readonly message: string };
+
+/** A request of the main thread. */
+export type Request = [id: number, method: string, ...args: unknown[]];
+/** The answer to a request, or, without an id, something that the thread reports by itself. */
+export type Reply = [id: number, value: unknown, error?: ErrorInfo];
+export type Report = { readonly fatal: string };
+/** What a thread posts: answers that became known together. */
+export type Replies = Reply[] | Report;
+
+/** What the writer tells the search thread: how units ended, and that there is text to let go of. */
+export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', truncate: boolean];
+/**
+ * What the search thread answers: text up to this sequence number is gone from its file, and, where it was asked to cut its
+ * log, whether it is gone from there too.
+ */
+export type SearchNotice = ['erased', seq: number, truncated: boolean | undefined] | ['erase_failed'];
+
+export type WriterOptions = { readonly path: string; readonly cacheMiB: number; readonly maxFileBytes: number | null };
+export type WriterOpened = { readonly path: string; readonly storeNumber: number; readonly lastSpan: number };
+export type SearchOptions = { readonly path: string; readonly cacheMiB: number; readonly storeNumber: number };
+export type ReaderOptions = { readonly path: string; readonly cacheMiB: number };

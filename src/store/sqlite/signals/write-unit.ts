@@ -1,0 +1,275 @@
+import type Database from 'better-sqlite3';
+import type { WriteOutcome } from '../../signals/signal-store.ts';
+import { sameContext } from './encode.ts';
+import { CONTEXT_COLUMNS, projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
+import { type Row, SPAN, type UnitRows } from './wire.ts';
+
+const marks = (count: number): string => Array(count).fill('?').join(', ');
+
+/** An INSERT of all columns; tables name their columns in the order in which `encode.ts` makes rows. */
+const insertInto = (
+  db: Database.Database,
+  table: keyof typeof columnCounts,
+  before = '',
+  after = '',
+): Database.Statement => db.prepare(`INSERT ${before} INTO ${table} VALUES (${marks(columnCounts[table])}) ${after}`);
+
+const columnCounts = {
+  spans: 30,
+  span_payloads: 11,
+  logs: 16,
+  metric_points: 18,
+  scores: 20,
+  feedback: 14,
+  aspect_notes: 11,
+};
+
+export type UnitWriter = {
+  /**
+   * Writes the rows of one unit, whole or not at all, inside an open transaction; the totals of its traces follow in
+   * `finish`. Changes the rows that it is given.
+   */
+  write(rows: UnitRows): WriteOutcome;
+  /** Brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
+  finish(): void;
+  /** Forgets what the transaction had touched, after a rollback. */
+  abandon(): void;
+  /** Whether spans were replaced, since the last call, whose text the side file still holds. */
+  takeReplacedText(): boolean;
+  /** The number of a project, which gets one when it has none. */
+  projectNumber(name: string): number;
+  /** Marks a trace for `finish`, if it exists. */
+  touchTrace(traceId: string, project: number): void;
+  readonly projection: TraceProjection;
+};
+
+export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => T): UnitWriter => {
+  const insertKey = db.prepare('INSERT INTO ingest_keys (ingest_key, at_ns) VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const findProject = db.prepare<[string], number>('SELECT project FROM projects WHERE name = ?').pluck();
+  const insertProject = db.prepare('INSERT INTO projects (name) VALUES (?)');
+  const findTrace = db
+    .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
+    .pluck();
+  const insertContext = db.prepare(
+    `INSERT INTO trace_contexts (trace, context, ${CONTEXT_COLUMNS}) VALUES (${marks(14)})`,
+  );
+  const contextsOfTrace = db
+    .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
+    .raw();
+  const dropUnusedContexts = db.prepare(
+    'DELETE FROM trace_contexts WHERE trace = ? AND context NOT IN (SELECT s.context FROM spans AS s WHERE s.trace = trace_contexts.trace)',
+  );
+  const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
+  const findSpan = db
+    .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
+    .pluck();
+  const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
+  const keepOldText = db.prepare(
+    `INSERT INTO pending_search_deletes (span, forms, input, output)
+     SELECT span, forms, input, output FROM span_payloads WHERE span = ? AND (input IS NOT NULL OR output IS NOT NULL)`,
+  );
+  const deletePayload = db.prepare('DELETE FROM span_payloads WHERE span = ?');
+  const insertPayload = insertInto(db, 'span_payloads');
+  const insertLog = insertInto(db, 'logs');
+  const insertMetric = insertInto(db, 'metric_points');
+  const findScore = db
+    .prepare<[number, string], [number, string | null]>(
+      'SELECT score, trace_id FROM scores WHERE project = ? AND score_id = ?',
+    )
+    .raw();
+  const deleteScore = db.prepare('DELETE FROM scores WHERE score = ?');
+  const insertScore = insertInto(db, 'scores');
+  const findFeedback = db
+    .prepare<[number, string], [number, string | null]>(
+      'SELECT feedback, trace_id FROM feedback WHERE project = ? AND feedback_id = ?',
+    )
+    .raw();
+  const deleteFeedback = db.prepare('DELETE FROM feedback WHERE feedback = ?');
+  const insertFeedback = insertInto(db, 'feedback');
+  const deleteNote = db.prepare('DELETE FROM aspect_notes WHERE project = ? AND note_id = ?');
+  const insertNote = insertInto(db, 'aspect_notes');
+
+  const projection = projectionOf(db);
+  const projectNumbers = new Map<string, number>();
+  let nextTrace = (db.prepare<[], number | null>('SELECT max(trace) FROM traces').pluck().get() ?? 0) + 1;
+  /** Traces touched by the open transaction, by trace id and project. */
+  let touched = new Map<string, TouchedTrace>();
+  let replacedText = false;
+
+  const projectNumber = (name: string): number => {
+    const known = projectNumbers.get(name);
+    if (known !== undefined) return known;
+    const number = findProject.get(name) ?? Number(insertProject.run(name).lastInsertRowid);
+    projectNumbers.set(name, number);
+    return number;
+  };
+
+  const keyOf = (traceId: string, project: number): string => traceId + project;
+
+  /** The trace of a unit, as far as the transaction knows it; entered into `mine` until the unit is whole. */
+  const reach = (mine: Map<string, TouchedTrace>, traceId: string, project: number): TouchedTrace => {
+    const key = keyOf(traceId, project);
+    const here = mine.get(key);
+    if (here !== undefined) return here;
+    const earlier = touched.get(key);
+    let entry: TouchedTrace;
+    if (earlier === undefined) {
+      const stored = findTrace.get(traceId, project);
+      entry =
+        stored === undefined
+          ? { trace: nextTrace++, traceId, project, isNew: true, atHand: { spans: [], contexts: new Map() } }
+          : { trace: stored, traceId, project, isNew: false };
+    } else {
+      // A copy: when this unit fails, what earlier units had at hand must not hold its rows.
+      const { atHand } = earlier;
+      entry = {
+        ...earlier,
+        atHand: atHand && { spans: atHand.spans.slice(), contexts: new Map(atHand.contexts) },
+      };
+    }
+    mine.set(key, entry);
+    return entry;
+  };
+
+  /** Numbers under which a trace keeps the contexts of a unit. */
+  const settleContexts = (entry: TouchedTrace, contexts: readonly Row[]): number[] => {
+    const known = entry.atHand?.contexts ?? new Map<number, Row>();
+    if (entry.atHand === undefined)
+      for (const [place, ...values] of contextsOfTrace.iterate(entry.trace)) known.set(Number(place), values);
+    return contexts.map((context) => {
+      let next = 0;
+      for (const [place, values] of known) {
+        if (sameContext(values, context)) return place;
+        if (place >= next) next = place + 1;
+      }
+      insertContext.run([entry.trace, next, ...context]);
+      known.set(next, context);
+      return next;
+    });
+  };
+
+  const replaceSpan = (row: Row, entry: TouchedTrace): void => {
+    const old = findSpan.get(entry.trace, row[SPAN.spanId] as string);
+    if (old === undefined) throw new Error('a span conflicts with one that does not exist');
+    if (keepOldText.run(old).changes > 0) replacedText = true;
+    deletePayload.run(old);
+    deleteSpan.run(old);
+    insertSpan.run(row);
+    entry.atHand = undefined;
+  };
+
+  const writeSpans = (mine: Map<string, TouchedTrace>, [, , traces, spans, payloads]: UnitRows): void => {
+    const entries = traces.map(([traceId, projectName, contexts]) => {
+      const entry = reach(mine, traceId, projectNumber(projectName));
+      return { entry, places: settleContexts(entry, contexts) };
+    });
+    const replaced = new Set<number>();
+    for (let i = 0; i < spans.length; i++) {
+      const row = spans[i] as Row;
+      const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
+      row[SPAN.trace] = entry.trace;
+      row[SPAN.context] = places[row[SPAN.context] as number] as number;
+      row[SPAN.project] = entry.project;
+      if (insertSpan.run(row).changes === 0) {
+        replaceSpan(row, entry);
+        replaced.add(entry.trace);
+      } else entry.atHand?.spans.push(row);
+      insertPayload.run(payloads[i] as Row);
+    }
+    for (const trace of replaced) dropUnusedContexts.run(trace);
+  };
+
+  /** Judgements change the row of their trace, if there is one; without it the trace finds them when it comes. */
+  const touchJudged = (mine: Map<string, TouchedTrace>, traceId: string | null, project: number): void => {
+    if (traceId === null) return;
+    const key = keyOf(traceId, project);
+    if (mine.has(key) || touched.has(key)) return;
+    const trace = findTrace.get(traceId, project);
+    if (trace !== undefined) mine.set(key, { trace, traceId, project, isNew: false });
+  };
+
+  const writeScores = (mine: Map<string, TouchedTrace>, scores: readonly Row[]): void => {
+    if (scores.length > 0) projection.expectJudgements();
+    for (const row of scores) {
+      const project = projectNumber(row[0] as string);
+      row[0] = project;
+      const old = findScore.get(project, row[1] as string);
+      if (old !== undefined) {
+        deleteScore.run(old[0]);
+        touchJudged(mine, old[1], project);
+      }
+      insertScore.run([null, ...row]);
+      touchJudged(mine, row[2] as string | null, project);
+    }
+  };
+
+  const writeFeedback = (mine: Map<string, TouchedTrace>, feedback: readonly Row[]): void => {
+    if (feedback.length > 0) projection.expectJudgements();
+    for (const row of feedback) {
+      const project = projectNumber(row[0] as string);
+      row[0] = project;
+      const old = findFeedback.get(project, row[1] as string);
+      if (old !== undefined) {
+        deleteFeedback.run(old[0]);
+        touchJudged(mine, old[1], project);
+      }
+      insertFeedback.run([null, ...row]);
+      touchJudged(mine, row[2] as string | null, project);
+    }
+  };
+
+  const abandonCaches = (): void => {
+    projectNumbers.clear();
+    projection.forget();
+  };
+
+  return {
+    write: (rows) => {
+      const mine = new Map<string, TouchedTrace>();
+      try {
+        return unit(() => {
+          const [ingestKey, atNs, , , , logs, metrics, scores, feedback, notes] = rows;
+          if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
+          writeSpans(mine, rows);
+          for (const row of logs) {
+            row[0] = projectNumber(row[0] as string);
+            insertLog.run([null, ...row]);
+          }
+          for (const row of metrics) {
+            row[0] = projectNumber(row[0] as string);
+            insertMetric.run([null, ...row]);
+          }
+          writeScores(mine, scores);
+          writeFeedback(mine, feedback);
+          for (const row of notes) {
+            row[0] = projectNumber(row[0] as string);
+            deleteNote.run(row[0], row[1]);
+            insertNote.run([null, ...row]);
+          }
+          for (const [key, entry] of mine) touched.set(key, entry);
+          return 'written';
+        });
+      } catch (error) {
+        abandonCaches();
+        throw error;
+      }
+    },
+    finish: () => {
+      for (const entry of touched.values()) projection.project(entry);
+      touched = new Map();
+    },
+    abandon: () => {
+      touched = new Map();
+      replacedText = false;
+      abandonCaches();
+    },
+    takeReplacedText: () => {
+      const replaced = replacedText;
+      replacedText = false;
+      return replaced;
+    },
+    projectNumber,
+    touchTrace: (traceId, project) => touchJudged(touched, traceId, project),
+    projection,
+  };
+};

@@ -1,0 +1,311 @@
+/** Body of the thread that owns the only writing connection of the data file. */
+import { type MessagePort, workerData } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from './connection.ts';
+import { driverCode, needsReopening } from './driver-error.ts';
+import { eraserOf, type Eraser } from './erase.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
+import { type Transactions, transactionsOf } from './transaction.ts';
+import type {
+  ErrorInfo,
+  Reply,
+  Request,
+  Row,
+  SearchNotice,
+  UnitRows,
+  WriterNotice,
+  WriterOpened,
+  WriterOptions,
+} from './wire.ts';
+import { type UnitWriter, unitWriterOf } from './write-unit.ts';
+
+/** Signals in one commit at the most: bounds the wait of the first unit of a group. */
+const GROUP_SIGNALS = 4_096;
+/** Faults of the disk in a row after which the thread gives up on the file. */
+const FATAL_FAULTS = 3;
+
+const { options, searchPort } = workerData as { options: WriterOptions; searchPort: MessagePort };
+const main = mainPort();
+
+type Engine = {
+  readonly db: Database.Database;
+  readonly transactions: Transactions;
+  readonly writer: UnitWriter;
+  readonly eraser: Eraser;
+  readonly insertAudit: Database.Statement;
+  readonly forgetErased: Database.Statement;
+  readonly lastPending: Database.Statement<[], number | null>;
+};
+
+const path = settlePath(options.path);
+
+const engineOf = (db: Database.Database): Engine => {
+  if (options.maxFileBytes !== null) {
+    const pageBytes = db.pragma('page_size', { simple: true }) as number;
+    db.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxFileBytes / pageBytes))}`);
+  }
+  const transactions = transactionsOf(db);
+  const writer = unitWriterOf(db, transactions.unit);
+  return {
+    db,
+    transactions,
+    writer,
+    eraser: eraserOf(db, writer),
+    insertAudit: db.prepare('INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    forgetErased: db.prepare('DELETE FROM pending_search_deletes WHERE seq <= ?'),
+    lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_search_deletes').pluck(),
+  };
+};
+
+let engine: Engine | undefined;
+let releaseLock: (() => void) | undefined;
+let faults = 0;
+
+const open = (): WriterOpened => {
+  releaseLock = lockFile(path);
+  try {
+    const { db, storeNumber } = openDataFile(path, options.cacheMiB);
+    engine = engineOf(db);
+    const lastSpan = db
+      .prepare<[], number>(
+        `SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0),
+                    coalesce((SELECT max(span) FROM pending_search_deletes), 0))`,
+      )
+      .pluck()
+      .get();
+    return { path, storeNumber, lastSpan: lastSpan ?? 0 };
+  } catch (error) {
+    releaseLock();
+    throw error;
+  }
+};
+
+/** The engine; opened and checked again when a fault of the disk made us drop it. */
+const reach = (): Engine => {
+  if (engine === undefined) {
+    inspectFile(path);
+    engine = engineOf(openForWriting(path, options.cacheMiB));
+  }
+  return engine;
+};
+
+/** Counts faults of the disk in a row, and lets go of a connection whose state is no longer known. */
+const noteFault = (error: unknown): void => {
+  const code = driverCode(error);
+  if (code === undefined || !needsReopening(code)) return;
+  faults++;
+  try {
+    engine?.db.close();
+  } catch {
+    // It is dropped whether or not it could be closed; the next request opens another.
+  }
+  engine = undefined;
+  if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error).message });
+};
+
+const tellSearch = (notice: WriterNotice): void => searchPort.postMessage(notice);
+
+/** Runs work in one transaction, and leaves nothing of it in memory when it fails. */
+const commit = <T>(work: (engine: Engine) => T): T => {
+  const current = reach();
+  try {
+    const value = current.transactions.run(() => work(current));
+    faults = 0;
+    return value;
+  } catch (error) {
+    current.writer.abandon();
+    noteFault(error);
+    throw error;
+  }
+};
+
+type Unit = {
+  readonly id: number;
+  readonly size: number;
+  /** True when the search thread holds rows of this unit and waits for its end. */
+  readonly isSearched: boolean;
+  readonly write: (engine: Engine) => unknown;
+};
+
+const sizeOf = (rows: UnitRows): number => {
+  let size = 1;
+  for (let i = 3; i < rows.length; i++) if (i !== 4) size += (rows[i] as Row[]).length;
+  return size;
+};
+
+const unitOf = ([id, method, ...args]: Request): Unit | undefined => {
+  if (method === 'write') {
+    const [rows, isSearched] = args as [UnitRows, boolean];
+    return { id, size: sizeOf(rows), isSearched, write: ({ writer }) => writer.write(rows) };
+  }
+  if (method === 'audit') {
+    const rows = args[0] as Row[];
+    return {
+      id,
+      size: rows.length,
+      isSearched: false,
+      write: ({ transactions, insertAudit }) =>
+        transactions.unit(() => {
+          for (const row of rows) insertAudit.run(row);
+        }),
+    };
+  }
+  return undefined;
+};
+
+/** Commits units together. One that fails by itself is left out; a failure of the transaction fails all. */
+const writeGroup = (units: readonly Unit[]): void => {
+  const outcomes = new Map<number, unknown>();
+  const errors = new Map<number, ErrorInfo>();
+  try {
+    commit((current) => {
+      for (const { id, write } of units) {
+        try {
+          outcomes.set(id, write(current));
+        } catch (error) {
+          const code = driverCode(error);
+          // SQLite ends the transaction by itself on some errors; nothing of the group is left to commit then.
+          if (!current.db.inTransaction || (code !== undefined && needsReopening(code))) throw error;
+          errors.set(id, errorInfo(path, error));
+        }
+      }
+      current.writer.finish();
+    });
+  } catch (error) {
+    outcomes.clear();
+    const info = errorInfo(path, error);
+    for (const { id } of units) if (!errors.has(id)) errors.set(id, info);
+  }
+  const searched = units.filter(({ isSearched }) => isSearched).map(({ id }) => id);
+  if (searched.length > 0) tellSearch(['ended', searched, searched.map((id) => outcomes.get(id) === 'written')]);
+  post(
+    main,
+    units.map(({ id }): Reply => {
+      const error = errors.get(id);
+      return error === undefined ? [id, outcomes.get(id)] : [id, undefined, error];
+    }),
+  );
+  if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', false]);
+};
+
+/** Deletes that answer when the side file has let go of the text as well. */
+let erasures: { readonly id: number; readonly seq: number; readonly value: (pending: boolean) => unknown }[] = [];
+
+const truncateLog = (): boolean => {
+  const [result] = reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
+};
+
+const erase = (
+  id: number,
+  work: (engine: Engine) => number,
+  value: (rows: number, pending: boolean) => unknown,
+): void => {
+  const { rows, seq } = commit((current) => ({ rows: work(current), seq: current.lastPending.get() ?? 0 }));
+  erasures.push({ id, seq, value: (pending) => value(rows, pending) });
+  tellSearch(['erase', true]);
+};
+
+/** Forgets text that the side file has let go of, and answers the deletes that waited for it. */
+const onSearchNotice = (notice: SearchNotice): void => {
+  let pending = true;
+  let upTo = Number.POSITIVE_INFINITY;
+  try {
+    if (notice[0] === 'erased') {
+      const [, seq, truncated] = notice;
+      if (seq > 0) commit(({ forgetErased }) => forgetErased.run(seq));
+      if (truncated === undefined) return;
+      upTo = seq;
+      pending = !(truncateLog() && truncated);
+    }
+  } catch (error) {
+    noteFault(error);
+  }
+  const ready = erasures.filter(({ seq }) => seq <= upTo);
+  erasures = erasures.filter(({ seq }) => seq > upTo);
+  if (ready.length > 0)
+    post(
+      main,
+      ready.map(({ id, value }): Reply => [id, value(pending)]),
+    );
+};
+
+const close = (): void => {
+  engine?.db.close();
+  engine = undefined;
+  releaseLock?.();
+};
+
+const operate = ([id, method, ...args]: Request): void => {
+  try {
+    switch (method) {
+      case 'deleteTraces': {
+        const [traceIds, projects] = args as [string[], string[] | null];
+        erase(
+          id,
+          ({ eraser }) => eraser.eraseTraces(traceIds, projects),
+          (deleted, pending) => ({ deleted, pending }),
+        );
+        return;
+      }
+      case 'trim': {
+        const [project, before, limit] = args as [string, bigint, number];
+        erase(
+          id,
+          ({ eraser }) => eraser.trim(project, before, limit),
+          (rows) => rows,
+        );
+        return;
+      }
+      case 'trimRecords': {
+        const [auditBefore, keysBefore] = args as [bigint, bigint];
+        commit(({ eraser }) => eraser.trimRecords(auditBefore, keysBefore));
+        break;
+      }
+      case 'close':
+        close();
+        post(main, [[id, undefined]]);
+        main.close();
+        searchPort.close();
+        return;
+      default:
+        throw new Error(`the writer has no method "${method}"`);
+    }
+    post(main, [[id, undefined]]);
+  } catch (error) {
+    post(main, [[id, undefined, errorInfo(path, error)]]);
+  }
+};
+
+const queue: Request[] = [];
+const idle = setTimeout(() => engine?.db.pragma('shrink_memory'), IDLE_MS);
+
+const onRequest = (first: Request): void => {
+  queue.push(first);
+  drain(main, (next: Request) => queue.push(next));
+  while (queue.length > 0) {
+    const units: Unit[] = [];
+    for (let size = 0; size < GROUP_SIGNALS && queue.length > 0; ) {
+      const unit = unitOf(queue[0] as Request);
+      if (unit === undefined) break;
+      queue.shift();
+      units.push(unit);
+      size += unit.size;
+    }
+    if (units.length > 0) writeGroup(units);
+    else operate(queue.shift() as Request);
+    drain(main, (next: Request) => queue.push(next));
+  }
+  idle.refresh();
+};
+
+try {
+  const opened = open();
+  searchPort.on('message', onSearchNotice);
+  main.on('message', onRequest);
+  post(main, [[0, opened]]);
+} catch (error) {
+  post(main, [[0, undefined, errorInfo(path, error)]]);
+  main.close();
+  searchPort.close();
+}
