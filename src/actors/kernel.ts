@@ -8,11 +8,9 @@ export type Message = Address & { readonly body: unknown };
 
 /** What a turn found missing in memory. Thrown through the turn: it changes nothing, and is tried again when it is there. */
 export class Missing {
-  readonly key: string;
-  readonly lookup: Lookup;
-  constructor(key: string, lookup: Lookup) {
-    this.key = key;
-    this.lookup = lookup;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  constructor(lookups: ReadonlyMap<string, Lookup>) {
+    this.lookups = lookups;
   }
 }
 
@@ -34,9 +32,11 @@ export interface Turn {
    * @param lookup how the store finds it when memory does not hold it
    */
   read<K extends Lookup['kind'], T = Found[K]>(key: string, lookup: Lookup & { readonly kind: K }): T;
-  /** What is known, if memory holds it. */
+  /** What this turn or this group wrote, without asking the store. */
   peek<T>(key: string): T | undefined;
   write(key: string, value: unknown): void;
+  /** After the commit memory lets go of it: an actor that will rest, or has ended. */
+  forget(key: string): void;
   /** Keeps a form of what was read that is cheaper to use again; no change. */
   keep(key: string, value: unknown): void;
   /** Rows that this turn adds. Merged into the group's when the turn ends. */
@@ -71,7 +71,7 @@ export type KernelOptions = {
   /**
    * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
    */
-  readonly follow?: (at: UnixMs) => Message | undefined;
+  readonly follow?: (at: UnixMs) => FollowUp | undefined;
   /** After a commit: what the group made true. */
   readonly committed?: () => void;
   /** A commit failed: memory was dropped, and nothing in the host may run ahead of the store. */
@@ -85,11 +85,17 @@ export type KernelOptions = {
   readonly cacheLimit?: number;
 };
 
+/** A turn to take before the commit, or what must be read before that can be decided. */
+export type FollowUp =
+  | { readonly offer: Message }
+  | { readonly lookup: Lookup; readonly found: (value: unknown) => void };
+
 type Waiting = Message & { readonly settle: (reply: unknown) => void; readonly reject: (error: unknown) => void };
 type Group = {
   readonly at: UnixMs;
   readonly overlay: Map<string, unknown>;
   readonly loaded: Map<string, unknown>;
+  readonly forgotten: Set<string>;
   readonly changes: Changes;
   readonly afters: (() => void)[];
   readonly replies: (() => void)[];
@@ -98,7 +104,7 @@ type Group = {
 
 /** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
 const TURN_LIMIT = 10_000;
-const defaults = { groupLimit: 256, cacheLimit: 50_000 } as const;
+const defaults = { groupLimit: 256, cacheLimit: 20_000 } as const;
 
 /** The kind under which a key is flushed: what stands before its first slash. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
@@ -145,6 +151,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
     const afters: (() => void)[] = [];
     const ends: (() => void)[] = [];
     const told: Message[] = [];
+    const forgotten: string[] = [];
     const turn: Turn = {
       at: group.at,
       newId: options.newId,
@@ -152,13 +159,10 @@ export const createKernel = (options: KernelOptions): Kernel => {
       read: <T>(key: string, lookup: Lookup): T => {
         let value = overlay.get(key);
         if (value === undefined) value = lookUp(group, key);
-        if (value === undefined) throw new Missing(key, lookup);
+        if (value === undefined) throw new Missing(new Map([[key, lookup]]));
         return (value === ABSENT ? undefined : value) as T;
       },
-      peek: <T>(key: string): T | undefined => {
-        const value = overlay.get(key) ?? lookUp(group, key);
-        return (value === ABSENT ? undefined : value) as T | undefined;
-      },
+      peek: <T>(key: string): T | undefined => (overlay.get(key) ?? group.overlay.get(key)) as T | undefined,
       write: (key, value) => {
         overlay.set(key, value);
       },
@@ -166,6 +170,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
         if (overlay.has(key)) overlay.set(key, value);
         else if (group.overlay.has(key)) group.overlay.set(key, value);
         else group.loaded.set(key, value);
+      },
+      forget: (key) => {
+        forgotten.push(key);
       },
       rows,
       tell: (to, body) => {
@@ -184,13 +191,25 @@ export const createKernel = (options: KernelOptions): Kernel => {
       return kind.receive(turn, id, body);
     };
     const reply = receive(message);
+    // An actor that lacks something does not stop the others from saying what they lack: one load then serves them all.
+    let missing: Map<string, Lookup> | undefined;
     for (let next = 0; next < told.length; next += 1) {
       if (next >= TURN_LIMIT) throw new Error(`one message set off more than ${TURN_LIMIT} others`);
-      receive(told[next] as Message);
+      try {
+        receive(told[next] as Message);
+      } catch (error) {
+        if (!(error instanceof Missing)) {
+          if (missing !== undefined) break; // it saw an overlay with holes; the next try will tell
+          throw error;
+        }
+        missing = new Map([...(missing ?? []), ...error.lookups]);
+      }
     }
+    if (missing !== undefined) throw new Missing(missing);
     const answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
     for (const [key, value] of overlay) group.overlay.set(key, value);
     mergeRows(group.changes, rows);
+    for (const key of forgotten) group.forgotten.add(key);
     for (const effect of afters) group.afters.push(effect);
     for (const effect of ends) effect();
     return () => answer;
@@ -217,7 +236,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
           });
         } catch (error) {
           if (error instanceof Missing) {
-            missing.set(error.key, error.lookup);
+            for (const [key, lookup] of error.lookups) missing.set(key, lookup);
             again.push(message);
           } else if (error instanceof NotInThisGroup) postponed.push(message);
           else {
@@ -233,19 +252,23 @@ export const createKernel = (options: KernelOptions): Kernel => {
   };
 
   const followUp = async (group: Group): Promise<void> => {
-    for (;;) {
-      const message = options.follow?.(group.at);
-      if (message === undefined) return;
-      for (;;) {
+    for (let next = options.follow?.(group.at); next !== undefined; next = options.follow?.(group.at)) {
+      if ('lookup' in next) {
+        const [value] = await store.load([next.lookup]);
+        next.found(value);
+        continue;
+      }
+      const message = next.offer;
+      let taken = false;
+      while (!taken) {
+        taken = true;
         try {
           takeTurn(group, message);
-          break;
         } catch (error) {
-          if (error instanceof Missing) await load(group, new Map([[error.key, error.lookup]]));
-          else {
-            options.onFault?.(error, message);
-            break;
-          }
+          if (error instanceof Missing) {
+            await load(group, error.lookups);
+            taken = false;
+          } else options.onFault?.(error, message);
         }
       }
     }
@@ -269,6 +292,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
       cache.delete(key);
       if (value !== GONE && !isShortLived(key)) cache.set(key, value);
     }
+    for (const key of group.forgotten) cache.delete(key);
     // A Map keeps the order of insertion, so the keys longest unchanged go first.
     if (cache.size > cacheLimit)
       for (const key of cache.keys()) {
@@ -298,6 +322,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
       at: options.now(),
       overlay: new Map(),
       loaded: new Map(),
+      forgotten: new Set(),
       changes: noChanges(),
       afters: [],
       replies: [],

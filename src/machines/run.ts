@@ -27,9 +27,13 @@ export type RunContext = {
   readonly failures: number;
   /** Leases of this visit whose worker fell silent. */
   readonly orphans: number;
+  /** When the step was entered. */
+  readonly enteredAt?: UnixMs;
   /** Since when the step could be offered; kept by an offer that goes back. */
   readonly queuedAt?: UnixMs;
   readonly leaseId?: string | undefined;
+  /** Of the wait that is open: expanded once, when it opened. */
+  readonly waitKey?: string | undefined;
   /** When the timer of the present phase is due; `null` is never. */
   readonly dueAt?: UnixMs | null | undefined;
   readonly children?: { readonly total: number; readonly started: number; readonly finished: number } | undefined;
@@ -53,7 +57,13 @@ export type UsageDelta = {
 export type RunEvent =
   | { readonly type: 'run.started'; readonly at: UnixMs }
   /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
-  | { readonly type: 'step.opened'; readonly at: UnixMs; readonly dueAt?: UnixMs | null; readonly total?: number }
+  | {
+      readonly type: 'step.opened';
+      readonly at: UnixMs;
+      readonly dueAt?: UnixMs | null;
+      readonly key?: string;
+      readonly total?: number;
+    }
   | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
   | { readonly type: 'step.completed'; readonly at: UnixMs; readonly leaseId: string; readonly usage?: UsageDelta }
   /** A lease failed, or the service could not open or leave the step. */
@@ -167,8 +177,9 @@ const runSetup = setup({
     isLastChild: ({ context }) => (context.children?.finished ?? 0) + 1 >= (context.children?.total ?? 0),
   },
   actions: {
-    enterStep: assign(({ context }, params: { readonly step: string }) => ({
+    enterStep: assign(({ context, event }, params: { readonly step: string }) => ({
       ...freshVisit,
+      enteredAt: event.at,
       stepCount: context.stepCount + 1,
       visits: { ...context.visits, [params.step]: (context.visits[params.step] ?? 0) + 1 },
     })),
@@ -197,6 +208,8 @@ const runSetup = setup({
       return event.type === 'step.failed' ? { dueAt: event.retryAt ?? event.at } : {};
     }),
     clearDue: assign({ dueAt: undefined }),
+    setKey: assign(({ event }) => (event.type === 'step.opened' ? { waitKey: event.key } : {})),
+    clearKey: assign({ waitKey: undefined }),
     expectChildren: assign({
       children: ({ event }) => ({
         total: event.type === 'step.opened' ? (event.total ?? 0) : 0,
@@ -355,14 +368,14 @@ const phases = (step: Step): object => {
         opening: {
           entry: ['open'],
           on: {
-            'step.opened': { target: 'waiting', actions: ['setDue', journal('run.waiting')] },
+            'step.opened': { target: 'waiting', actions: ['setDue', 'setKey', journal('run.waiting')] },
             'event.delivered': { target: 'routing', actions: [journal('event.delivered')] },
           },
         },
         waiting: {
           description: 'Open for an event of its name and key.',
           entry: ['openWait', { type: 'schedule', params: { timer: 'wait' } }],
-          exit: ['closeWait', { type: 'unschedule', params: { timer: 'wait' } }, 'clearDue'],
+          exit: ['closeWait', { type: 'unschedule', params: { timer: 'wait' } }, 'clearDue', 'clearKey'],
           on: {
             'event.delivered': {
               target: 'routing',

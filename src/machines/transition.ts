@@ -45,10 +45,10 @@ export const initialSnapshot = <M extends AnyStateMachine>(machine: M): Snapshot
  * @returns the next snapshot and the effects in the order of their execution
  * @throws UnhandledEvent when the present state has no transition for the event: xstate itself would be silent
  */
-export const step = <M extends AnyStateMachine>(
+export const step = <M extends AnyStateMachine, E extends EventObject>(
   machine: M,
   snapshot: SnapshotFrom<M>,
-  event: EventObject,
+  event: E,
 ): { readonly next: SnapshotFrom<M>; readonly effects: readonly Effect[] } => {
   const effects: Effect[] = [];
   sink = effects;

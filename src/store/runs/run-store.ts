@@ -294,6 +294,7 @@ export type Resumption = {
   readonly liveLeases: readonly {
     readonly leaseId: string;
     readonly workerId: string;
+    readonly expiresAt: UnixMs;
     readonly timeoutAt?: UnixMs;
   }[];
   /** The first numbers that were never used. */

@@ -1,0 +1,19 @@
+import type { LeaseRefusal } from '../machines/lease.ts';
+import type { Failure, Result } from '../model/failure.ts';
+
+type Refused = Result<never>;
+const refused = (failure: Failure): Refused => ({ ok: false, failure });
+
+export const notFound = (what: string, id: string): Refused =>
+  refused({ code: 'not_found', message: `there is no ${what} ${id}` });
+
+export const forbidden = (project: string): Refused =>
+  refused({ code: 'forbidden', message: `the key does not reach project ${project}` });
+
+const reasons: Record<LeaseRefusal, string> = {
+  already_applied: 'this lease has already ended by its own complete or fail; treat the call as done',
+  run_terminal: 'the run has ended; stop the body and claim no more steps of this run',
+  fenced: 'the lease is not held by this worker any more; abandon the body',
+  not_started: 'the step is at_most_once and its body was never declared by started; call started before the body',
+};
+export const leaseRefused = (reason: LeaseRefusal): Refused => refused({ code: reason, message: reasons[reason] });
