@@ -42,7 +42,9 @@ const summarise = (refusals: readonly SignalRefusal[]): string => {
   const counts = new Map<string, number>();
   for (const { message } of refusals) counts.set(message, (counts.get(message) ?? 0) + 1);
   const reasons = [...counts].toSorted((a, b) => b[1] - a[1]);
-  const named = reasons.slice(0, NAMED_REASONS).map(([message, count]) => (count === 1 ? message : `${message} (${count} times)`));
+  const named = reasons
+    .slice(0, NAMED_REASONS)
+    .map(([message, count]) => (count === 1 ? message : `${message} (${count} times)`));
   const unnamed = reasons.slice(NAMED_REASONS).reduce((sum, [, count]) => sum + count, 0);
   return unnamed === 0 ? named.join('; ') : `${named.join('; ')}; and ${unnamed} more`;
 };
@@ -56,10 +58,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
   const { limits } = pipeline;
   const discard = { maxBytes: DISCARD_BODIES * limits.maxBodyBytes, maxMs: DISCARD_MS };
 
-  const ingest = async (
-    request: FastifyRequest,
-    read: BodyReader,
-  ): Promise<IngestResult> => {
+  const ingest = async (request: FastifyRequest, read: BodyReader): Promise<IngestResult> => {
     const body = incomingBody(request);
     const { contentLength } = body;
     try {
@@ -101,7 +100,11 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
   const otlp =
     (signal: OtlpSignal) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      const isProtobuf = signal === 'traces' && (request.headers['content-type'] ?? '').toLowerCase().includes('protobuf');
+      const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().includes('protobuf');
+      if (isProtobuf && signal !== 'traces') {
+        discardRest(request.raw, discard);
+        throw new Refusal({ code: 'invalid_body', message: 'body is not valid JSON' });
+      }
       const answersProtobuf = isProtobuf && !/\bjson\b/i.test(request.headers.accept ?? '');
       const refuse = (failure: Failure): FastifyReply => {
         if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);

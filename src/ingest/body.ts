@@ -37,7 +37,10 @@ export const checkBodyHeaders = (body: IncomingBody, limits: IngestLimits): void
 };
 
 const brokenOff = (cause: unknown): Refusal =>
-  new Refusal({ code: 'invalid_body', message: 'the connection ended before the body did; send the request again' }, { cause });
+  new Refusal(
+    { code: 'invalid_body', message: 'the connection ended before the body did; send the request again' },
+    { cause },
+  );
 
 /**
  * Reads a body as it arrives, inflated where it is compressed. When it fails, nothing of ours stays on the source, which
@@ -75,6 +78,15 @@ export const streamBody = (
       else reject(error);
     };
 
+    const goOnAfter = async (taken: Promise<void>): Promise<void> => {
+      try {
+        await taken;
+        taking = undefined;
+        outlet.resume();
+      } catch (error) {
+        settle(error);
+      }
+    };
     const onPiece = (piece: Buffer): void => {
       inflated += piece.length;
       try {
@@ -83,17 +95,14 @@ export const streamBody = (
         const taken = take(piece);
         if (taken === undefined) return;
         outlet.pause();
-        taking = taken.then(() => {
-          taking = undefined;
-          outlet.resume();
-        }, settle);
+        taking = goOnAfter(taken);
       } catch (error) {
         settle(error);
       }
     };
     const onEnd = (): void => {
       if (taking === undefined) settle();
-      else taking.then(() => settle(), settle);
+      else void taking.finally(settle);
     };
     const onWire = (piece: Buffer): void => {
       wire += piece.length;

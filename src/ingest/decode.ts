@@ -43,7 +43,7 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
       const elements: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
       return elements.map((element, index) => decodeNativeBatch(element, index, context));
     }
-    case 'native_line':
+    default:
       return [decodeNativeBatch(parseJsonText(payload.body), payload.element, context)];
   }
 };

@@ -50,5 +50,7 @@ export const withBothBounds = (limits: IngestLimits, failure: Failure): Failure 
 export const tooManySignals = (limits: IngestLimits, signals?: number): Failure =>
   payloadTooLarge(
     limits,
-    signals === undefined ? `batch of more than ${limits.maxSignals} signals is too large` : `batch of ${signals} signals is too large`,
+    signals === undefined
+      ? `batch of more than ${limits.maxSignals} signals is too large`
+      : `batch of ${signals} signals is too large`,
   );

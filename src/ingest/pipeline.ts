@@ -219,7 +219,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       try {
         await addAll(payloads);
       } catch (error) {
-        throw error instanceof Refusal ? new Refusal(withBothBounds(limits, error.failure), { cause: error.cause }) : error;
+        throw error instanceof Refusal
+          ? new Refusal(withBothBounds(limits, error.failure), { cause: error.cause })
+          : error;
       }
     };
     return { intake: { reservation, add }, elements };
@@ -231,11 +233,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   /** Gate, redact and price: everything between decoding and writing, in slices. */
-  const prepare = async (
-    elements: Elements,
-    reach: ProjectReach,
-    how: InternalWrite,
-  ): Promise<Prepared> => {
+  const prepare = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<Prepared> => {
     const units: Unit[] = [];
     const refusals: SignalRefusal[] = [];
     const takenAtMs = nowMs();
@@ -261,7 +259,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         const { ingestKey } = gated;
         const unit = ingestKey === undefined ? unkeyed : { ...newUnit(), ingestKey };
         if (unit !== unkeyed) units.push(unit);
-        for (const [project, signals] of gated.admitted) unit.admitted.set(project, (unit.admitted.get(project) ?? 0) + signals);
+        for (const [project, signals] of gated.admitted)
+          unit.admitted.set(project, (unit.admitted.get(project) ?? 0) + signals);
         if (how.quota) unit.unbounded += gated.unbounded;
         for (const refusal of gated.refusals) refusals.push(refusal);
         for (const refusal of gated.overQuota) unit.overQuota.push(refusal);
@@ -344,7 +343,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     };
   };
 
-  const inside = async <T>(announcedBytes: number | undefined, work: (reservation: Reservation) => Promise<T>): Promise<T> => {
+  const inside = async <T>(
+    announcedBytes: number | undefined,
+    work: (reservation: Reservation) => Promise<T>,
+  ): Promise<T> => {
     const reservation = admission.enter(announcedBytes);
     try {
       return await work(reservation);
@@ -385,8 +387,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         return commit(elements, reach, { quota: true, sample: true });
       }),
     write: (batch, how) =>
-      inside(undefined, () => commit(new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]), 'all', how)),
-    ingestScore: async (score, reach) => storedRecord((await ingestOne({ ...emptyBatch, scores: [score] }, reach)).scores),
+      inside(undefined, () =>
+        commit(new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]), 'all', how),
+      ),
+    ingestScore: async (score, reach) =>
+      storedRecord((await ingestOne({ ...emptyBatch, scores: [score] }, reach)).scores),
     ingestFeedback: async (feedback, reach) =>
       storedRecord((await ingestOne({ ...emptyBatch, feedback: [feedback] }, reach)).feedback),
     limits,

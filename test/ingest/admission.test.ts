@@ -13,7 +13,8 @@ const failureOf = (act: () => unknown) => {
 };
 
 /** Room for exactly this many bytes of bodies. */
-const roomFor = (bodyBytes: number, maxRequests = 100) => createAdmission(bodyBytes * MEMORY_PER_BODY_BYTE, maxRequests);
+const roomFor = (bodyBytes: number, maxRequests = 100) =>
+  createAdmission(bodyBytes * MEMORY_PER_BODY_BYTE, maxRequests);
 
 describe('admission', () => {
   it('lets bodies in up to the bound, and refuses the byte beyond it with 429 overloaded and a time to retry', () => {

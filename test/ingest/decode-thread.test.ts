@@ -54,11 +54,9 @@ describe('decode thread', () => {
 
   it('takes bodies one after another', async () => {
     const on = open();
-    expect(await Promise.all([decode(on, "slices('a', 'b')"), decode(on, "slices('c')"), decode(on, healthy)])).toEqual([
-      ['a', 'b'],
-      ['c'],
-      ['a', 'b'],
-    ]);
+    expect(await Promise.all([decode(on, "slices('a', 'b')"), decode(on, "slices('c')"), decode(on, healthy)])).toEqual(
+      [['a', 'b'], ['c'], ['a', 'b']],
+    );
   });
 
   it('hands on the refusal of a decoder', async () => {
@@ -117,7 +115,9 @@ describe('decode thread', () => {
     const shared = Buffer.from(`xx${healthy}xx`);
     const neighbour = new Uint8Array(shared.buffer, shared.byteOffset, 2);
     const names: unknown[] = [];
-    await open().decode({ kind: 'native', body: shared.subarray(2, -2) }, context, ({ decoded }) => names.push(decoded.ingestKey));
+    await open().decode({ kind: 'native', body: shared.subarray(2, -2) }, context, ({ decoded }) =>
+      names.push(decoded.ingestKey),
+    );
     expect(names).toEqual(['a', 'b']);
     expect(String.fromCharCode(...neighbour)).toBe('xx');
   });

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SignalRefusal } from '../../src/ingest/decoded.ts';
 import { type GateRules, gateElement } from '../../src/ingest/gate.ts';
@@ -22,8 +22,15 @@ const ceiling = (perMinute: number): Pick<GateRules, 'admit'> => {
   return { admit: (project) => quota.admit(project, 0) };
 };
 
-const spans = (...projects: string[]) => projects.map((project, n) => aSpan({ project, spanId: spanId(n), traceId: traceId(n) }));
-const refused = (index: number): SignalRefusal => ({ batch: 4, signal: 'spans', index, code: 'invalid_id', message: 'bad id' });
+const spans = (...projects: string[]) =>
+  projects.map((project, n) => aSpan({ project, spanId: spanId(n), traceId: traceId(n) }));
+const refused = (index: number): SignalRefusal => ({
+  batch: 4,
+  signal: 'spans',
+  index,
+  code: 'invalid_id',
+  message: 'bad id',
+});
 
 describe('the gate', () => {
   it('lets everything pass that nothing speaks against', () => {
@@ -80,7 +87,12 @@ describe('the gate', () => {
   it('drops spans of a trace, and logs that name it, and nothing else', () => {
     const sample = createSampler({ default: 0, projects: {} });
     const gated = gate(
-      aBatch({ spans: [aSpan()], logs: [aLog({ traceId: traceId(0) }), aLog()], scores: [aScore()], feedback: [aFeedback()] }),
+      aBatch({
+        spans: [aSpan()],
+        logs: [aLog({ traceId: traceId(0) }), aLog()],
+        scores: [aScore()],
+        feedback: [aFeedback()],
+      }),
       { sample },
     );
     expect([gated.batch.spans, gated.batch.logs, gated.batch.scores.length, gated.batch.feedback.length]).toEqual([
@@ -106,7 +118,9 @@ describe('the gate', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('refused', 'kept', 'over'), { maxLength: 40 }), (fates) => {
         const places = (fate: string): number[] => fates.flatMap((given, place) => (given === fate ? [place] : []));
-        const decoded = fates.flatMap((fate, place) => (fate === 'refused' ? [] : [aSpan({ project: fate, spanId: spanId(place) })]));
+        const decoded = fates.flatMap((fate, place) =>
+          fate === 'refused' ? [] : [aSpan({ project: fate, spanId: spanId(place) })],
+        );
         const gated = gate(
           aBatch({ spans: decoded }),
           { admit: (project) => (project === 'over' ? 'over_quota' : 'admitted') },

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLineSplitter, isBlank } from '../../src/ingest/lines.ts';
 
@@ -19,20 +19,24 @@ describe('line splitter', () => {
 
   it('gives the same lines however the bytes are cut into pieces, also inside a character', () =>
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '漢', '\n', '\r\n', '\r') }), fc.array(fc.nat(7)), (text, cuts) => {
-        const bytes = Buffer.from(text);
-        const splitter = createLineSplitter();
-        const lines: Buffer[] = [];
-        let at = 0;
-        for (const cut of cuts) {
-          lines.push(...splitter.push(bytes.subarray(at, at + cut)));
-          at = Math.min(bytes.length, at + cut);
-        }
-        lines.push(...splitter.push(bytes.subarray(at)));
-        const last = splitter.end();
-        if (last !== undefined) lines.push(last);
-        expect(lines.map(String)).toEqual(split(text));
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'é', '漢', '\n', '\r\n', '\r') }),
+        fc.array(fc.nat(7)),
+        (text, cuts) => {
+          const bytes = Buffer.from(text);
+          const splitter = createLineSplitter();
+          const lines: Buffer[] = [];
+          let at = 0;
+          for (const cut of cuts) {
+            lines.push(...splitter.push(bytes.subarray(at, at + cut)));
+            at = Math.min(bytes.length, at + cut);
+          }
+          lines.push(...splitter.push(bytes.subarray(at)));
+          const last = splitter.end();
+          if (last !== undefined) lines.push(last);
+          expect(lines.map(String)).toEqual(split(text));
+        },
+      ),
     ));
 
   it('knows a blank line', () => {

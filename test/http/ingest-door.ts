@@ -1,0 +1,150 @@
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { buildApp } from '../../src/http/app.ts';
+import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
+import { ingestRoutes } from '../../src/http/ingest-routes.ts';
+import { parseTrustedRanges } from '../../src/http/peer.ts';
+import { createStreamRegistry } from '../../src/http/streams.ts';
+import { createAdmission } from '../../src/ingest/admission.ts';
+import type { IngestLimits } from '../../src/ingest/limits.ts';
+import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';
+import { createQuota, type QuotaPolicy } from '../../src/ingest/quota.ts';
+import type { RedactionSettings } from '../../src/ingest/redact.ts';
+import { createSampler, type SamplingPolicy } from '../../src/ingest/sample.ts';
+import { type Counters, createCounters } from '../../src/model/counters.ts';
+import { countSignals } from '../../src/model/signal.ts';
+import type { Span } from '../../src/model/span.ts';
+import type { WriteOutcome, WriteUnit } from '../../src/store/signals/signal-store.ts';
+
+/** A store in memory, which does what the contract of `write` says, when and as the test lets it. */
+export type MemoryStore = {
+  readonly write: (unit: WriteUnit) => Promise<WriteOutcome>;
+  readonly units: readonly WriteUnit[];
+  readonly signals: () => number;
+  readonly spans: () => readonly Span[];
+  /** Makes every write that fits fail; without an argument, none. */
+  readonly failWhen: (fails?: (unit: WriteUnit) => boolean) => void;
+  /** Holds back every write until the returned function is called. */
+  readonly hold: () => () => void;
+  readonly waiting: () => number;
+};
+
+export const createMemoryStore = (): MemoryStore => {
+  const units: WriteUnit[] = [];
+  const keys = new Set<string>();
+  let fails: (unit: WriteUnit) => boolean = () => false;
+  let gate: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  return {
+    write: async (unit) => {
+      waiting += 1;
+      await gate;
+      waiting -= 1;
+      if (fails(unit)) throw new Error('disk I/O error of the test');
+      if (unit.ingestKey !== undefined) {
+        if (keys.has(unit.ingestKey)) return 'duplicate';
+        keys.add(unit.ingestKey);
+      }
+      units.push(unit);
+      return 'written';
+    },
+    units,
+    signals: () => units.reduce((sum, { batch }) => sum + countSignals(batch), 0),
+    spans: () => units.flatMap(({ batch }) => batch.spans),
+    failWhen: (when = () => false) => {
+      fails = when;
+    },
+    hold: () => {
+      let open: () => void = () => undefined;
+      gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      return open;
+    },
+    waiting: () => waiting,
+  };
+};
+
+export type DoorOptions = {
+  readonly limits?: Partial<IngestLimits>;
+  readonly maxInflightBytes?: number;
+  readonly keys?: ConfiguredKeys;
+  readonly quota?: QuotaPolicy;
+  readonly sampling?: SamplingPolicy;
+  readonly redaction?: RedactionSettings;
+  readonly decodeThread?: PipelineOptions['decodeThread'];
+  readonly requestTimeoutSeconds?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  readonly forward?: (spans: readonly Span[]) => void;
+};
+
+export type Door = {
+  readonly url: string;
+  readonly store: MemoryStore;
+  readonly counters: Counters;
+  readonly pipeline: Pipeline;
+  readonly heldBytes: () => number;
+  readonly logLines: readonly string[];
+  readonly close: () => Promise<void>;
+};
+
+export const defaultLimits: IngestLimits = {
+  maxBodyBytes: 33_554_432,
+  maxInflatedBytes: 4 * 33_554_432,
+  maxSignals: 10_000,
+};
+
+/** The real service over HTTP on a free port of the loopback address, with the ingest doors alone and a store in memory. */
+export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
+  const store = createMemoryStore();
+  const counters = createCounters();
+  const limits = { ...defaultLimits, ...options.limits };
+  const admission = createAdmission(options.maxInflightBytes ?? 256 * 1024 * 1024);
+  const { now = Date.now } = options;
+  const pipeline = createPipeline({
+    store,
+    counters,
+    limits,
+    admission,
+    defaultProject: 'default',
+    sample: createSampler(options.sampling ?? { default: 1, projects: {} }),
+    quota: createQuota(options.quota ?? { projects: {} }),
+    finish: { redaction: options.redaction ?? {} },
+    clock: () => BigInt(now()) * 1_000_000n,
+    ...(options.forward === undefined ? {} : { forward: options.forward }),
+    ...(options.decodeThread === undefined ? {} : { decodeThread: options.decodeThread }),
+  });
+  const logLines: string[] = [];
+  const log = pino({}, { write: (line: string) => void logLines.push(line) });
+  const app: FastifyInstance = buildApp({
+    routes: ingestRoutes({ pipeline, log }),
+    authenticator: createAuthenticator(options.keys ?? { topLevel: {} }),
+    audit: { append: () => undefined, flush: () => Promise.resolve() },
+    counters,
+    body: { limits, admission },
+    streams: createStreamRegistry(),
+    log,
+    options: {
+      requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
+      corsOrigins: ['*'],
+      auditSubjectHeader: 'x-svc-subject',
+      auditTrustedRanges: parseTrustedRanges([]),
+      defaultProject: 'default',
+    },
+  });
+  app.get('/ping', (_request, reply) => reply.send('pong'));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  return {
+    url,
+    store,
+    counters,
+    pipeline,
+    heldBytes: admission.heldBytes,
+    logLines,
+    close: async () => {
+      await app.close();
+      await pipeline.close();
+    },
+  };
+};
