@@ -2,7 +2,7 @@
 // The command. It may be started by any Node from 20 on, while the service itself needs Node 26 (better-sqlite3 13 does
 // not load in Node 20), so an older one hands over to the Node that came with the lock file.
 import { spawn } from 'node:child_process';
-import { createRequire, enableCompileCache } from 'node:module';
+import * as modules from 'node:module'; // whole, because an older Node lacks a name that is used only by a newer one
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,7 @@ const REQUIRED_MAJOR = 26;
 const HANDED_OVER = 'SVC_HANDED_OVER';
 
 if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
-  enableCompileCache?.();
+  modules.enableCompileCache?.();
   if (process.env[HANDED_OVER] !== undefined) {
     delete process.env[HANDED_OVER];
     // Whoever kills the starter with SIGKILL means the service, which must not live on with the lock on its files.
@@ -22,7 +22,7 @@ if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
   const packageName = `node-${process.platform}-${process.arch}`;
   let node;
   try {
-    node = createRequire(import.meta.url).resolve(`${packageName}/bin/node`);
+    node = modules.createRequire(import.meta.url).resolve(`${packageName}/bin/node`);
   } catch {
     console.error(
       `svc needs Node ${REQUIRED_MAJOR} or later. This is ${process.version}, and ${packageName} is not installed: run npm ci, or start svc with a newer Node.`,

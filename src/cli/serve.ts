@@ -9,6 +9,7 @@ import { analyticsRoutes } from '../http/analytics-routes.ts';
 import { createAuditLog } from '../http/audit-log.ts';
 import { createAuthenticator } from '../http/auth.ts';
 import { ingestRoutes } from '../http/ingest-routes.ts';
+import { judgementRoutes } from '../http/judgement-routes.ts';
 import { openSurfaceWarnings } from '../http/open-surfaces.ts';
 import { operationsRoutes } from '../http/operations-routes.ts';
 import { pageRoutes } from '../http/page-routes.ts';
@@ -27,7 +28,6 @@ import { createSampler } from '../ingest/sample.ts';
 import { createCounters } from '../model/counters.ts';
 import { nowUnixNano } from '../model/time.ts';
 import { type SignalStore, StoreUnavailable } from '../store/signals/signal-store.ts';
-import { FileRefused } from '../store/sqlite/signals/connection.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { createLogger } from './logger.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
@@ -39,6 +39,8 @@ import { version } from './version.ts';
 
 /** Of the time a stop may take, what the parts after the connections get. */
 const LET_GO_MS = 4_000;
+/** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
+const FORWARD_DRAIN_MS = 2_000;
 /** Connections are kept alive by their clients; while stopping, those that fall idle are looked for this often. */
 const IDLE_SWEEP_MS = 50;
 
@@ -111,7 +113,7 @@ const startRetention = (settings: Settings, store: SignalStore, log: Logger): Sc
 
 /**
  * Opens everything, listens, and installs what ends it. The only place that knows which parts there are.
- * @throws StartRefused, FileRefused, StoreUnavailable, or an error of the system, when the start cannot be
+ * @throws StartRefused, StoreUnavailable, or an error of the system, when the start cannot be
  */
 const start = async (settings: Settings, log: Logger): Promise<void> => {
   const endBroken = (fields: object, message: string): void => {
@@ -135,7 +137,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     maxSignals: settings.maxBatchSignals,
   };
   const admission = createAdmission(settings.maxInflightBytes);
-  const forwarder = settings.forward && createForwarder(settings.forward, counters, log);
+  const forwarder = settings.forward && createForwarder(settings.forward, counters, log, { drainMs: FORWARD_DRAIN_MS });
   const { keys: redactedKeys, hash_identifiers, hash_key } = settings.redaction;
   const pipeline = createPipeline({
     store,
@@ -164,6 +166,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...ingestRoutes({ pipeline, log }),
     ...traceRoutes(query),
     ...signalRoutes(query),
+    ...judgementRoutes(query),
     ...rollUpRoutes(query),
     ...analyticsRoutes(query),
     ...administrationRoutes(query),
@@ -244,7 +247,7 @@ export const serve = async (settings: Settings): Promise<number | undefined> => 
     await start(settings, log);
     return undefined;
   } catch (error) {
-    if (error instanceof StartRefused || error instanceof FileRefused || error instanceof StoreUnavailable) {
+    if (error instanceof StartRefused || error instanceof StoreUnavailable) {
       process.stderr.write(`svc: ${error.message}\n`);
       return error instanceof StartRefused ? error.exitCode : EXIT_START;
     }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
@@ -243,7 +243,7 @@ describe('SIGTERM and SIGINT', () => {
       expect(await isStored(await aDaemon(folder), 3)).toBe(true);
     });
 
-  it('under load loses nothing that was acknowledged and cuts no request that was answered', async () => {
+  it('under load lose nothing that was acknowledged', async () => {
     const folder = aFolder();
     const daemon = await aDaemon(folder);
     const acknowledged: number[] = [];
@@ -348,12 +348,14 @@ describe('a bug', () => {
 });
 
 describe('started by an older Node', () => {
-  const older = process.env['npm_node_execpath'];
+  /** The Node that npm itself runs on: the one of the machine, where scripts run on the one of the lock file. */
+  const ofTheMachine = process.env['npm_node_execpath'] ?? process.execPath;
+  const major = Number(execFileSync(ofTheMachine, ['-p', 'process.versions.node.split(".")[0]'], { encoding: 'utf8' }));
 
   it('hands over to the Node of the lock file, passes SIGTERM on, and dies with its starter', async ({ skip }) => {
-    if (older === undefined || older === process.execPath) skip('needs npm on a Node older than 26');
+    if (major >= 26) skip(`needs npm on a Node older than 26; this one runs on ${major}`);
     const start = async (folder: string): Promise<{ child: ChildProcess; url: string }> => {
-      const child = spawn(older ?? '', [bin, '--port', '0', ...filesIn(folder)], {
+      const child = spawn(ofTheMachine, [bin, '--port', '0', ...filesIn(folder)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       cleanups.push(() => child.kill('SIGKILL'));
