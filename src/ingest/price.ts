@@ -1,4 +1,5 @@
 import type { Cost, Span, Usage } from '../model/span.ts';
+import { AGGREGATE, COST_SKIPPED } from './mapping/kind-rules.ts';
 
 /**
  * What one model costs, in currency units per million tokens. A rate the provider does not publish is absent, and its
@@ -167,9 +168,6 @@ export const priceUsage = (model: string, usage: Usage, book: PriceBook): Cost |
   };
 };
 
-/** Set by the mapping on a span whose usage repeats that of its children; such a span keeps its usage and has no cost. */
-export const COST_SKIPPED_ATTRIBUTE = 'svc.cost.skipped';
-
 /**
  * Prices one span. A span that arrived with a cost is left exactly as received; one without a model, without a usage, of
  * a model that the book does not hold, or that is marked as an aggregate, has no cost.
@@ -177,7 +175,7 @@ export const COST_SKIPPED_ATTRIBUTE = 'svc.cost.skipped';
  */
 export const priceSpan = (span: Span, book: PriceBook): Span => {
   if (span.cost !== undefined || span.model === undefined || span.usage === undefined) return span;
-  if (span.attributes[COST_SKIPPED_ATTRIBUTE] === 'aggregate') return span;
+  if (span.attributes[COST_SKIPPED] === AGGREGATE) return span;
   const cost = priceUsage(span.model, span.usage, book);
   return cost === undefined ? span : { ...span, cost };
 };
