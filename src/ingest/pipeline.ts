@@ -83,7 +83,7 @@ export type Pipeline = {
    * @throws Refusal `overloaded`, `store_unavailable`, and whatever `read` throws
    */
   readonly ingest: (request: IngestRequest, read: (intake: Intake) => Promise<void>) => Promise<IngestResult>;
-  /** Writes signals that the service made, as one unit. @throws Refusal `store_unavailable` */
+  /** Writes signals that the service made, as one unit. @throws Refusal `overloaded`, `store_unavailable` */
   readonly write: (batch: SignalBatch, how: InternalWrite) => Promise<IngestResult>;
   /**
    * Writes one judgement sent by itself. @returns it as stored
@@ -120,15 +120,19 @@ type Unit = {
   readonly takenAtMs: number;
 };
 
-/** A request as it stands before it is written: the keyed units first, the one without a key last. */
+/** A request as it stands before it is written. */
 type Prepared = {
-  readonly units: readonly Unit[];
+  readonly keyed: readonly Unit[];
+  readonly unkeyed: Unit;
   readonly refusals: SignalRefusal[];
   readonly sampledOut: number;
   readonly beyondCeiling: Failure | undefined;
 };
 
-type Written = { readonly outcome: WriteOutcome; readonly signals: number };
+type Written =
+  | { readonly outcome: 'written'; readonly signals: number }
+  | { readonly outcome: 'duplicate' }
+  | { readonly outcome: 'failed'; readonly refusal: Refusal };
 
 const signalOrder = (refusal: SignalRefusal): number => signalNames.indexOf(refusal.signal);
 
@@ -234,7 +238,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   /** Gate, redact and price: everything between decoding and writing, in slices. */
   const prepare = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<Prepared> => {
-    const units: Unit[] = [];
+    const keyed: Unit[] = [];
     const refusals: SignalRefusal[] = [];
     const takenAtMs = nowMs();
     const newUnit = (): Unit => ({ parts: [], overQuota: [], admitted: new Map(), unbounded: 0, takenAtMs });
@@ -258,7 +262,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         elements.delete(index); // what was dropped or refused need not wait for the commit
         const { ingestKey } = gated;
         const unit = ingestKey === undefined ? unkeyed : { ...newUnit(), ingestKey };
-        if (unit !== unkeyed) units.push(unit);
+        if (unit !== unkeyed) keyed.push(unit);
         for (const [project, signals] of gated.admitted)
           unit.admitted.set(project, (unit.admitted.get(project) ?? 0) + signals);
         if (how.quota) unit.unbounded += gated.unbounded;
@@ -274,12 +278,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           }
       }
     } catch (error) {
-      for (const unit of [...units, unkeyed]) refund(unit);
+      for (const unit of [...keyed, unkeyed]) refund(unit);
       throw error;
     }
-    return { units: [...units, unkeyed], refusals, sampledOut, beyondCeiling };
+    return { keyed, unkeyed, refusals, sampledOut, beyondCeiling };
   };
 
+  /** Never rejects, so that units may be written side by side. */
   const writeUnit = async (unit: Unit): Promise<Written> => {
     const { ingestKey, parts } = unit;
     const batch = joinBatches(parts);
@@ -290,12 +295,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       outcome = await store.write(ingestKey === undefined ? { batch } : { ingestKey, batch });
     } catch (error) {
       refund(unit);
-      throw storeUnavailable(error);
+      return { outcome: 'failed', refusal: storeUnavailable(error) };
     }
     if (outcome === 'duplicate') {
       refund(unit);
       counters.batchesDuplicate += 1;
-      return { outcome, signals: 0 };
+      return { outcome };
     }
     counters.signalsAccepted += signals;
     counters.signalsUnbounded += unit.unbounded;
@@ -304,11 +309,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
-    const { units, refusals, sampledOut, beyondCeiling } = await queue.add(() => prepare(elements, reach, how));
+    const { keyed, unkeyed, refusals, sampledOut, beyondCeiling } = await queue.add(() =>
+      prepare(elements, reach, how),
+    );
     let accepted = 0;
     let duplicate = 0;
     let overQuota = 0;
     const settle = (unit: Unit, written: Written): void => {
+      if (written.outcome === 'failed') throw written.refusal;
       if (written.outcome === 'duplicate') {
         // The whole element was written before, what the ceiling would refuse of it now included.
         duplicate += 1;
@@ -318,19 +326,15 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       overQuota += unit.overQuota.length;
       for (const refusal of unit.overQuota) refusals.push(refusal);
     };
-    const keyed = units.filter((unit) => unit.ingestKey !== undefined);
-    const outcomes = await Promise.allSettled(keyed.map(writeUnit));
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    const rest = units.filter((unit) => unit.ingestKey === undefined);
-    if (failed !== undefined) {
-      for (const unit of rest) refund(unit);
-      throw failed.reason;
+    const writes: Promise<{ unit: Unit; written: Written }>[] = [];
+    for (const unit of keyed) {
+      if (pace.isDue()) await pace.nextTurn();
+      writes.push(writeUnit(unit).then((written) => ({ unit, written })));
     }
-    for (const [index, unit] of keyed.entries()) {
-      const outcome = outcomes[index];
-      if (outcome?.status === 'fulfilled') settle(unit, outcome.value);
-    }
-    for (const unit of rest) settle(unit, await writeUnit(unit));
+    const ended = await Promise.all(writes);
+    if (ended.some(({ written }) => written.outcome === 'failed')) refund(unkeyed);
+    for (const { unit, written } of ended) settle(unit, written);
+    settle(unkeyed, await writeUnit(unkeyed));
     counters.signalsRejected += refusals.length;
     counters.signalsOverQuota += overQuota;
     refusals.sort((a, b) => a.batch - b.batch || signalOrder(a) - signalOrder(b) || a.index - b.index);
@@ -358,7 +362,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const ingestOne = async (batch: SignalBatch, reach: ProjectReach): Promise<SignalBatch> =>
     inside(undefined, async () => {
       const elements: Elements = new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]);
-      const { units, refusals, beyondCeiling } = await queue.add(() =>
+      const { unkeyed, refusals, beyondCeiling } = await queue.add(() =>
         prepare(elements, reach, { quota: true, sample: false }),
       );
       const refusal: Failure | undefined = refusals[0] ?? beyondCeiling;
@@ -373,10 +377,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
         });
       }
-      const [unit] = units;
-      if (unit === undefined) throw new Error('a record came to no unit');
-      await writeUnit(unit);
-      return joinBatches(unit.parts);
+      const written = await writeUnit(unkeyed);
+      if (written.outcome === 'failed') throw written.refusal;
+      return joinBatches(unkeyed.parts);
     });
 
   return {

@@ -12,58 +12,9 @@ import { createQuota, type QuotaPolicy } from '../../src/ingest/quota.ts';
 import type { RedactionSettings } from '../../src/ingest/redact.ts';
 import { createSampler, type SamplingPolicy } from '../../src/ingest/sample.ts';
 import { type Counters, createCounters } from '../../src/model/counters.ts';
-import { countSignals } from '../../src/model/signal.ts';
 import type { Span } from '../../src/model/span.ts';
-import type { WriteOutcome, WriteUnit } from '../../src/store/signals/signal-store.ts';
-
-/** A store in memory, which does what the contract of `write` says, when and as the test lets it. */
-export type MemoryStore = {
-  readonly write: (unit: WriteUnit) => Promise<WriteOutcome>;
-  readonly units: readonly WriteUnit[];
-  readonly signals: () => number;
-  readonly spans: () => readonly Span[];
-  /** Makes every write that fits fail; without an argument, none. */
-  readonly failWhen: (fails?: (unit: WriteUnit) => boolean) => void;
-  /** Holds back every write until the returned function is called. */
-  readonly hold: () => () => void;
-  readonly waiting: () => number;
-};
-
-export const createMemoryStore = (): MemoryStore => {
-  const units: WriteUnit[] = [];
-  const keys = new Set<string>();
-  let fails: (unit: WriteUnit) => boolean = () => false;
-  let gate: Promise<void> = Promise.resolve();
-  let waiting = 0;
-  return {
-    write: async (unit) => {
-      waiting += 1;
-      await gate;
-      waiting -= 1;
-      if (fails(unit)) throw new Error('disk I/O error of the test');
-      if (unit.ingestKey !== undefined) {
-        if (keys.has(unit.ingestKey)) return 'duplicate';
-        keys.add(unit.ingestKey);
-      }
-      units.push(unit);
-      return 'written';
-    },
-    units,
-    signals: () => units.reduce((sum, { batch }) => sum + countSignals(batch), 0),
-    spans: () => units.flatMap(({ batch }) => batch.spans),
-    failWhen: (when = () => false) => {
-      fails = when;
-    },
-    hold: () => {
-      let open: () => void = () => undefined;
-      gate = new Promise((resolve) => {
-        open = resolve;
-      });
-      return open;
-    },
-    waiting: () => waiting,
-  };
-};
+import type { SignalStore } from '../../src/store/signals/signal-store.ts';
+import { createMemoryStore, type MemoryStore } from '../memory-store.ts';
 
 export type DoorOptions = {
   readonly limits?: Partial<IngestLimits>;
@@ -77,6 +28,8 @@ export type DoorOptions = {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly forward?: (spans: readonly Span[]) => void;
+  /** Where signals go instead of memory. */
+  readonly writeTo?: Pick<SignalStore, 'write'>;
 };
 
 export type Door = {
@@ -103,7 +56,7 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   const admission = createAdmission(options.maxInflightBytes ?? 256 * 1024 * 1024);
   const { now = Date.now } = options;
   const pipeline = createPipeline({
-    store,
+    store: options.writeTo ?? store,
     counters,
     limits,
     admission,

@@ -1,0 +1,176 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createAdmission } from '../../src/ingest/admission.ts';
+import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';
+import { createQuota } from '../../src/ingest/quota.ts';
+import { createSampler } from '../../src/ingest/sample.ts';
+import { type Counters, createCounters } from '../../src/model/counters.ts';
+import { type Failure, Refusal } from '../../src/model/failure.ts';
+import type { Span } from '../../src/model/span.ts';
+import { createMemoryStore, type MemoryStore } from '../memory-store.ts';
+import { aBatch, aFeedback, aLog, aScore, aSpan, noon, spanId, traceId } from './signals.ts';
+
+let pipeline: Pipeline | undefined;
+afterEach(() => pipeline?.close());
+
+type Given = Partial<PipelineOptions> & { readonly perMinute?: number; readonly keep?: number };
+type Opened = { readonly pipeline: Pipeline; readonly store: MemoryStore; readonly counters: Counters };
+
+const open = ({ perMinute, keep = 1, ...given }: Given = {}): Opened => {
+  const store = createMemoryStore();
+  const counters = createCounters();
+  pipeline = createPipeline({
+    store,
+    counters,
+    limits: { maxBodyBytes: 1000, maxInflatedBytes: 4000, maxSignals: 100 },
+    admission: createAdmission(1_000_000),
+    defaultProject: 'default',
+    sample: createSampler({ default: keep, projects: {} }),
+    quota: createQuota({ ...(perMinute === undefined ? {} : { perMinute }), projects: {} }),
+    finish: { redaction: {} },
+    clock: () => noon + 30_000_000_000n,
+    ...given,
+  });
+  return { pipeline, store, counters };
+};
+
+const outcomeOf = async (work: Promise<unknown>): Promise<Failure | undefined> => {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.failure;
+    throw error;
+  }
+};
+
+describe('one judgement by itself', () => {
+  it('is written and given back as stored: redacted', async () => {
+    const { pipeline: on, store, counters } = open();
+    const stored = await on.ingestFeedback(aFeedback({ metadata: { password: 'canary', screen: 'checkout' } }), 'all');
+    expect(stored.metadata).toEqual({ password: '[redacted]', screen: 'checkout' });
+    expect(store.units.map(({ batch }) => batch.feedback)).toEqual([[stored]]);
+    expect(counters).toMatchObject({ signalsAccepted: 1, signalsUnbounded: 1 });
+  });
+
+  it('counts against the ceiling of its project, and beyond it is refused with 429 over_quota to the next minute', async () => {
+    const { pipeline: on, store, counters } = open({ perMinute: 1 });
+    expect(await outcomeOf(on.ingestScore(aScore(), 'all'))).toBeUndefined();
+    expect(await outcomeOf(on.ingestScore(aScore({ scoreId: 'score-2' }), 'all'))).toMatchObject({
+      code: 'over_quota',
+      retryAfterSeconds: 30,
+    });
+    expect(await outcomeOf(on.ingestScore(aScore({ project: 'other' }), 'all'))).toBeUndefined();
+    expect(store.signals()).toBe(2);
+    expect(counters).toMatchObject({
+      signalsAccepted: 2,
+      signalsRejected: 1,
+      signalsOverQuota: 1,
+      signalsUnbounded: 0,
+    });
+  });
+
+  it('of a project out of reach is forbidden, and never stored', async () => {
+    const { pipeline: on, store, counters } = open();
+    expect(await outcomeOf(on.ingestScore(aScore({ project: 'theirs' }), ['mine']))).toMatchObject({
+      code: 'forbidden',
+      field: 'correlation.project',
+    });
+    expect([store.units, counters.signalsRejected]).toEqual([[], 1]);
+  });
+
+  it('is answered 503 when the store fails, and its quota is given back', async () => {
+    const { pipeline: on, store } = open({ perMinute: 1 });
+    store.failWhen(() => true);
+    expect(await outcomeOf(on.ingestScore(aScore(), 'all'))).toMatchObject({
+      code: 'store_unavailable',
+      retryAfterSeconds: 1,
+    });
+    store.failWhen();
+    expect(await outcomeOf(on.ingestScore(aScore(), 'all'))).toBeUndefined();
+  });
+
+  it('is never sampled out: the rest is kept', async () => {
+    const { pipeline: on, store } = open({ keep: 0 });
+    await on.ingestScore(aScore(), 'all');
+    expect(store.signals()).toBe(1);
+  });
+});
+
+describe('signals that the service makes', () => {
+  const spans = (count: number): Span[] =>
+    Array.from({ length: count }, (_, n) => aSpan({ traceId: traceId(n), spanId: spanId(n) }));
+
+  it('are redacted, priced and forwarded as any other', async () => {
+    const forwarded: Span[] = [];
+    const { pipeline: on, store } = open({ forward: (written) => void forwarded.push(...written) });
+    const span = aSpan({ model: 'gpt-4o-mini', usage: { inputTokens: 1 }, attributes: { password: 'canary' } });
+    expect(await on.write(aBatch({ spans: [span] }), { quota: false, sample: false })).toMatchObject({ accepted: 1 });
+    const [stored] = store.spans();
+    expect(stored).toMatchObject({ attributes: { password: '[redacted]' }, cost: { priceBookId: 'builtin' } });
+    expect(forwarded).toEqual([stored]);
+  });
+
+  it('are held to ceiling and sampling where their maker says so, and counted unbounded only then', async () => {
+    const free = open({ perMinute: 2, keep: 0 });
+    await free.pipeline.write(aBatch({ spans: spans(5) }), { quota: false, sample: false });
+    expect([free.store.signals(), free.counters.signalsUnbounded]).toEqual([5, 0]);
+
+    const bounded = open({ perMinute: 2 });
+    const result = await bounded.pipeline.write(aBatch({ spans: spans(5) }), { quota: true, sample: true });
+    expect(result).toMatchObject({ accepted: 2, refusals: [{ index: 2 }, { index: 3 }, { index: 4 }] });
+
+    const sampled = open({ keep: 0 });
+    expect(
+      await sampled.pipeline.write(aBatch({ spans: spans(2), logs: [aLog()] }), { quota: true, sample: true }),
+    ).toMatchObject({ accepted: 1, sampledOut: 2 });
+  });
+
+  it('are one unit, however many slices they were finished in', async () => {
+    const { pipeline: on, store } = open();
+    const batch = aBatch({ spans: spans(500), logs: [aLog()], scores: [aScore()], feedback: [aFeedback()] });
+    await on.write(batch, { quota: false, sample: false });
+    expect(store.units).toEqual([{ batch }]);
+  });
+});
+
+describe('stopping', () => {
+  it('waits for what is in flight, also for a request that is still being read', async () => {
+    const { pipeline: on, store } = open();
+    const seen: string[] = [];
+    let goOn: () => void = () => undefined;
+    const reading = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const request = on.ingest({ reach: 'all' }, async (intake) => {
+      await reading;
+      await intake.add([
+        {
+          kind: 'native',
+          body: Buffer.from('{"scores":[{"trace_id":"' + traceId(0) + '","scorer_id":"s","value":1}]}'),
+        },
+      ]);
+      seen.push('read');
+    });
+    const closed = on.close().then(() => seen.push(`closed with ${store.signals()} signals`));
+    goOn();
+    await Promise.all([request, closed]);
+    expect(seen).toEqual(['read', 'closed with 1 signals']);
+  });
+
+  it('is done at once when nothing is in flight', async () => {
+    const { pipeline: on } = open();
+    await on.drain();
+    expect(await outcomeOf(on.close())).toBeUndefined();
+  });
+
+  it('lets go of a request that failed while it was read', async () => {
+    const { pipeline: on, store } = open();
+    const failing = on.ingest({ reach: 'all' }, async (intake) => {
+      intake.reservation.hold(100);
+      throw new Refusal({ code: 'invalid_body', message: 'cut' });
+    });
+    expect(await outcomeOf(failing)).toMatchObject({ code: 'invalid_body' });
+    await on.drain();
+    expect(store.units).toEqual([]);
+  });
+});
