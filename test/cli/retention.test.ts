@@ -1,4 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { emptyBatch } from '../../src/model/signal.ts';
+import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
+import { temporaryFolder } from '../daemon.ts';
+import { aLog, aSpan, noon, spanId, traceId } from '../ingest/signals.ts';
 import { retentionWindows, runRetentionPass, scheduleHourly } from '../../src/cli/retention.ts';
 
 const DAY = 86_400_000_000_000n;
@@ -88,6 +92,53 @@ describe('a retention pass', () => {
     expect(store.slices).toHaveLength(1);
     expect(store.records).toEqual([]);
   });
+});
+
+it('a pass over the embedded store leaves what is inside its window, and projects without one', async () => {
+  const folder = temporaryFolder();
+  const store = await openSqliteSignalStore({ path: `${folder.path}/svc.db` });
+  try {
+    const spanOf = (n: number, project: string, daysAgo: bigint) =>
+      aSpan({
+        traceId: traceId(n),
+        spanId: spanId(n),
+        project,
+        startTime: noon - daysAgo * DAY,
+        endTime: noon - daysAgo * DAY + 1n,
+      });
+    await store.write({
+      batch: {
+        ...emptyBatch,
+        spans: [
+          spanOf(1, 'shop', 8n),
+          spanOf(2, 'shop', 6n),
+          spanOf(3, 'sender', 999n),
+          spanOf(4, 'docs', 29n),
+          spanOf(5, 'docs', 31n),
+        ],
+        logs: [aLog({ project: 'shop', timestamp: noon - 8n * DAY })],
+      },
+    });
+    const removed: string[] = [];
+    await runRetentionPass(
+      {
+        store,
+        windows: retentionWindows({ projects: { shop: { retention_days: 7 } }, project: 'docs', retentionDays: 30 }),
+        auditRetentionDays: 400,
+        rest: async () => {},
+        isStopping: () => false,
+        removed: ({ project }) => removed.push(project),
+      },
+      noon,
+    );
+    const { items } = await store.listTraces({ projects: 'all', limit: 10, sort: 'start_time', order: 'asc' });
+    expect(items.map((trace) => trace.traceId).toSorted()).toEqual([2, 3, 4].map(traceId));
+    expect((await store.listLogs({ projects: 'all', limit: 10, order: 'asc' })).items).toEqual([]);
+    expect(removed).toEqual(['shop', 'docs']);
+  } finally {
+    await store.close();
+    folder.remove();
+  }
 });
 
 describe('the hourly schedule', () => {
