@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -345,6 +345,23 @@ describe('a bug', () => {
       expect(fatal).toHaveLength(1);
       expect(fatal[0]).toContain('planted');
     });
+});
+
+it('a data file that is lost under the running service ends it with 70 and one line', async () => {
+  const folder = aFolder();
+  const daemon = await aDaemon(folder);
+  expect((await send(daemon, aTrace(1))).status).toBe(200);
+  truncateSync(join(folder, 'svc.db'), 0);
+  truncateSync(join(folder, 'svc.db-wal'), 0);
+  const ended = once(daemon.process, 'exit');
+  await until('the process to end', async () => {
+    await send(daemon, aTrace(2)).catch(() => {});
+    return daemon.process.exitCode !== null;
+  });
+  expect(await ended).toEqual([70, null]);
+  const fatal = daemon.lines.filter((line) => line.includes('"fatal"'));
+  expect(fatal).toHaveLength(1);
+  expect(fatal[0]).toContain('svc.db');
 });
 
 describe('started by an older Node', () => {
