@@ -1,18 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
+import { LONGEST_WORD, type Sliceable, wordOfBytes } from './words.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
-
-/**
- * Node's own slices of a Buffer to text: what `toString` calls after looking at its arguments. Thousands of short texts a
- * batch make that look a cost.
- */
-export type Sliceable = Buffer & {
-  hexSlice(start: number, end: number): string;
-  base64Slice(start: number, end: number): string;
-  latin1Slice(start: number, end: number): string;
-  utf8Slice(start: number, end: number): string;
-};
 
 /** What one JSON text may hold. Counted while reading, before anything is built. */
 export type JsonBounds = {
@@ -47,6 +37,29 @@ const REPLACEMENT = '\ufffd';
 const notJson = (why: string): Refusal =>
   new Refusal({ code: 'invalid_body', message: `body is not valid JSON: ${why}` });
 
+const tooManyContainers = (limit: number): Refusal =>
+  new Refusal({
+    code: 'payload_too_large',
+    message: `body has more than ${limit} objects and arrays, which is the limit; send smaller batches`,
+  });
+
+/** What a backslash and one more character stand for; zero for `\\u`, which needs more, and for what is no escape. */
+const SIMPLE_ESCAPES = new Uint8Array(256);
+for (const [letter, plain] of Object.entries({
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}))
+  SIMPLE_ESCAPES[letter.charCodeAt(0)] = plain.charCodeAt(0);
+
+/** Where strings are put together. One for all readers: none of them gives way to another inside of a string. */
+const scratch = Buffer.allocUnsafeSlow(65_536) as Sliceable;
+
 /** Text that all stores can hold: NUL and lone surrogates become U+FFFD. */
 export const storableText = (text: string): string => {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
@@ -62,6 +75,7 @@ export const storableText = (text: string): string => {
  */
 export class JsonReader {
   readonly bytes: Sliceable;
+  readonly view: DataView;
   pos = 0;
   /** Where the name of the current member stands, without quotes. */
   nameStart = 0;
@@ -77,6 +91,7 @@ export class JsonReader {
   /** @throws Refusal when the body is not UTF-8 */
   constructor(body: Uint8Array, bounds: JsonBounds = jsonBounds) {
     this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength) as Sliceable;
+    this.view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     this.bounds = bounds;
     this.ascii = isAscii(this.bytes);
     if (!this.ascii && !isUtf8(this.bytes)) throw notJson('it is not UTF-8');
@@ -112,12 +127,15 @@ export class JsonReader {
         code: 'invalid_body',
         message: `body is nested deeper than ${this.bounds.depth} levels, which is the limit`,
       });
-    if (++this.containers > this.bounds.containers)
-      throw new Refusal({
-        code: 'payload_too_large',
-        message: `body has more than ${this.bounds.containers} objects and arrays, which is the limit; send smaller batches`,
-      });
+    if (++this.containers > this.bounds.containers) throw tooManyContainers(this.bounds.containers);
     this.countValue();
+  }
+
+  /** Counts what a caller read past the reader's own methods; each of the objects is closed again. */
+  countObjects(objects: number): void {
+    this.containers += objects;
+    this.values += objects;
+    if (this.containers > this.bounds.containers) throw tooManyContainers(this.bounds.containers);
   }
 
   private countValue(): void {
@@ -234,12 +252,59 @@ export class JsonReader {
       // Only an escape can bring in what is not storable: raw control characters were refused, and raw text is UTF-8.
       return storableText(text as string);
     }
-    return this.ascii ? bytes.latin1Slice(start, end) : bytes.utf8Slice(start, end);
+    if (!this.ascii) return bytes.utf8Slice(start, end);
+    return end - start <= LONGEST_WORD ? wordOfBytes(bytes, start, end) : bytes.latin1Slice(start, end);
   }
 
   /** The string that begins here. */
   string(): string {
     this.countValue();
+    const { bytes } = this;
+    const { length } = bytes;
+    const start = this.pos + 1;
+    let at = start;
+    while (at < length) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) {
+        this.pos = at + 1;
+        return this.textOf(start, at, false);
+      }
+      if (byte === BACKSLASH) return this.unescaped(start, at);
+      if (byte < 0x20) break;
+      at++;
+    }
+    this.pos = at;
+    throw this.unexpected();
+  }
+
+  /**
+   * The string that begins at `start` and has its first escape at `escape`: copied byte by byte, each escape as what it
+   * stands for. Payloads are JSON inside of JSON, so this is most of their text.
+   */
+  private unescaped(start: number, escape: number): string {
+    const { bytes } = this;
+    const end = Math.min(bytes.length, start + scratch.length);
+    bytes.copy(scratch, 0, start, Math.min(escape, end));
+    let to = escape - start;
+    let at = escape;
+    while (at < end) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) {
+        this.pos = at + 1;
+        return this.ascii ? scratch.latin1Slice(0, to) : scratch.utf8Slice(0, to);
+      }
+      if (byte === BACKSLASH) {
+        const plain = SIMPLE_ESCAPES[bytes[at + 1] as number] as number;
+        if (plain === 0) break; // \u, or none at all: the long way
+        scratch[to++] = plain;
+        at += 2;
+        continue;
+      }
+      if (byte < 0x20) break;
+      scratch[to++] = byte;
+      at++;
+    }
+    this.pos = start - 1;
     const escaped = this.findString();
     return this.textOf(this.stringStart, this.stringEnd, escaped);
   }

@@ -89,6 +89,8 @@ export type Readings = {
   evaluationParts(): readonly { readonly part: EvaluationPart; readonly value: Json }[];
   /** The attribute map, whole but for the payloads lifted out of it. Call last. */
   attributes(): MutableJsonObject;
+  /** The attribute map as it was sent, for signals that have no payload fields. */
+  wholeAttributes(): MutableJsonObject;
 };
 
 const FIRST_APPENDED_RANK = 20_000;
@@ -406,5 +408,10 @@ export const createReadings = (): Readings => {
     },
     evaluationParts: () => evaluations,
     attributes: () => map,
+    wholeAttributes: () => {
+      putBack(INPUT);
+      putBack(OUTPUT);
+      return map;
+    },
   };
 };

@@ -6,6 +6,14 @@ export type IdText = { readonly hex: string; readonly bytes: number };
 
 const absent: IdText = { hex: '', bytes: 0 };
 
+const isLowerHex = (text: string): boolean => {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x66 || (code > 0x39 && code < 0x61)) return false;
+  }
+  return true;
+};
+
 /**
  * Reads a trace or span id of OTLP/JSON: hex in either case, as OTLP demands, or base64, as the protobuf JSON mapping
  * writes bytes. The two never have the same length.
@@ -13,7 +21,10 @@ const absent: IdText = { hex: '', bytes: 0 };
  * @see Interface specification, "Identifiers and time"
  */
 export const readIdText = (text: string, bytes: 16 | 8): IdText => {
-  if (text.length === bytes * 2 && HEX.test(text)) return { hex: text.toLowerCase(), bytes };
+  if (text.length === bytes * 2) {
+    if (isLowerHex(text)) return { hex: text, bytes };
+    if (HEX.test(text)) return { hex: text.toLowerCase(), bytes };
+  }
   if (text === '') return absent;
   const padded = bytes === 16 ? 24 : 12;
   const bare = bytes === 16 ? 22 : 11;

@@ -1,25 +1,13 @@
+import { SLOTS, slotOf } from '../words.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 
 /**
  * Attribute names recognised by their bytes, so that a name that comes a thousand times per batch is decoded and looked
  * up once. A direct-mapped cache: a collision costs a look-up by text, never memory.
  */
-const SLOTS = 4096;
 const LONGEST = 96;
 const cachedBytes = new Array<Buffer | undefined>(SLOTS).fill(undefined);
 const cachedKeys = new Array<AttributeKey | undefined>(SLOTS).fill(undefined);
-
-const slotOf = (bytes: Buffer, start: number, end: number): number => {
-  const length = end - start;
-  const middle = start + (length >> 1);
-  let hash = length * 0x9e5 + (bytes[end - 1] as number);
-  hash = Math.imul(hash, 31) + (bytes[end - 2] as number);
-  hash = Math.imul(hash, 31) + (bytes[end - 4] as number);
-  hash = Math.imul(hash, 31) + (bytes[middle] as number);
-  hash = Math.imul(hash, 31) + (bytes[middle + 2] as number);
-  hash = Math.imul(hash, 31) + (bytes[start + (length >> 2)] as number);
-  return (hash ^ (hash >>> 12)) & (SLOTS - 1);
-};
 
 /**
  * The table's knowledge of the attribute name in `bytes[start, end)`.

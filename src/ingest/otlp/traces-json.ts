@@ -18,6 +18,18 @@ const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 const STRING = 0x22;
 
+const fourBytes = (text: string): number => Buffer.from(text).readUInt32LE(0);
+const OPEN_KEY = fourBytes('{"ke');
+const KEY_TO_TEXT = fourBytes('y":"');
+const TO_VALUE_1 = fourBytes('","v');
+const TO_VALUE_2 = fourBytes('alue');
+const TO_VALUE_3 = fourBytes('":{"');
+const STRING_1 = fourBytes('stri');
+const STRING_2 = fourBytes('ngVa');
+const STRING_3 = fourBytes('lue"');
+const INT_1 = fourBytes('intV');
+const INT_2 = fourBytes('alue');
+
 /**
  * Reads an OTLP/JSON trace request from its bytes straight into the mapper: no tree is built. A member of a wrong type
  * is noted in `mismatch`; within a span it refuses that span alone, elsewhere the request.
@@ -271,7 +283,7 @@ class TracesJsonReader {
   }
 
   private spanAttribute(): void {
-    const key = this.keyValue();
+    const key = this.compactKeyValue() ?? this.keyValue();
     this.mapper.readings.attribute(key, this.attributeValue);
   }
 
@@ -361,6 +373,60 @@ class TracesJsonReader {
         }
       } while (reader.moreMembers());
     if (isUsableLink(traceId, spanId)) mapper.draft.links.push({ traceId, spanId, attributes } satisfies SpanLink);
+  }
+
+  /**
+   * Reads an attribute that stands as every exporter writes it, `{"key":"<name>","value":{"<type>Value":<scalar>}}`
+   * without space or escape in the name, four bytes at a time.
+   * @returns `undefined`, with nothing consumed, when it stands in any other way
+   */
+  private compactKeyValue(): AttributeKey | undefined {
+    const { reader } = this;
+    const { bytes, view, pos: start } = reader;
+    // The longest fixed part, and room to look four bytes ahead.
+    const last = bytes.length - 40;
+    if (start > last || view.getUint32(start, true) !== OPEN_KEY || view.getUint32(start + 4, true) !== KEY_TO_TEXT)
+      return undefined;
+    const keyStart = start + 8;
+    let at = keyStart;
+    for (let byte = bytes[at] as number; byte !== 0x22; byte = bytes[++at] as number)
+      if (at > last || byte === 0x5c || byte < 0x20) return undefined;
+    if (at > last) return undefined;
+    if (
+      view.getUint32(at, true) !== TO_VALUE_1 ||
+      view.getUint32(at + 4, true) !== TO_VALUE_2 ||
+      view.getUint32(at + 8, true) !== TO_VALUE_3
+    )
+      return undefined;
+    const type = at + 12;
+    let value: Json;
+    switch (view.getUint32(type, true)) {
+      case STRING_1:
+        if (view.getUint32(type + 4, true) !== STRING_2 || view.getUint32(type + 8, true) !== STRING_3)
+          return undefined;
+        if (bytes[type + 12] !== 0x3a || bytes[type + 13] !== 0x22) return undefined;
+        reader.pos = type + 13;
+        value = reader.string();
+        break;
+      case INT_1: {
+        if (view.getUint32(type + 4, true) !== INT_2 || bytes[type + 8] !== 0x22 || bytes[type + 9] !== 0x3a)
+          return undefined;
+        reader.pos = type + 10;
+        const read = this.scalar('attributes.value.intValue');
+        value = read === undefined ? null : this.known(integerOf(read), 'attributes.value.intValue');
+        break;
+      }
+      default:
+        return undefined;
+    }
+    if (bytes[reader.pos] !== 0x7d || bytes[reader.pos + 1] !== 0x7d) {
+      reader.pos = start;
+      return undefined;
+    }
+    reader.pos += 2;
+    reader.countObjects(2);
+    this.attributeValue = value;
+    return keyOfBytes(bytes, keyStart, at, () => reader.textOf(keyStart, at, false));
   }
 
   /** Reads one attribute; its value is left in `attributeValue`. */

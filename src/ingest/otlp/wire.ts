@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../model/failure.ts';
 import { type AttributeKey } from '../mapping/key.ts';
-import type { Sliceable } from '../json-reader.ts';
+import { LONGEST_WORD, type Sliceable, wordOfBytes } from '../words.ts';
 import { keyOfBytes } from './intern.ts';
 
 /** Deepest nesting of groups that is skipped over; no field of ours is a group. */
@@ -146,7 +146,7 @@ export class WireReader {
         if (byte >= 0x80 || byte === 0) break;
         at++;
       }
-      if (at === end) return bytes.latin1Slice(start, end);
+      if (at === end) return length <= LONGEST_WORD ? wordOfBytes(bytes, start, end) : bytes.latin1Slice(start, end);
     }
     const text = bytes.utf8Slice(start, end);
     if (text.includes(REPLACEMENT) && !isUtf8(bytes.subarray(start, end))) this.badText = true;
