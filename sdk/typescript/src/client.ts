@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { readEvents } from './event-stream.ts';
+import { ConnectionError, RunFailed } from './errors.ts';
+import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
+import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
+import { readSettings, type SettingsInput } from './settings.ts';
+import type {
+  Attempt,
+  Correlation,
+  DefinitionDocument,
+  DefinitionOverview,
+  EventOutcome,
+  JournalEntry,
+  Json,
+  JsonObject,
+  Run,
+  RunDetail,
+  RunStatus,
+  WorkerInfo,
+} from './wire.ts';
+import type { Workflow } from './workflow.ts';
+
+export type ClientOptions = SettingsInput & {
+  /** Milliseconds for one try of one call. */
+  readonly timeoutMs?: number;
+  readonly retry?: RetryPolicy;
+};
+
+export type StartOptions = {
+  readonly project?: string;
+  /** Absent: the highest version that is stored. */
+  readonly version?: number;
+  /** The same key again gives the run that it started first. Absent: a new one, so that a retry of this call is safe. */
+  readonly idempotencyKey?: string;
+  readonly correlation?: Correlation;
+};
+
+export type FollowOptions = {
+  /** The last `seq` that was seen; -1, the default, for the start of the journal. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+};
+
+export type RunsQuery = {
+  readonly project?: string;
+  readonly status?: RunStatus;
+  readonly definitionId?: string;
+  readonly userId?: string;
+  /** RFC 3339, or relative: `-1h`. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+};
+
+/** The service writes a comment every 15 s; three of them missed, and the stream is dead. */
+const STREAM_IDLE_MS = 50_000;
+
+const isOver = (status: RunStatus): boolean => status === 'succeeded' || status === 'failed' || status === 'cancelled';
+
+const segment = (text: string): string => encodeURIComponent(text);
+
+/**
+ * Talks to the service on behalf of who starts, follows and steers runs. Every call is tried again on 429, on a 5xx that
+ * says "later" and when there is no answer; that is safe, because starts and events carry a key of their own.
+ *
+ * Calls throw `ServiceError` when the service refuses, `ConnectionError` when it does not answer.
+ * @throws TypeError when the endpoint is not an http or https URL
+ */
+export const createClient = (options: ClientOptions = {}) => {
+  const settings = readSettings(options);
+  if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
+  const http: Http = createHttp(settings);
+  const policy = options.retry ?? callerPolicy;
+  const call = <T>(request: HttpRequest): Promise<T> =>
+    withRetries(
+      policy,
+      () => http.call<T>({ ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }), ...request }),
+      request.signal,
+    );
+  const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+    call<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
+  const post = <T>(path: string, body: unknown): Promise<T> => call<T>({ method: 'POST', path, body });
+
+  const getRun = (runId: string, signal?: AbortSignal): Promise<RunDetail> =>
+    get(`/v1/api/runs/${segment(runId)}`, undefined, signal);
+
+  const journal = (
+    runId: string,
+    page: { after?: number; limit?: number; signal?: AbortSignal } = {},
+  ): Promise<{ events: readonly JournalEntry[]; next_after: number }> =>
+    get(`/v1/api/runs/${segment(runId)}/events`, { after: page.after, limit: page.limit }, page.signal);
+
+  /** Entries of one connection. Ends when the service ends the stream; throws when it breaks. */
+  async function* streamOnce(runId: string, after: number, signal: AbortSignal): AsyncGenerator<JournalEntry> {
+    const bytes = await http.stream({
+      method: 'GET',
+      path: `/v1/api/runs/${segment(runId)}/events`,
+      accept: 'text/event-stream',
+      ...(after < 0 ? {} : { headers: { 'last-event-id': String(after) } }),
+      signal,
+    });
+    for await (const event of readEvents(bytes, STREAM_IDLE_MS)) {
+      let entry: JournalEntry;
+      try {
+        entry = JSON.parse(event.data) as JournalEntry;
+      } catch (cause) {
+        throw new ConnectionError('the journal stream holds something that is not JSON', { cause });
+      }
+      yield entry;
+    }
+  }
+
+  /**
+   * Follows the journal of a run: every entry once, in order, also across broken connections and restarts of the service.
+   * Ends when the run has ended, or when the signal fires.
+   */
+  async function* watch(runId: string, follow: FollowOptions = {}): AsyncGenerator<JournalEntry> {
+    const { signal } = follow;
+    const stopped = (): boolean => signal?.aborted === true;
+    let last = follow.after ?? -1;
+    let failures = 0;
+    while (!stopped()) {
+      const connection = new AbortController();
+      const hangUp = (): void => connection.abort();
+      signal?.addEventListener('abort', hangUp, { once: true });
+      try {
+        for await (const entry of streamOnce(runId, last, connection.signal)) {
+          failures = 0;
+          if (entry.seq <= last) continue;
+          last = entry.seq;
+          yield entry;
+          if (entry.kind === 'run.finished') return;
+        }
+      } catch (error) {
+        if (stopped()) return;
+        if (!isRetryable(error)) throw error;
+        failures += 1;
+        if (failures >= policy.attempts) throw error;
+        await pause(backoffMs(policy, failures), signal);
+        continue;
+      } finally {
+        signal?.removeEventListener('abort', hangUp);
+        connection.abort();
+      }
+      // The stream ended in good order, and no end of the run was in it: either the service stops, or the end lies
+      // before the point from which we were asked to follow.
+      if (stopped()) return;
+      const { events } = await journal(runId, { after: last, ...(signal === undefined ? {} : { signal }) });
+      for (const entry of events) {
+        last = entry.seq;
+        yield entry;
+        if (entry.kind === 'run.finished') return;
+      }
+      if (events.length === 0) {
+        const run = await getRun(runId, signal);
+        if (isOver(run.status)) return;
+        await pause(backoffMs(policy, 1), signal);
+      }
+    }
+  }
+
+  return {
+    /**
+     * Starts a run.
+     * @param workflow the id of a definition, or the workflow that `defineWorkflow` gave
+     * @returns the run as it was stored
+     */
+    start: <Input, Output>(
+      workflow: string | Workflow<Input, Output>,
+      input: Input,
+      start: StartOptions = {},
+    ): Promise<Run> =>
+      post('/v1/api/runs', {
+        definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
+        input,
+        project: start.project ?? settings.project,
+        definition_version: start.version,
+        idempotency_key: start.idempotencyKey ?? randomUUID(),
+        correlation: start.correlation,
+      }),
+
+    watch,
+
+    /**
+     * Waits for the end of a run.
+     * @returns its output
+     * @throws RunFailed, with the run, when it did not succeed; the reason of the signal when that fires first
+     */
+    wait: async <Output = Json>(runId: string, follow: { signal?: AbortSignal } = {}): Promise<Output> => {
+      for await (const entry of watch(runId, follow)) if (entry.kind === 'run.finished') break;
+      follow.signal?.throwIfAborted();
+      const run = await getRun(runId, follow.signal);
+      if (run.status !== 'succeeded') throw new RunFailed(run);
+      return run.output as Output;
+    },
+
+    /** Gives an event to one run's own open wait. @throws ServiceError `conflict` when it has none, `run_terminal` */
+    signal: (runId: string, event: string, payload: Json, more: { eventId?: string } = {}): Promise<EventOutcome> =>
+      post(`/v1/api/runs/${segment(runId)}/signal`, { event, payload, event_id: more.eventId ?? randomUUID() }),
+
+    /** Ends a run and its children. A run that has ended is returned as it is. */
+    cancel: (runId: string, reason?: string): Promise<Run> => post(`/v1/api/runs/${segment(runId)}/cancel`, { reason }),
+
+    /** Publishes an event to whichever run waits for it by name and key; it is held for 24 hours when none does. */
+    publish: (event: {
+      event: string;
+      key: string;
+      payload: JsonObject;
+      project?: string;
+      /** The same id again changes nothing. Absent: a new one, so that a retry of this call is safe. */
+      eventId?: string;
+    }): Promise<EventOutcome> =>
+      post('/v1/api/events', {
+        project: event.project ?? settings.project,
+        event: event.event,
+        key: event.key,
+        payload: event.payload,
+        event_id: event.eventId ?? randomUUID(),
+      }),
+
+    getRun,
+    journal,
+
+    /** Runs, newest-updated first. */
+    listRuns: (query: RunsQuery = {}): Promise<{ runs: readonly Run[]; next_cursor?: string }> =>
+      get('/v1/api/runs', {
+        project: query.project ?? settings.project,
+        status: query.status,
+        definition_id: query.definitionId,
+        user_id: query.userId,
+        from: query.from,
+        to: query.to,
+        limit: query.limit,
+        cursor: query.cursor,
+      }),
+
+    /** Why a step was attempted: the journal entries that led to it, oldest last. */
+    stepCause: (runId: string, stepId: string): Promise<{ attempt?: Attempt; chain: readonly JournalEntry[] }> =>
+      get(`/v1/api/runs/${segment(runId)}/steps/${segment(stepId)}/cause`),
+
+    listDefinitions: (
+      query: { limit?: number; cursor?: string } = {},
+    ): Promise<{
+      definitions: readonly JsonObject[];
+      next_cursor?: string;
+    }> => get('/v1/api/definitions', query),
+    getDefinition: (id: string): Promise<DefinitionOverview> => get(`/v1/api/definitions/${segment(id)}`),
+    getDefinitionVersion: (id: string, version: number): Promise<DefinitionDocument> =>
+      get(`/v1/api/definitions/${segment(id)}/versions/${version}`),
+    listWorkers: (): Promise<{ workers: readonly WorkerInfo[] }> => get('/v1/api/workers'),
+
+    /** A read of the query API that has no method here: `read('/v1/api/traces', { has_error: true })`. */
+    read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> => get<T>(path, query),
+
+    /** Lets go of the connections. */
+    close: (): void => http.close(),
+  };
+};
+
+export type Client = ReturnType<typeof createClient>;

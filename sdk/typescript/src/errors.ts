@@ -1,0 +1,107 @@
+import type { Run } from './wire.ts';
+
+/** The service answered, and refused. Branch on `code`. */
+export class ServiceError extends Error {
+  /** Stable and machine-readable: `not_found`, `input_invalid`, `run_terminal`, ... */
+  readonly code: string;
+  readonly status: number;
+  /** The one parameter at fault, where there is one. */
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+  /** What the service asks to wait before another try, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(fault: {
+    code: string;
+    message: string;
+    status: number;
+    field?: string | undefined;
+    requestId?: string | undefined;
+    retryAfterMs?: number | undefined;
+  }) {
+    super(fault.message);
+    this.name = 'ServiceError';
+    this.code = fault.code;
+    this.status = fault.status;
+    this.field = fault.field;
+    this.requestId = fault.requestId;
+    this.retryAfterMs = fault.retryAfterMs;
+  }
+
+  /** True for 429 and for the 5xx with which a gateway or a busy service says "later"; never for another 4xx. */
+  get retryable(): boolean {
+    if (this.code === 'runs_disabled') return false;
+    return this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+}
+
+/** No answer: the service could not be reached, or the connection broke, or it took too long. The outcome is unknown. */
+export class ConnectionError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'ConnectionError';
+  }
+}
+
+/** A run that was waited for did not succeed. `run` is the run as it ended. */
+export class RunFailed extends Error {
+  readonly run: Run;
+  constructor(run: Run) {
+    const { error } = run;
+    const why =
+      error === undefined
+        ? ''
+        : `: ${error.class}${error.code === undefined ? '' : `/${error.code}`}: ${error.message}`;
+    super(`run ${run.run_id} ${run.status === 'cancelled' ? 'was cancelled' : 'failed'}${why}`);
+    this.name = 'RunFailed';
+    this.run = run;
+  }
+}
+
+/** Raised by a body to be tried again, within the retry budget of its step. */
+export class RetryableError extends Error {
+  /** At least this long until the next try, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'RetryableError';
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/**
+ * Raised by a body to fail with a class of its choice: `rate_limited` (tried again, spends no budget), `fatal`, or one of
+ * your own for `on_error` to match. A class that the service keeps for itself is refused by it.
+ */
+export class StepFailure extends Error {
+  readonly errorClass: string;
+  readonly code: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  constructor(failure: { class: string; code?: string; message: string; retryAfterMs?: number }) {
+    super(failure.message);
+    this.name = 'StepFailure';
+    this.errorClass = failure.class;
+    this.code = failure.code;
+    this.retryAfterMs = failure.retryAfterMs;
+  }
+}
+
+/** Why the signal of a step's context fired: its `reason`. */
+export class StepInterrupted extends Error {
+  /**
+   * `fenced`: another worker has the step, or another lease ended this one. `run_terminal`: the run ended, a cancel above
+   * all. `stopping`: this worker stops, and the time it gives its bodies is over.
+   */
+  readonly reason: 'fenced' | 'run_terminal' | 'stopping';
+  constructor(reason: 'fenced' | 'run_terminal' | 'stopping') {
+    super(
+      {
+        fenced: 'the step is no longer held by this worker',
+        run_terminal: 'the run has ended',
+        stopping: 'the worker is stopping',
+      }[reason],
+    );
+    this.name = 'StepInterrupted';
+    this.reason = reason;
+  }
+}

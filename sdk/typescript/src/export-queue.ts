@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import type { Http } from './http.ts';
+import { pause, type RetryPolicy, withRetries } from './retry.ts';
+
+export type SignalName = 'spans' | 'logs' | 'metrics' | 'scores' | 'feedback';
+
+export type ExportOptions = {
+  /** Signals held in memory while the service is slow or away; the oldest go first. */
+  readonly maxQueued?: number;
+  readonly maxQueuedBytes?: number;
+  readonly batchSize?: number;
+  /** How long a signal waits for others to travel with. */
+  readonly delayMs?: number;
+  readonly retry?: RetryPolicy;
+};
+
+/** What became of signals since the start. */
+export type ExportCounters = {
+  /** Stored by the service, or recognised by it as sent before. */
+  sent: number;
+  /** Pushed out by newer ones while the queue was full, or too large, or not JSON. */
+  dropped: number;
+  /** Refused by the service: a 4xx, or an error of the answer. */
+  refused: number;
+  /** Given up after the last try. */
+  failed: number;
+};
+
+type Queued = { readonly signal: SignalName; readonly text: string };
+
+const defaults = {
+  maxQueued: 10_000,
+  maxQueuedBytes: 32 * 1024 * 1024,
+  batchSize: 500,
+  delayMs: 500,
+  retry: { attempts: 8, baseMs: 500, maxMs: 30_000 },
+} as const satisfies Required<ExportOptions>;
+
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Sends signals in the background, in batches, one batch at a time. Adding never throws and never waits: a signal is
+ * written to text at once, so that what the caller changes later does not show, and goes into a bounded queue.
+ */
+export const createExportQueue = (http: Http, options: ExportOptions = {}) => {
+  const bounds = { ...defaults, ...options };
+  const counters: ExportCounters = { sent: 0, dropped: 0, refused: 0, failed: 0 };
+  let queue: Queued[] = [];
+  let queuedBytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | undefined;
+  const givenUp = new AbortController();
+
+  const take = (): Queued[] => {
+    let bytes = 0;
+    let count = 0;
+    for (const { text } of queue) {
+      if (count > 0 && (count >= bounds.batchSize || bytes + text.length > BATCH_BYTES)) break;
+      bytes += text.length;
+      count += 1;
+    }
+    queuedBytes -= bytes;
+    const batch = queue.slice(0, count);
+    queue = queue.slice(count);
+    return batch;
+  };
+
+  const bodyOf = (batch: readonly Queued[]): string => {
+    const bySignal = new Map<SignalName, string[]>();
+    for (const { signal, text } of batch) {
+      const texts = bySignal.get(signal) ?? [];
+      texts.push(text);
+      bySignal.set(signal, texts);
+    }
+    // The key makes a resend after a lost answer count as a duplicate, so that nothing is stored twice.
+    const parts = [`"ingest_key":"${randomUUID()}"`];
+    for (const [signal, texts] of bySignal) parts.push(`"${signal}":[${texts.join(',')}]`);
+    return `{${parts.join(',')}}`;
+  };
+
+  const send = async (batch: readonly Queued[]): Promise<void> => {
+    const body = bodyOf(batch);
+    try {
+      const answer = await withRetries(
+        bounds.retry,
+        () => http.call<{ rejected?: number }>({ method: 'POST', path: '/v1/ingest', body }),
+        givenUp.signal,
+      );
+      const rejected = Math.min(batch.length, answer?.rejected ?? 0);
+      counters.refused += rejected;
+      counters.sent += batch.length - rejected;
+    } catch (error) {
+      const status = (error as { status?: number }).status ?? 0;
+      if (status >= 400 && status < 500 && status !== 429) counters.refused += batch.length;
+      else counters.failed += batch.length;
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    while (queue.length > 0) await send(take());
+  };
+
+  const start = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    sending ??= drain().finally(() => {
+      sending = undefined;
+    });
+    return sending;
+  };
+
+  return {
+    counters: counters as Readonly<ExportCounters>,
+
+    add: (signal: SignalName, value: unknown): void => {
+      let text: string | undefined;
+      try {
+        text = JSON.stringify(value);
+      } catch {
+        // A payload that refers to itself, or holds a bigint: not JSON.
+      }
+      if (text === undefined || text.length > Math.min(BATCH_BYTES, bounds.maxQueuedBytes)) {
+        counters.dropped += 1;
+        return;
+      }
+      queue.push({ signal, text });
+      queuedBytes += text.length;
+      while (queue.length > bounds.maxQueued || queuedBytes > bounds.maxQueuedBytes) {
+        queuedBytes -= queue.shift()?.text.length ?? 0;
+        counters.dropped += 1;
+      }
+      if (sending !== undefined || givenUp.signal.aborted) return;
+      if (queue.length >= bounds.batchSize) void start();
+      // Not a reason for the process to live on: whoever must not lose the last second flushes.
+      else timer ??= setTimeout(() => void start(), bounds.delayMs).unref();
+    },
+
+    /** Sends what is queued. @returns whether all of it went out, or was refused, within the time */
+    flush: async (timeoutMs = 5000): Promise<boolean> => {
+      const late = new AbortController();
+      const flushed = start().then(() => true);
+      const result = await Promise.race([flushed, pause(timeoutMs, late.signal).then(() => false)]);
+      late.abort();
+      return result;
+    },
+
+    /** Flushes, then stops: what is still queued is given up, and nothing more is sent. */
+    close: async (timeoutMs = 5000): Promise<void> => {
+      const late = new AbortController();
+      await Promise.race([start(), pause(timeoutMs, late.signal)]);
+      late.abort();
+      givenUp.abort();
+      counters.failed += queue.length;
+      queue = [];
+      queuedBytes = 0;
+      clearTimeout(timer);
+    },
+  };
+};
+
+export type ExportQueue = ReturnType<typeof createExportQueue>;

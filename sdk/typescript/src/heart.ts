@@ -1,0 +1,53 @@
+/** What a heartbeat found: `again` for the next one in time, `sooner` when nobody answered, `over` when none shall follow. */
+export type Pulse = 'again' | 'sooner' | 'over';
+
+/** Details that change quickly travel together. */
+const DETAILS_DELAY_MS = 1000;
+
+/**
+ * Beats from now on until it is stopped.
+ * @param beat sends one heartbeat, with details where the body told some since the last; never throws
+ */
+export const startHeart = (
+  heartbeatMs: number,
+  beat: (details: string | undefined, signal: AbortSignal) => Promise<Pulse>,
+) => {
+  let timer: NodeJS.Timeout | undefined;
+  let inFlight: AbortController | undefined;
+  let stopped = false;
+  let details: string | undefined;
+  let lastBeat = performance.now();
+
+  const schedule = (waitMs: number): void => {
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(() => void pulse(), Math.max(0, waitMs - (performance.now() - lastBeat)));
+  };
+
+  const pulse = async (): Promise<void> => {
+    const sent = details;
+    details = undefined;
+    lastBeat = performance.now();
+    inFlight = new AbortController();
+    const found = await beat(sent, inFlight.signal);
+    inFlight = undefined;
+    if (found === 'over') stopped = true;
+    // What was not heard is told again, unless there is something newer to tell.
+    if (found === 'sooner') details ??= sent;
+    const waitMs = found === 'sooner' ? heartbeatMs / 4 : heartbeatMs;
+    schedule(details === undefined ? waitMs : Math.min(waitMs, DETAILS_DELAY_MS));
+  };
+
+  schedule(heartbeatMs);
+  return {
+    /** Details, as JSON text, for the next beat, which comes within a second. */
+    tell: (text: string): void => {
+      details = text;
+      if (inFlight === undefined) schedule(Math.min(heartbeatMs, DETAILS_DELAY_MS));
+    },
+    stop: (): void => {
+      stopped = true;
+      clearTimeout(timer);
+      inFlight?.abort();
+    },
+  };
+};

@@ -1,0 +1,163 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { ConnectionError, ServiceError } from './errors.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** From the root of the service: `/v1/api/runs`. */
+  readonly path: string;
+  readonly query?: Query;
+  /** Sent as JSON; a text is sent as it is, as JSON that was written already. */
+  readonly body?: unknown;
+  readonly accept?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** One keep-alive pool of connections to one service. */
+export type Http = {
+  /**
+   * One call, one try.
+   * @returns the parsed body of a 2xx answer; `undefined` for an empty one
+   * @throws ServiceError when the service refuses, ConnectionError when there is no answer
+   */
+  readonly call: <T>(request: HttpRequest) => Promise<T>;
+  /** Opens a stream: the answer's bytes, once it is known to be a 2xx. Ends when the signal fires. */
+  readonly stream: (request: HttpRequest) => Promise<AsyncIterable<Buffer>>;
+  readonly close: () => void;
+};
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** An answer larger than this is refused: no read of the service is. */
+const ANSWER_LIMIT_BYTES = 256 * 1024 * 1024;
+
+const retryAfterOf = (header: string | undefined): number | undefined => {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+};
+
+const refusalOf = (answer: http.IncomingMessage, text: string): ServiceError => {
+  const status = answer.statusCode ?? 0;
+  let problem: { code?: unknown; message?: unknown; field?: unknown } = {};
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && typeof parsed === 'object') problem = parsed;
+  } catch {
+    // A typed body that did not decode is refused in plain text, and a gateway in whatever it likes.
+  }
+  const requestId = answer.headers['x-request-id'];
+  return new ServiceError({
+    status,
+    code: typeof problem.code === 'string' ? problem.code : `http_${status}`,
+    message: typeof problem.message === 'string' ? problem.message : text.slice(0, 500) || `HTTP ${status}`,
+    field: typeof problem.field === 'string' ? problem.field : undefined,
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    retryAfterMs: retryAfterOf(answer.headers['retry-after']),
+  });
+};
+
+const readText = async (answer: http.IncomingMessage): Promise<string> => {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > ANSWER_LIMIT_BYTES) throw new ConnectionError(`the answer is larger than ${ANSWER_LIMIT_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, bytes).toString('utf8');
+};
+
+/**
+ * Connections to one service, kept alive between calls.
+ * @param apiKey sent as a bearer token
+ * @throws TypeError when the endpoint is not a URL
+ */
+export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: string | undefined }): Http => {
+  const base = new URL(endpoint);
+  const secure = base.protocol === 'https:';
+  const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true });
+  const send = secure ? https.request : http.request;
+  const prefix = base.pathname.replace(/\/+$/, '');
+  const hostname = base.hostname.replace(/^\[|\]$/g, '');
+  const authorization: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+
+  const pathOf = (request: HttpRequest): string => {
+    if (request.query === undefined) return prefix + request.path;
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(request.query)) if (value !== undefined) query.set(name, String(value));
+    const text = query.toString();
+    return prefix + request.path + (text === '' ? '' : `?${text}`);
+  };
+
+  const open = (request: HttpRequest): Promise<{ answer: http.IncomingMessage; settled: () => void }> =>
+    new Promise((resolve, reject) => {
+      const payload =
+        request.body === undefined
+          ? undefined
+          : Buffer.from(typeof request.body === 'string' ? request.body : JSON.stringify(request.body));
+      const outgoing = send({
+        agent,
+        hostname,
+        ...(base.port === '' ? {} : { port: base.port }),
+        method: request.method,
+        path: pathOf(request),
+        headers: {
+          accept: request.accept ?? 'application/json',
+          ...authorization,
+          ...(payload === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': String(payload.length) }),
+          ...request.headers,
+        },
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+      const timer = setTimeout(
+        () => outgoing.destroy(new ConnectionError(`no answer within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
+      const settled = (): void => clearTimeout(timer);
+      outgoing.on('response', (answer) => resolve({ answer, settled }));
+      outgoing.on('error', (cause) => {
+        settled();
+        reject(
+          cause instanceof ConnectionError
+            ? cause
+            : new ConnectionError(`${request.method} ${request.path} got no answer: ${cause.message}`, { cause }),
+        );
+      });
+      outgoing.end(payload);
+    });
+
+  return {
+    call: async <T>(request: HttpRequest): Promise<T> => {
+      const { answer, settled } = await open(request);
+      try {
+        const text = await readText(answer);
+        const status = answer.statusCode ?? 0;
+        if (status < 200 || status > 299) throw refusalOf(answer, text);
+        return (text === '' ? undefined : JSON.parse(text)) as T;
+      } catch (error) {
+        if (error instanceof ServiceError || error instanceof ConnectionError) throw error;
+        throw new ConnectionError(`${request.method} ${request.path}: the answer broke off`, { cause: error });
+      } finally {
+        settled();
+      }
+    },
+    stream: async (request) => {
+      const { answer, settled } = await open(request);
+      // From here on the reader decides how long to wait.
+      settled();
+      const status = answer.statusCode ?? 0;
+      if (status < 200 || status > 299) throw refusalOf(answer, await readText(answer));
+      return answer as AsyncIterable<Buffer>;
+    },
+    close: () => agent.destroy(),
+  };
+};

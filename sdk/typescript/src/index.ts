@@ -1,0 +1,27 @@
+export {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type FollowOptions,
+  type RunsQuery,
+  type StartOptions,
+} from './client.ts';
+export { ConnectionError, RetryableError, RunFailed, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+export type { ExportCounters, ExportOptions } from './export-queue.ts';
+export {
+  createInstrumentation,
+  type FeedbackInput,
+  type Instrumentation,
+  type InstrumentationOptions,
+  parseTraceparent,
+  type ScoreInput,
+  type Span,
+  type SpanOptions,
+} from './instrumentation.ts';
+export type { RetryPolicy } from './retry.ts';
+export type { Logger } from './serve-lease.ts';
+export type { SettingsInput } from './settings.ts';
+export type { StepContext } from './step-context.ts';
+export type * from './wire.ts';
+export { createWorker, type Worker, type WorkerOptions } from './worker.ts';
+export { defineWorkflow, type StepBody, type, type Typed, type Workflow } from './workflow.ts';

@@ -1,0 +1,299 @@
+import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+import { startHeart } from './heart.ts';
+import type { Http } from './http.ts';
+import type { Instrumentation, TraceContext } from './instrumentation.ts';
+import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
+import type { StepContext } from './step-context.ts';
+import { createUsageTotals } from './usage.ts';
+import type { Json, Lease, ReportedUsage } from './wire.ts';
+import type { StepBody } from './workflow.ts';
+
+/** Told what an operator should know, without payloads. */
+export type Logger = {
+  readonly warn: (message: string) => void;
+  readonly error: (message: string) => void;
+};
+
+/** How a lease ended, as its worker saw it. `lost`: nothing can be said; the service finds out by itself. */
+export type LeaseEnd = 'completed' | 'failed' | 'unservable' | 'fenced' | 'run_terminal' | 'released' | 'lost';
+
+type Refusal = 'already_applied' | 'fenced' | 'run_terminal' | 'not_started';
+const refusals: ReadonlySet<string> = new Set<Refusal>(['already_applied', 'fenced', 'run_terminal', 'not_started']);
+
+type Answer =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refused'; readonly reason: Refusal }
+  /** Refused for another reason than the state of the lease: a bug, a key, a body that is too large. */
+  | { readonly kind: 'rejected'; readonly error: ServiceError }
+  | { readonly kind: 'unanswered' };
+
+export type LeaseHost = {
+  readonly http: Http;
+  readonly workerId: string;
+  readonly heartbeatMs: number;
+  readonly leaseTtlMs: number;
+  readonly instrumentation: Instrumentation;
+  readonly logger: Logger;
+  /** Fires when bodies must end: the time that a stopping worker gives them is over. */
+  readonly force: AbortSignal;
+  /** How long a body that was told to end may take to do so. */
+  readonly settleMs: number;
+};
+
+/** How long to try one call: until it is answered, or until the signal. */
+type How = { readonly signal?: AbortSignal; readonly policy?: RetryPolicy; readonly timeoutMs?: number };
+const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
+
+const DETAILS_LIMIT_CHARACTERS = 64 * 1024;
+const MESSAGE_LIMIT_CHARACTERS = 8 * 1024;
+
+const messageOf = (error: unknown): string => {
+  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
+  return (text === '' ? 'the body failed' : text).slice(0, MESSAGE_LIMIT_CHARACTERS);
+};
+
+type Failure = { readonly error: { class: string; code?: string; message: string }; readonly retry_after_ms?: number };
+
+/** What a body that raised an error means by it. The message travels; the stack never does. */
+const failureOf = (error: unknown): Failure => {
+  const wait = error instanceof StepFailure || error instanceof RetryableError ? error.retryAfterMs : undefined;
+  const later = wait === undefined ? {} : { retry_after_ms: wait };
+  const message = messageOf(error);
+  if (error instanceof RetryableError) return { error: { class: 'retryable', message }, ...later };
+  if (!(error instanceof StepFailure)) return { error: { class: 'fatal', message } };
+  const code = error.code === undefined ? {} : { code: error.code };
+  return { error: { class: error.errorClass, ...code, message }, ...later };
+};
+
+/** The four worker calls of one lease. */
+const createLeaseCalls = ({ http, workerId }: LeaseHost, lease: Lease) => {
+  const call = async (verb: 'started' | 'heartbeat' | 'complete' | 'fail', body: string, how: How): Promise<Answer> => {
+    const path = `/v1/api/steps/${encodeURIComponent(lease.lease_id)}/${verb}`;
+    const timeout = how.timeoutMs === undefined ? {} : { timeoutMs: how.timeoutMs };
+    try {
+      await withRetries(
+        how.policy ?? untilAnswered,
+        () => http.call({ method: 'POST', path, body, signal: how.signal, ...timeout }),
+        how.signal,
+      );
+      return { kind: 'taken' };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.retryable) return { kind: 'unanswered' };
+      if (error.status === 409 && refusals.has(error.code)) return { kind: 'refused', reason: error.code as Refusal };
+      return { kind: 'rejected', error };
+    }
+  };
+  /** @throws TypeError on what is not JSON */
+  const bodyOf = (fields: object): string => JSON.stringify({ worker_id: workerId, ...fields });
+
+  return {
+    started: (how: How) => call('started', bodyOf({}), how),
+    /** @param details JSON text: written when the body told it, so that a later change of the object does not show */
+    heartbeat: (details: string | undefined, how: How) =>
+      call(
+        'heartbeat',
+        details === undefined ? bodyOf({}) : `{"worker_id":${JSON.stringify(workerId)},"details":${details}}`,
+        how,
+      ),
+    complete: (body: string, how: How) => call('complete', body, how),
+    fail: (failure: Failure, usage: readonly ReportedUsage[], how: How) =>
+      call('fail', bodyOf({ ...failure, ...(usage.length === 0 ? {} : { usage }) }), how),
+    bodyOf,
+  };
+};
+
+/**
+ * Lives one lease, from its offer to its end: declares it started, keeps it alive while the body runs, reports what came of
+ * it. Does what the protocol asks on each of the four refusals. Never throws.
+ * @param body absent when this worker does not hold the definition, the version or the step: the lease goes back
+ * @see Interface specification, "Worker protocol"
+ */
+export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody | undefined): Promise<LeaseEnd> => {
+  const { instrumentation, logger } = host;
+  const calls = createLeaseCalls(host, lease);
+  const name = `${lease.definition_id}@${lease.definition_version}/${lease.step_id} of run ${lease.run_id}`;
+
+  /** What an answer means for the lease, when being taken means `taken`. */
+  const settle = (answer: Answer, taken: LeaseEnd): LeaseEnd => {
+    if (answer.kind === 'taken') return taken;
+    if (answer.kind === 'unanswered') return 'lost';
+    if (answer.kind === 'rejected') {
+      logger.error(`${name}: the service refused a call: ${answer.error.code}: ${answer.error.message}`);
+      return 'lost';
+    }
+    switch (answer.reason) {
+      // Our own earlier report landed, and its answer was lost.
+      case 'already_applied':
+        return taken;
+      case 'fenced':
+      case 'run_terminal':
+        return answer.reason;
+      case 'not_started':
+        logger.error(`${name}: the service never saw it started: a bug in this library, please report it`);
+        return 'lost';
+      default:
+        return answer.reason satisfies never;
+    }
+  };
+
+  const reportFailure = async (failure: Failure, usage: readonly ReportedUsage[], how: How): Promise<LeaseEnd> => {
+    const answer = await calls.fail(failure, usage, how);
+    if (answer.kind !== 'rejected') return settle(answer, 'failed');
+    // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+    const message = `${failure.error.message} (reported as fatal: ${answer.error.message})`;
+    const plain = { class: 'fatal', code: 'invalid_failure', message: message.slice(0, MESSAGE_LIMIT_CHARACTERS) };
+    return settle(await calls.fail({ error: plain }, [], how), 'failed');
+  };
+
+  if (body === undefined) {
+    logger.warn(`${name}: this worker does not hold that step; another may serve it`);
+    const held = `${lease.definition_id} version ${lease.definition_version}, step ${lease.step_id}`;
+    const message = `worker ${host.workerId} does not hold ${held}`;
+    const answer = await calls.fail({ error: { class: 'unservable', message } }, [], { signal: host.force });
+    return settle(answer, 'unservable');
+  }
+
+  // A late declaration is refused as fenced; one that is never answered must not be tried for ever.
+  const started = await calls.started({ signal: host.force, policy: { ...untilAnswered, forMs: host.leaseTtlMs } });
+  // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+  if (started.kind !== 'taken') return settle(started, 'lost');
+
+  const interruption = new AbortController();
+  const interrupt = (reason: StepInterrupted['reason']): void => {
+    if (!interruption.signal.aborted) interruption.abort(new StepInterrupted(reason));
+  };
+  const interruptedBy = (): StepInterrupted['reason'] | undefined =>
+    interruption.signal.aborted ? (interruption.signal.reason as StepInterrupted).reason : undefined;
+
+  const heart = startHeart(host.heartbeatMs, async (details, signal) => {
+    const answer = await calls.heartbeat(details, { policy: once, signal, timeoutMs: host.leaseTtlMs });
+    if (answer.kind === 'unanswered') return 'sooner';
+    if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
+    // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.
+    if (answer.reason !== 'already_applied') interrupt(answer.reason);
+    return 'over';
+  });
+
+  const usage = createUsageTotals();
+  let usageSet: readonly ReportedUsage[] | undefined;
+  let patch: Record<string, Json> | undefined;
+  const trace: TraceContext = {
+    traceId: lease.trace_id,
+    spanId: lease.span_id,
+    correlation: { ...lease.correlation, project: lease.project, run_id: lease.run_id },
+    onUsage: usage.add,
+  };
+  const context: StepContext = {
+    runId: lease.run_id,
+    project: lease.project,
+    definitionId: lease.definition_id,
+    definitionVersion: lease.definition_version,
+    stepId: lease.step_id,
+    visit: lease.visit,
+    attempt: lease.attempt,
+    stepKey: lease.step_key,
+    state: lease.state,
+    correlation: lease.correlation,
+    lastDetails: lease.last_details,
+    deadlineAt: lease.deadline_at === undefined ? undefined : new Date(lease.deadline_at),
+    lease,
+    signal: interruption.signal,
+    heartbeat: (details) => {
+      const text = JSON.stringify(details);
+      if (text.length > DETAILS_LIMIT_CHARACTERS)
+        throw new RangeError(`heartbeat details have ${text.length} characters, more than ${DETAILS_LIMIT_CHARACTERS}`);
+      heart.tell(text);
+    },
+    patchState: (more) => {
+      patch = { ...patch, ...more };
+    },
+    setUsage: (value) => {
+      usageSet = Array.isArray(value) ? (value as readonly ReportedUsage[]) : [value as ReportedUsage];
+    },
+    span: instrumentation.span,
+    log: (severity, message, attributes) =>
+      instrumentation.log(severity, message, {
+        logger: lease.definition_id,
+        ...(attributes === undefined ? {} : { attributes }),
+      }),
+    score: instrumentation.score,
+    feedback: instrumentation.feedback,
+    traceparent: `00-${lease.trace_id}-${lease.span_id}-01`,
+  };
+
+  // A body that does not listen holds its slot until it ends; only a worker that must stop leaves it behind.
+  let settleTimer: NodeJS.Timeout | undefined;
+  let leaveBehind = (): void => {};
+  const leftBehind = new Promise<undefined>((resolve) => {
+    leaveBehind = () => resolve(undefined);
+  });
+  const onForce = (): void => {
+    interrupt('stopping');
+    settleTimer = setTimeout(leaveBehind, host.settleMs);
+  };
+  host.force.addEventListener('abort', onForce, { once: true });
+  if (host.force.aborted) onForce();
+
+  type Outcome = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: unknown };
+  try {
+    const running = instrumentation
+      .under(trace, async () => body(context, lease.input, lease.steps))
+      .then(
+        (output): Outcome => ({ ok: true, output }),
+        (error: unknown): Outcome => ({ ok: false, error }),
+      );
+    const outcome = await Promise.race([running, leftBehind]);
+    if (outcome === undefined) {
+      logger.warn(`${name}: its body did not end in time; the service gives the step to another worker`);
+      return 'lost';
+    }
+    const reason = interruptedBy();
+    if (reason === 'fenced' || reason === 'run_terminal') return reason;
+
+    const reported = usageSet ?? usage.list();
+    // A worker that must stop lets a last report go out, but does not wait for its answer without end.
+    const how: How =
+      reason === 'stopping' ? { policy: { ...untilAnswered, forMs: host.settleMs } } : { signal: interruption.signal };
+
+    if (!outcome.ok) {
+      const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
+      if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
+      // Not the fault of the step: rate_limited is the class that spends no budget, here with no wait. A body that may
+      // run only once is over, whatever its class.
+      const error = {
+        class: 'rate_limited',
+        code: 'worker_stopping',
+        message: 'the worker stopped while the step ran',
+      };
+      return settle(await calls.fail({ error, retry_after_ms: 0 }, reported, how), 'released');
+    }
+
+    let report: string;
+    try {
+      report = calls.bodyOf({
+        output: outcome.output,
+        ...(patch === undefined ? {} : { state_patch: patch }),
+        ...(reported.length === 0 ? {} : { usage: reported }),
+      });
+    } catch (error) {
+      const message = `the output of step ${lease.step_id} is not JSON: ${messageOf(error)}`;
+      return await reportFailure({ error: { class: 'fatal', code: 'invalid_output', message } }, reported, how);
+    }
+    const answer = await calls.complete(report, how);
+    if (answer.kind === 'rejected') {
+      const message = `the service refused the output of step ${lease.step_id}: ${answer.error.message}`;
+      return await reportFailure({ error: { class: 'fatal', code: answer.error.code, message } }, reported, how);
+    }
+    // A heartbeat may have learned of the end while the report was on its way.
+    const meanwhile = interruptedBy();
+    if (answer.kind === 'unanswered' && meanwhile !== undefined && meanwhile !== 'stopping') return meanwhile;
+    return settle(answer, 'completed');
+  } catch (error) {
+    logger.error(`${name}: ${messageOf(error)}`);
+    return 'lost';
+  } finally {
+    heart.stop();
+    clearTimeout(settleTimer);
+    host.force.removeEventListener('abort', onForce);
+  }
+};

@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { hostname } from 'node:os';
+import { ServiceError } from './errors.ts';
+import type { ExportOptions } from './export-queue.ts';
+import { createHttp } from './http.ts';
+import { createInstrumentation } from './instrumentation.ts';
+import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
+import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
+import { readSettings, type SettingsInput } from './settings.ts';
+import type { Lease, Registration } from './wire.ts';
+import type { StepBody, Workflow } from './workflow.ts';
+
+export type WorkerOptions = SettingsInput & {
+  /** What this worker serves. Several versions of one workflow may stand side by side through a deploy. */
+  readonly workflows: readonly Workflow[];
+  /** Bodies that may run at once; 10 by default. */
+  readonly concurrency?: number;
+  /** Unique among workers; made of host, process and a random part by default. */
+  readonly workerId?: string;
+  readonly name?: string;
+  /** Version of the worker's code, shown beside it. */
+  readonly version?: string;
+  /** Serves this run only, and ends with it. */
+  readonly runId?: string;
+  /** How long a claim may wait for work; 20 s by default. The service may answer sooner. */
+  readonly claimWaitMs?: number;
+  /** How long bodies may go on after `stop`; 30 s by default. */
+  readonly graceMs?: number;
+  /** How long a body may take to end after its signal fired because of that; 5 s by default. */
+  readonly settleMs?: number;
+  /** Whether SIGTERM and SIGINT stop the worker; they do by default. */
+  readonly stopOnSignals?: boolean;
+  readonly logger?: Logger;
+  readonly exporting?: ExportOptions;
+};
+
+const consoleLogger: Logger = {
+  warn: (message) => console.warn(`worker: ${message}`),
+  error: (message) => console.error(`worker: ${message}`),
+};
+
+const DEFAULT_CONCURRENCY = 10;
+const DEFAULT_CLAIM_WAIT_MS = 20_000;
+const DEFAULT_GRACE_MS = 30_000;
+const DEFAULT_SETTLE_MS = 5000;
+/** A claim that is not answered so long after its wait is over, is lost. */
+const CLAIM_SLACK_MS = 15_000;
+
+const keyOf = (id: string, version: number): string => `${id}@${version}`;
+
+/**
+ * A worker: registers its workflows, claims steps, runs their bodies, reports what came of them. It takes no more steps
+ * than it has free slots.
+ *
+ * @example
+ * await createWorker({ workflows: [refund] }).run();
+ */
+export const createWorker = (options: WorkerOptions) => {
+  const settings = readSettings(options);
+  if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
+  const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+  if (!(Number.isInteger(concurrency) && concurrency >= 1))
+    throw new RangeError(`concurrency is a whole number of at least 1, not ${concurrency}`);
+  const workerId = options.workerId ?? `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const logger = options.logger ?? consoleLogger;
+  const http = createHttp(settings);
+  const instrumentation = createInstrumentation({ ...options, ...options.exporting }, http);
+
+  const held = new Map<string, Workflow>();
+  for (const workflow of options.workflows) {
+    const key = keyOf(workflow.definition.id, workflow.definition.version);
+    if (held.has(key)) throw new TypeError(`workflow ${key} is given twice`);
+    held.set(key, workflow);
+  }
+  const bodyFor = (lease: Lease): StepBody | undefined => {
+    const bodies = held.get(keyOf(lease.definition_id, lease.definition_version))?.bodies;
+    return bodies !== undefined && Object.hasOwn(bodies, lease.step_id) ? bodies[lease.step_id] : undefined;
+  };
+
+  const stopping = new AbortController();
+  const force = new AbortController();
+  // One listener a running body, and each takes its own away.
+  setMaxListeners(0, force.signal);
+  const active = new Set<Promise<LeaseEnd>>();
+  let ran: Promise<void> | undefined;
+
+  const register = (): Promise<Registration> =>
+    withRetries(
+      untilAnswered,
+      () =>
+        http.call<Registration>({
+          method: 'POST',
+          path: '/v1/api/workers/register',
+          body: {
+            worker_id: workerId,
+            definitions: options.workflows.map((workflow) => workflow.definition),
+            name: options.name,
+            version: options.version,
+            project: settings.project,
+            concurrency,
+          },
+          signal: stopping.signal,
+        }),
+      stopping.signal,
+    );
+
+  const serve = (registration: Registration, lease: Lease): void => {
+    const host = {
+      http,
+      workerId,
+      heartbeatMs: registration.heartbeat_ms,
+      leaseTtlMs: registration.lease_ttl_ms,
+      instrumentation,
+      logger,
+      force: force.signal,
+      settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
+    };
+    const served = serveLease(host, lease, bodyFor(lease)).then((end) => {
+      active.delete(served);
+      // The one run that this worker serves is over.
+      if (end === 'run_terminal' && options.runId === lease.run_id) stopping.abort();
+      return end;
+    });
+    active.add(served);
+  };
+
+  const claimLoop = async (): Promise<void> => {
+    let registration = await register();
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      if (active.size >= concurrency) {
+        await Promise.race(active);
+        continue;
+      }
+      const waitMs = options.claimWaitMs ?? DEFAULT_CLAIM_WAIT_MS;
+      try {
+        const { leases } = await http.call<{ leases: readonly Lease[] }>({
+          method: 'POST',
+          path: '/v1/api/steps/claim',
+          body: { worker_id: workerId, max: concurrency - active.size, wait_ms: waitMs, run_id: options.runId },
+          timeoutMs: waitMs + CLAIM_SLACK_MS,
+          // Hanging up gives back what was on its way to us.
+          signal: stopping.signal,
+        });
+        failures = 0;
+        for (const lease of leases) serve(registration, lease);
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        const code = error instanceof ServiceError ? error.code : undefined;
+        if (code === 'run_terminal' && options.runId !== undefined) return;
+        const forgotten = error instanceof ServiceError && error.status === 404 && options.runId === undefined;
+        if (!forgotten && !isRetryable(error)) throw error;
+        failures += 1;
+        if (failures === 3) logger.warn(`the service does not answer claims: ${(error as Error).message}`);
+        const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+        await pause(Math.max(asked, backoffMs(untilAnswered, failures)), stopping.signal);
+        // A service that was away may be another one, with an older file.
+        if (!stopping.signal.aborted) registration = await register();
+      }
+    }
+  };
+
+  const runOnce = async (): Promise<void> => {
+    const onSignal = (): void => void stop();
+    const signals = options.stopOnSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const);
+    for (const signal of signals) process.once(signal, onSignal);
+    try {
+      await claimLoop();
+    } catch (error) {
+      if (!stopping.signal.aborted) throw error;
+    } finally {
+      stopping.abort();
+      const grace = setTimeout(() => force.abort(), options.graceMs ?? DEFAULT_GRACE_MS);
+      await Promise.all(active);
+      clearTimeout(grace);
+      for (const signal of signals) process.off(signal, onSignal);
+      await instrumentation.close();
+      http.close();
+    }
+  };
+
+  /**
+   * Serves until `stop`, a signal, or the end of its one run.
+   * @throws ServiceError when the service refuses the worker itself: a bad key, a bad definition, a `definition_conflict`
+   */
+  const run = (): Promise<void> => {
+    ran ??= runOnce();
+    return ran;
+  };
+
+  /** Claims nothing more, lets bodies finish for `graceMs`, then asks them to end. Resolves when all is over. */
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await ran?.catch(() => {});
+  };
+
+  return {
+    workerId,
+    run,
+    stop,
+    /** Bodies that run now. */
+    active: (): number => active.size,
+    instrumentation,
+  };
+};
+
+export type Worker = ReturnType<typeof createWorker>;

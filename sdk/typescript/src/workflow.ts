@@ -1,0 +1,57 @@
+import type { StepContext } from './step-context.ts';
+import type { DefinitionDocument, PriorSteps, TaskDocument } from './wire.ts';
+
+/**
+ * What serves one step: it gets its context, its rendered input and the outputs of the steps before it, and returns the
+ * output of the step. Annotate `input` with the type that the definition gives it. It may run more than once, unless the
+ * step's delivery is `at_most_once`.
+ *
+ * Raise `RetryableError` to be tried again, `StepFailure` for a class of your own; anything else is fatal.
+ */
+export type StepBody = {
+  // A method, so that `input` may be annotated with any type: it is JSON that the definition shaped, not this library.
+  body(context: StepContext, input: unknown, steps: PriorSteps): unknown;
+}['body'];
+
+type TaskIds<D extends DefinitionDocument> = Extract<D['steps'][number], TaskDocument>['id'];
+
+/** Names a type for `start` and `wait`, without a value: `type<Ticket>()`. */
+export type Typed<T> = { readonly typed?: (value: T) => T };
+export const type = <T>(): Typed<T> => ({});
+
+/** A definition and the bodies of its tasks. */
+export type Workflow<Input = unknown, Output = unknown> = {
+  readonly definition: DefinitionDocument;
+  readonly bodies: Readonly<Record<string, StepBody | undefined>>;
+  readonly input?: Typed<Input>;
+  readonly output?: Typed<Output>;
+};
+
+/**
+ * Binds a definition to the bodies that serve its tasks. A task without a body, or a body without a task, does not
+ * compile, and is refused at run time too.
+ *
+ * @example
+ * const refund = defineWorkflow({
+ *   definition: { id: 'refund', version: 1, steps: [{ id: 'pay', kind: 'task', input: { amount: '${input.amount}' } }] },
+ *   input: type<{ amount: number }>(),
+ *   bodies: { pay: async (context, input: { amount: number }) => bank.pay(input.amount, context.stepKey) },
+ * });
+ */
+export const defineWorkflow = <const D extends DefinitionDocument, Input = unknown, Output = unknown>(workflow: {
+  readonly definition: D;
+  readonly bodies: { readonly [Id in TaskIds<D>]: StepBody };
+  readonly input?: Typed<Input>;
+  readonly output?: Typed<Output>;
+}): Workflow<Input, Output> => {
+  const tasks = new Set<string>(
+    workflow.definition.steps.filter((step) => step.kind === 'task').map((step) => step.id),
+  );
+  const bodies = new Set(Object.keys(workflow.bodies));
+  const without = [...tasks].filter((id) => !bodies.has(id));
+  const strangers = [...bodies].filter((id) => !tasks.has(id));
+  const name = `workflow ${workflow.definition.id} version ${workflow.definition.version}`;
+  if (without.length > 0) throw new TypeError(`${name} has no body for: ${without.join(', ')}`);
+  if (strangers.length > 0) throw new TypeError(`${name} has bodies for no task of it: ${strangers.join(', ')}`);
+  return workflow;
+};

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Client,
+  ConnectionError,
+  createClient,
+  defineWorkflow,
+  type JournalEntry,
+  RunFailed,
+  ServiceError,
+  type,
+} from '../../sdk/typescript/src/index.ts';
+import { anEntry, aRun, type FakeService, refusal, startFakeService } from './fake-service.ts';
+
+let service: FakeService;
+let client: Client;
+
+beforeEach(async () => {
+  service = await startFakeService();
+  client = createClient({ endpoint: service.url, apiKey: 'k', retry: { attempts: 4, baseMs: 1, maxMs: 5 } });
+});
+afterEach(async () => {
+  client.close();
+  await service.stop();
+});
+
+const finished = (seq: number) => anEntry(seq, { kind: 'run.finished' });
+const frame = (entry: JournalEntry): string => `id: ${entry.seq}\ndata: ${JSON.stringify(entry)}\n\n`;
+const collect = async (entries: AsyncIterable<JournalEntry>): Promise<number[]> => {
+  const seen: number[] = [];
+  for await (const entry of entries) seen.push(entry.seq);
+  return seen;
+};
+
+describe('start', () => {
+  it('sends the definition, the input and what goes with them, under a key of its own', async () => {
+    const run = await client.start(
+      'refund',
+      { ticket: 1 },
+      { correlation: { user_id: 'u' }, project: 'p', version: 2 },
+    );
+    expect(run.run_id).toBe('run-1');
+    expect(service.calls[0]?.body).toEqual({
+      definition_id: 'refund',
+      definition_version: 2,
+      input: { ticket: 1 },
+      project: 'p',
+      correlation: { user_id: 'u' },
+      idempotency_key: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    });
+    expect(service.calls[0]?.headers.authorization).toBe('Bearer k');
+  });
+
+  it('repeats a lost start under the same key, so that one run starts', async () => {
+    service.answer(
+      'runs',
+      'hang up',
+      refusal(503, 'store_unavailable'),
+      refusal(429, 'overloaded', { 'retry-after': '0' }),
+    );
+    await client.start('refund', {});
+    const keys = service.callsTo('runs').map((call) => call.body['idempotency_key']);
+    expect(keys).toHaveLength(4);
+    expect(new Set(keys).size).toBe(1);
+    await client.start('refund', {}, { idempotencyKey: 'mine' });
+    expect(service.callsTo('runs').at(-1)?.body['idempotency_key']).toBe('mine');
+  });
+
+  it('knows the type of the input of a workflow', async () => {
+    const refund = defineWorkflow({
+      definition: { id: 'refund', version: 1, steps: [{ id: 'pay', kind: 'task' }] },
+      input: type<{ amount: number }>(),
+      bodies: { pay: (_context, input: { amount: number }) => input.amount },
+    });
+    await client.start(refund, { amount: 1 });
+    expect(service.calls[0]?.body).toMatchObject({ definition_id: 'refund', input: { amount: 1 } });
+    // @ts-expect-error the amount is a number
+    await client.start(refund, { amount: 'one' });
+  });
+});
+
+describe('calls that fail', () => {
+  it.each([400, 401, 403, 404, 409, 413, 422])('%d is not tried again', async (status) => {
+    service.answer('run-1', refusal(status, 'some_code'));
+    const error = await client.getRun('run-1').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({
+      status,
+      code: 'some_code',
+      message: 'some_code by the test',
+      requestId: 'request-1',
+    });
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it.each([500, 501])('%d is not tried again: a later try meets the same fault', async (status) => {
+    service.answer('run-1', refusal(status, 'internal'));
+    await expect(client.getRun('run-1')).rejects.toMatchObject({ status });
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it.each([429, 502, 503, 504])('%d is tried again, until the tries are used up', async (status) => {
+    service.answer('run-1', ...Array.from({ length: 4 }, () => refusal(status, 'later')));
+    await expect(client.getRun('run-1')).rejects.toMatchObject({ status });
+    expect(service.calls).toHaveLength(4);
+  });
+
+  it('503 runs_disabled is not: no wait will change it', async () => {
+    service.answer('run-1', refusal(503, 'runs_disabled'));
+    await expect(client.getRun('run-1')).rejects.toMatchObject({ code: 'runs_disabled' });
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it('waits as long as Retry-After asks', async () => {
+    service.answer('run-1', refusal(503, 'store_unavailable', { 'retry-after': '1' }));
+    const started = performance.now();
+    await client.getRun('run-1');
+    expect(performance.now() - started).toBeGreaterThanOrEqual(990);
+  });
+
+  it('tells that nobody answered', async () => {
+    await service.stop();
+    const error = await client.getRun('run-1').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect((error as Error).message).toContain('GET /v1/api/runs/run-1 got no answer');
+  });
+
+  it('says what a refusal in plain text says', async () => {
+    service.answer('run-1', { status: 422, body: 'missing field x' });
+    await expect(client.getRun('run-1')).rejects.toMatchObject({
+      status: 422,
+      code: 'http_422',
+      message: '"missing field x"',
+    });
+  });
+});
+
+describe('watch', () => {
+  it('gives every entry in order and ends with the run', async () => {
+    service.streams.push({
+      text: `: hello\n\n${frame(anEntry(0))}${frame(anEntry(1))}${frame(finished(2))}`,
+      end: 'stay',
+    });
+    expect(await collect(client.watch('run-1'))).toEqual([0, 1, 2]);
+  });
+
+  it('resumes after the last entry it saw when the connection breaks, and repeats none', async () => {
+    service.streams.push({ text: frame(anEntry(0)) + frame(anEntry(1)), end: 'hang up' });
+    service.streams.push({ text: frame(anEntry(1)) + frame(anEntry(2)), end: 'hang up' });
+    service.streams.push({ text: frame(finished(3)), end: 'stay' });
+    expect(await collect(client.watch('run-1'))).toEqual([0, 1, 2, 3]);
+    expect(service.callsTo('events').map((call) => call.headers['last-event-id'])).toEqual([undefined, '1', '2']);
+  });
+
+  it('starts after the entry it is told', async () => {
+    service.streams.push({ text: frame(finished(8)), end: 'stay' });
+    expect(await collect(client.watch('run-1', { after: 7 }))).toEqual([8]);
+    expect(service.calls[0]?.headers['last-event-id']).toBe('7');
+  });
+
+  it('ends when the run had ended before the point where it starts', async () => {
+    service.streams.push({ text: '', end: 'end' });
+    service.setRun(aRun({ status: 'succeeded' }), []);
+    expect(await collect(client.watch('run-1', { after: 9 }))).toEqual([]);
+  });
+
+  it('goes on when the service ends the stream of a run that has not ended', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'end' });
+    service.setRun(aRun({ status: 'running' }), [anEntry(1)]);
+    service.streams.push({ text: frame(finished(2)), end: 'stay' });
+    expect(await collect(client.watch('run-1'))).toEqual([0, 1, 2]);
+  });
+
+  it('reads frames that arrive in pieces, with any line end', async () => {
+    const text = frame(anEntry(0, { data: { text: 'é\u2028' } })).replaceAll('\n', '\r\n') + frame(finished(1));
+    service.streams.push({ text, end: 'stay' });
+    const entries: JournalEntry[] = [];
+    for await (const entry of client.watch('run-1')) entries.push(entry);
+    expect(entries[0]?.data).toEqual({ text: 'é\u2028' });
+    expect(entries).toHaveLength(2);
+  });
+
+  it('ends without a fault when its signal fires', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'stay' });
+    const stop = new AbortController();
+    const seen: number[] = [];
+    for await (const entry of client.watch('run-1', { signal: stop.signal })) {
+      seen.push(entry.seq);
+      stop.abort();
+    }
+    expect(seen).toEqual([0]);
+  });
+
+  it('throws what the service refuses, and gives up after so many broken connections in a row', async () => {
+    service.answer('events', refusal(404, 'not_found'));
+    await expect(collect(client.watch('run-1'))).rejects.toMatchObject({ code: 'not_found' });
+    service.answer('events', 'hang up', 'hang up', 'hang up', 'hang up');
+    await expect(collect(client.watch('run-1'))).rejects.toBeInstanceOf(ConnectionError);
+    expect(service.callsTo('events')).toHaveLength(5);
+  });
+});
+
+describe('wait', () => {
+  it('returns the output of a run that succeeded', async () => {
+    service.streams.push({ text: frame(finished(0)), end: 'stay' });
+    service.setRun(aRun({ output: { paid: true } }));
+    expect(await client.wait('run-1')).toEqual({ paid: true });
+  });
+
+  it.each([
+    [
+      aRun({ status: 'failed', error: { class: 'fatal', code: 'no_funds', message: 'm' } }),
+      'run run-1 failed: fatal/no_funds: m',
+    ],
+    [aRun({ status: 'cancelled' }), 'run run-1 was cancelled'],
+  ])('throws a typed failure that holds the run when it did not: %#', async (run, message) => {
+    service.streams.push({ text: frame(finished(0)), end: 'stay' });
+    service.setRun(run);
+    const error = await client.wait('run-1').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(RunFailed);
+    expect((error as RunFailed).run).toEqual(run);
+    expect((error as RunFailed).message).toBe(message);
+  });
+
+  it('throws the reason of its signal', async () => {
+    service.streams.push({ text: '', end: 'stay' });
+    const stop = new AbortController();
+    const waiting = client.wait('run-1', { signal: stop.signal });
+    await service.seen('events');
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  });
+});
+
+it('signals, cancels, publishes and reads at the paths of the interface', async () => {
+  await client.signal('run/1', 'approval', { ok: true });
+  await client.cancel('run-1', 'why');
+  await client.publish({ event: 'paid', key: 'ticket/7', payload: { ok: true }, eventId: 'e' });
+  await client.listRuns({ status: 'failed', definitionId: 'd', limit: 5 });
+  await client.stepCause('run-1', 'pay');
+  await client.getDefinition('d');
+  await client.getDefinitionVersion('d', 3);
+  await client.listDefinitions();
+  await client.listWorkers();
+  await client.journal('run-1', { after: 4 });
+  await client.read('/v1/api/traces', { has_error: true });
+  expect(service.calls.map((call) => `${call.method} ${call.path}`)).toEqual([
+    'POST /v1/api/runs/run%2F1/signal',
+    'POST /v1/api/runs/run-1/cancel',
+    'POST /v1/api/events',
+    'GET /v1/api/runs?status=failed&definition_id=d&limit=5',
+    'GET /v1/api/runs/run-1/steps/pay/cause',
+    'GET /v1/api/definitions/d',
+    'GET /v1/api/definitions/d/versions/3',
+    'GET /v1/api/definitions',
+    'GET /v1/api/workers',
+    'GET /v1/api/runs/run-1/events?after=4',
+    'GET /v1/api/traces?has_error=true',
+  ]);
+  expect(service.calls[0]?.body).toMatchObject({ event: 'approval', payload: { ok: true } });
+  expect(service.calls[0]?.body['event_id']).toBeTypeOf('string');
+  expect(service.calls[2]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
+});

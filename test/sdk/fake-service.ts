@@ -1,0 +1,235 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JournalEntry, Lease, Run } from '../../sdk/typescript/src/wire.ts';
+
+/** One call that reached the fake service. */
+export type Call = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Record<string, unknown>;
+};
+
+type Reply =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> }
+  | 'hang up';
+
+/** A refusal, in the shape of the service. */
+export const refusal = (status: number, code: string, headers: Record<string, string> = {}): Reply => ({
+  status,
+  body: { code, message: `${code} by the test` },
+  headers,
+});
+
+export const aLease = (over: Partial<Lease> = {}): Lease => ({
+  lease_id: 'lease-1',
+  run_id: 'run-1',
+  project: 'default',
+  definition_id: 'refund',
+  definition_version: 1,
+  step_id: 'pay',
+  visit: 1,
+  attempt: 1,
+  delivery: 'at_least_once',
+  input: { amount: 5 },
+  steps: {},
+  state: {},
+  correlation: {},
+  step_key: 'key-1',
+  trace_id: '5b8efff798038103d269b633813fc60c',
+  span_id: 'eee19b7ec3c1b174',
+  lease_expires_at: '2026-11-20T09:00:30Z',
+  ...over,
+});
+
+export const aRun = (over: Partial<Run> = {}): Run => ({
+  run_id: 'run-1',
+  trace_id: '5b8efff798038103d269b633813fc60c',
+  project: 'default',
+  definition_id: 'refund',
+  definition_version: 1,
+  status: 'succeeded',
+  created_at: '2026-11-20T09:00:00Z',
+  updated_at: '2026-11-20T09:00:00Z',
+  ...over,
+});
+
+export const anEntry = (seq: number, over: Partial<JournalEntry> = {}): JournalEntry => ({
+  seq,
+  kind: 'cursor.moved',
+  at: '2026-11-20T09:00:00Z',
+  data: {},
+  ...over,
+});
+
+const readBody = async (request: IncomingMessage): Promise<Record<string, unknown>> => {
+  const pieces: Buffer[] = [];
+  for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+  const text = Buffer.concat(pieces).toString();
+  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+};
+
+/**
+ * Speaks the worker protocol and the few reads that clients need, as a script: it offers the leases it is given, accepts
+ * every report, and answers otherwise only where the test says so. It holds no rules of its own.
+ */
+export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlMs?: number } = {}) => {
+  const calls: Call[] = [];
+  const scripted: { verb: string; reply: Reply }[] = [];
+  const watchers = new Set<() => void>();
+  const offers: Lease[] = [];
+  let run: Run = aRun();
+  let journal: readonly JournalEntry[] = [];
+  /** What each connection to the journal stream gets: raw text, then the end or a broken connection. */
+  const streams: { text: string; end: 'end' | 'hang up' | 'stay' }[] = [];
+  const held = new Set<ServerResponse>();
+
+  const send = (response: ServerResponse, reply: Reply): void => {
+    if (reply === 'hang up') {
+      response.destroy();
+      return;
+    }
+    response.writeHead(reply.status, {
+      'content-type': 'application/json',
+      'x-request-id': 'request-1',
+      ...reply.headers,
+    });
+    response.end(reply.body === undefined ? '' : JSON.stringify(reply.body));
+  };
+
+  /** The last part of the path names what is called. */
+  const verbOf = (path: string): string => path.split('/').at(-1) ?? '';
+
+  const defaultReply = (call: Call): Reply => {
+    switch (verbOf(call.path)) {
+      case 'register':
+        return {
+          status: 200,
+          body: {
+            worker_id: call.body['worker_id'],
+            lease_ttl_ms: timing.leaseTtlMs ?? 30_000,
+            heartbeat_ms: timing.heartbeatMs ?? 10_000,
+            definitions: [],
+          },
+        };
+      case 'started':
+        return { status: 200, body: { run_status: 'running', lease_expires_at: '2026-11-20T09:00:30Z' } };
+      case 'heartbeat':
+        return { status: 200, body: { lease_expires_at: '2026-11-20T09:00:30Z' } };
+      case 'complete':
+        return { status: 200, body: { run_status: 'queued' } };
+      case 'fail':
+        return { status: 200, body: { run_status: 'queued', will_retry: true } };
+      case 'ingest':
+        return { status: 200, body: { accepted: 1, rejected: 0, duplicate: 0, errors: [] } };
+      case 'runs':
+        return { status: 201, body: run };
+      case 'signal':
+      case 'cancel':
+        return { status: 200, body: { outcome: 'delivered' } };
+      case 'events':
+        if (call.method === 'POST') return { status: 200, body: { outcome: 'parked' } };
+        return { status: 200, body: { events: journal, next_after: journal.at(-1)?.seq ?? -1 } };
+      default:
+        return { status: 200, body: run };
+    }
+  };
+
+  const claim = (call: Call, response: ServerResponse): void => {
+    const give = (): boolean => {
+      if (offers.length === 0 || response.destroyed) return false;
+      send(response, { status: 200, body: { leases: offers.splice(0, call.body['max'] as number) } });
+      return true;
+    };
+    if (give()) return;
+    const poll = (): void => {
+      if (give()) stop();
+    };
+    const timer = setTimeout(() => {
+      stop();
+      send(response, { status: 200, body: { leases: [] } });
+    }, call.body['wait_ms'] as number);
+    const stop = (): void => {
+      clearTimeout(timer);
+      watchers.delete(poll);
+    };
+    watchers.add(poll);
+    response.on('close', stop);
+  };
+
+  const stream = (call: Call, response: ServerResponse): void => {
+    const next = streams.shift() ?? { text: '', end: 'end' as const };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`: since ${String(call.headers['last-event-id'])}\n\n`);
+    // Written and flushed before the connection breaks: the reader must have seen it.
+    response.write(next.text, () => {
+      if (next.end === 'hang up') response.destroy();
+      else if (next.end === 'end') response.end();
+      else held.add(response);
+    });
+  };
+
+  const answerCall = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request);
+    const path = request.url ?? '';
+    const call: Call = { method: request.method ?? '', path, headers: request.headers, body };
+    calls.push(call);
+    for (const watcher of watchers) watcher();
+    const plain = path.split('?')[0] ?? '';
+    const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
+    const [script] = at === -1 ? [] : scripted.splice(at, 1);
+    if (script !== undefined) send(response, script.reply);
+    else if (verbOf(plain) === 'claim') claim(call, response);
+    else if (request.headers.accept === 'text/event-stream') stream(call, response);
+    else send(response, defaultReply({ ...call, path: plain }));
+  };
+  // A caller that hangs up in the middle of its body is no fault of the script.
+  const server = createServer(
+    (request, response) => void answerCall(request, response).catch(() => response.destroy()),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  const callsTo = (verb: string): Call[] => calls.filter((call) => verbOf(call.path.split('?')[0] ?? '') === verb);
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    callsTo,
+    /** The order in which calls came, claims aside: they come and go as they like. */
+    verbs: (): string[] => calls.map((call) => verbOf(call.path)).filter((verb) => verb !== 'claim'),
+    offer: (...leases: Lease[]): void => {
+      offers.push(...leases);
+      for (const watcher of watchers) watcher();
+    },
+    /** The next call to this verb is answered so, once. */
+    answer: (verb: string, ...replies: Reply[]): void => {
+      scripted.push(...replies.map((reply) => ({ verb, reply })));
+    },
+    setRun: (next: Run, entries: readonly JournalEntry[] = []): void => {
+      run = next;
+      journal = entries;
+    },
+    streams,
+    /** Resolves when there are so many calls to a verb. */
+    seen: (verb: string, count = 1): Promise<Call> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const call = callsTo(verb)[count - 1];
+          if (call === undefined) return;
+          watchers.delete(look);
+          resolve(call);
+        };
+        watchers.add(look);
+        look();
+      }),
+    stop: async (): Promise<void> => {
+      for (const response of held) response.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+};
+
+export type FakeService = Awaited<ReturnType<typeof startFakeService>>;
