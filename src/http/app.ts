@@ -172,6 +172,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const operations = apiOperations();
   const failureLimit = createFailureLimit();
   const allowedHosts = new Set(options.allowedHosts);
+  let stopping = false;
   const isIngestOpen = authenticator.describeScopes().some(({ scope, open }) => scope === 'ingest' && open);
 
   // No default: each request gets its own before anything reads them.
@@ -200,6 +201,8 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode >= 500) counters.requestErrors += 1;
+    // A connection that its client would keep alive must not keep the process alive.
+    if (stopping) reply.header('connection', 'close');
     done();
   });
   app.setErrorHandler((error, request, reply) =>
@@ -416,6 +419,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   );
 
   app.addHook('preClose', (done) => {
+    stopping = true;
     streams.endAll();
     done();
   });

@@ -1,0 +1,180 @@
+import pino from 'pino';
+import { buildApp } from '../../src/http/app.ts';
+import { administrationRoutes } from '../../src/http/administration-routes.ts';
+import { analyticsRoutes } from '../../src/http/analytics-routes.ts';
+import { type AuditLog, createAuditLog } from '../../src/http/audit-log.ts';
+import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
+import { judgementRoutes } from '../../src/http/judgement-routes.ts';
+import { operationsRoutes, type Probe } from '../../src/http/operations-routes.ts';
+import { pageRoutes } from '../../src/http/page-routes.ts';
+import { parseTrustedRanges } from '../../src/http/peer.ts';
+import type { QueryDeps } from '../../src/http/query-deps.ts';
+import { rollUpRoutes } from '../../src/http/rollup-routes.ts';
+import type { Route } from '../../src/http/route.ts';
+import { signalRoutes } from '../../src/http/signal-routes.ts';
+import { createStreamRegistry, type StreamRegistry } from '../../src/http/streams.ts';
+import { traceRoutes } from '../../src/http/trace-routes.ts';
+import { createAdmission } from '../../src/ingest/admission.ts';
+import { type Counters, createCounters } from '../../src/model/counters.ts';
+import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
+import type { AuditEntry } from '../../src/store/signals/query.ts';
+import type { SignalStore } from '../../src/store/signals/signal-store.ts';
+
+/** Every call of the store, in order: the method and what it was asked. */
+export type StoreCall = { readonly method: string; readonly arguments: readonly unknown[] };
+
+/** A store that answers with nothing, except where a test gives a method; it notes every call. */
+export const aStore = (given: Partial<SignalStore> = {}) => {
+  const calls: StoreCall[] = [];
+  const audited: AuditEntry[] = [];
+  const nothing = async () => ({ items: [] });
+  const answers: Omit<SignalStore, 'kind' | 'deletes'> = {
+    write: async () => 'written',
+    listTraces: nothing,
+    findTrace: async () => undefined,
+    findSpan: async () => undefined,
+    listSpans: nothing,
+    deleteTraces: async () => ({ deleted: 1, pending: false }),
+    listLogs: nothing,
+    listMetricNames: nothing,
+    listMetricPoints: nothing,
+    listScores: nothing,
+    listFeedback: nothing,
+    listAspectNotes: nothing,
+    listRollUps: nothing,
+    listProjects: nothing,
+    costReport: async () => ({ groups: [] }),
+    summaryReport: async () => ({ traceCount: 0, errorCount: 0, inputTokens: 0, outputTokens: 0, groups: [] }),
+    appendAudit: async (entries) => void audited.push(...entries),
+    listAudit: async () => ({ items: audited.toReversed() }),
+    trim: async () => 0,
+    trimRecords: async () => {},
+    ping: async () => {},
+    close: async () => {},
+    ...given,
+  };
+  const noted = Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (...args: unknown[]) => {
+        calls.push({ method, arguments: args });
+        return (answer as (...given: unknown[]) => unknown)(...args);
+      },
+    ]),
+  );
+  const store = { kind: 'fake', deletes: 'immediate', ...noted } as unknown as SignalStore;
+  return { store, calls, audited };
+};
+
+/** 2026-11-20T09:00:00Z. */
+export const NOW: UnixNano = unixNanoFromMillis(Date.UTC(2026, 10, 20, 9));
+
+export type ServiceOptions = {
+  readonly keys?: ConfiguredKeys;
+  readonly store?: Partial<SignalStore>;
+  readonly pipeline?: Partial<QueryDeps['pipeline']>;
+  readonly probes?: readonly Probe[];
+  readonly moreRoutes?: readonly Route[];
+  readonly requestTimeoutSeconds?: number;
+  readonly corsOrigins?: readonly string[];
+  readonly trustedRanges?: readonly string[];
+  readonly maxBodyBytes?: number;
+  readonly now?: () => UnixNano;
+};
+
+export type Service = {
+  readonly url: string;
+  readonly counters: Counters;
+  readonly calls: StoreCall[];
+  readonly audited: AuditEntry[];
+  readonly audit: AuditLog;
+  readonly streams: StreamRegistry;
+  readonly logged: string[];
+  /** Asks the service over its socket; `key` goes into the Authorization header. */
+  readonly ask: (path: string, init?: RequestInit & { readonly key?: string }) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+};
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test reads answers freely, and fails where they are not as it says
+export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly body: any };
+
+const readAnswer = async (response: Response): Promise<Answer> => {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+};
+
+/** Every route of the query API and of operations, as the composition root mounts them. */
+export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly Probe[]): Route[] => [
+  ...traceRoutes(query),
+  ...signalRoutes(query),
+  ...judgementRoutes(query),
+  ...rollUpRoutes(query),
+  ...analyticsRoutes(query),
+  ...administrationRoutes(query),
+  ...operationsRoutes({ counters, probes, storage: query.store.kind, version: '1.2.3', uptimeSeconds: () => 61.9 }),
+  ...pageRoutes(),
+];
+
+const unexpected = async (): Promise<never> => {
+  throw new Error('this test did not expect a write');
+};
+
+/** The service on a free port of this machine, over a store that notes what it is asked. */
+export const startService = async (options: ServiceOptions = {}): Promise<Service> => {
+  const { store, calls, audited } = aStore(options.store);
+  const counters = createCounters();
+  const logged: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+  const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
+  const audit = createAuditLog(store, counters, log);
+  const streams = createStreamRegistry({ perKey: 2, total: 3 });
+  const clock = options.now ?? (() => NOW);
+  const query: QueryDeps = {
+    store,
+    pipeline: { ingestScore: unexpected, ingestFeedback: unexpected, ...options.pipeline },
+    authenticator,
+    audit,
+    defaultProject: 'default',
+    version: '1.2.3',
+    clock,
+  };
+  const maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
+  const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
+  const app = buildApp({
+    routes: [...allRoutes(query, counters, options.probes ?? []), ...(options.moreRoutes ?? [])],
+    authenticator,
+    audit,
+    counters,
+    body: { limits, admission: createAdmission(64 * 1024 * 1024, 100) },
+    streams,
+    log,
+    options: {
+      requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
+      corsOrigins: options.corsOrigins ?? ['*'],
+      auditSubjectHeader: 'x-svc-subject',
+      auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
+      defaultProject: 'default',
+    },
+    clock,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    counters,
+    calls,
+    audited,
+    audit,
+    streams,
+    logged,
+    ask: async (path, { key, ...init } = {}) => {
+      const headers = new Headers(init.headers);
+      if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
+      return readAnswer(await fetch(url + path, { ...init, headers }));
+    },
+    close: () => app.close(),
+  };
+};
+
+/** A request with headers that `fetch` would not send: a Host of its own, headers twice. */
+export { request as rawRequest } from 'undici';
