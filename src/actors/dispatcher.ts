@@ -148,10 +148,10 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
       const queue = queueOf(entry.definitionId);
-      if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
+      // A claim on this very run need not wait for the run's place in the queue.
+      const isWanted = [...claims].some((claim) => claim.runId === entry.runId);
+      if (queue.more && entry.order > queue.watermark && !isWanted) queue.uncommitted.push(entry);
       else insert(queue, entry);
-      // A claim on this very run need not wait for its place in the queue.
-      for (const claim of claims) if (claim.runId === entry.runId) claim.asked = false;
     },
 
     /** The slice that `next` asked for. */
@@ -191,14 +191,21 @@ export const createDispatcher = (options: DispatcherOptions) => {
       return undefined;
     },
 
-    /** Claims on one run that have not asked it yet. The caller looks the run up and calls `ready` if it is runnable. */
+    /** A run that a claim names and that memory may not know: the caller looks it up and answers with `known`. */
     unasked: (): string | undefined => {
       for (const claim of claims)
         if (claim.runId !== undefined && !claim.asked) {
           claim.asked = true;
-          return claim.runId;
+          if (!known.has(claim.runId)) return claim.runId;
         }
       return undefined;
+    },
+    known: (entry: Runnable): void => {
+      insert(queueOf(entry.definitionId), entry);
+    },
+    /** Asks again, now and then: a safety net under the claims on one run. */
+    askAgain: (): void => {
+      for (const claim of claims) claim.asked = false;
     },
 
     /** Holds a claim until it gets a lease, its time is over, its caller goes away or the service stops. */

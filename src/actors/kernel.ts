@@ -160,7 +160,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
         let value = overlay.get(key);
         if (value === undefined) value = lookUp(group, key);
         if (value === undefined) throw new Missing(new Map([[key, lookup]]));
-        return (value === ABSENT ? undefined : value) as T;
+        return (value === ABSENT || value === GONE ? undefined : value) as T;
       },
       peek: <T>(key: string): T | undefined => (overlay.get(key) ?? group.overlay.get(key)) as T | undefined,
       write: (key, value) => {

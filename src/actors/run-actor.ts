@@ -16,7 +16,17 @@ import { type Evaluated, expressionError, type StepError } from '../model/defini
 import { render, renderAsText } from '../model/definition/template.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json, JsonObject } from '../model/json.ts';
-import { hasEnded, type JournalEntry, type JournalKind, type Lease, type RunError, type UnixMs } from '../model/run.ts';
+import { type ProjectReach, reaches } from '../model/scope.ts';
+import { forbidden, notFound } from './run-failures.ts';
+import {
+  hasEnded,
+  type JournalEntry,
+  type JournalKind,
+  type Lease,
+  type Run,
+  type RunError,
+  type UnixMs,
+} from '../model/run.ts';
 import { MAX_UNIX_NANO, millisFromUnixNano, parseTimestamp, unixNanoFromMillis } from '../model/time.ts';
 import type { Meeting, RunIdentity, RunRecord, Runnable, WaitRecord } from '../store/runs/run-store.ts';
 import type { ActorKind, Turn } from './kernel.ts';
@@ -94,7 +104,7 @@ export type RunMessage =
       readonly output?: Json;
       readonly error?: RunError;
     }
-  | { readonly kind: 'cancel'; readonly reason?: string }
+  | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
   | { readonly kind: 'quarantine'; readonly fault: string };
 
 export type RunHost = {
@@ -1001,15 +1011,15 @@ export const createRunActors = (host: RunHost): ActorKind => {
     receive: (turn, runId, message) => {
       const body = message as RunMessage;
       if (body.kind === 'start') {
-        const actor = start(turn, runId, body);
-        return () => viewOf(readRun(turn, host.programs, runId) ?? actor, readDocuments(turn, actor));
+        start(turn, runId, body);
+        return undefined;
       }
       if (body.kind === 'quarantine') return quarantine(turn, runId, body.fault);
       const actor = readRun(turn, host.programs, runId);
       if (body.kind === 'offer') return offer(turn, runId, actor, body);
       if (actor === undefined) {
         if (body.kind === 'timer') turn.rows.timersCleared.push({ runId, name: body.name });
-        return undefined;
+        return notFound('run', runId);
       }
       switch (body.kind) {
         case 'completed':
@@ -1063,14 +1073,21 @@ export const createRunActors = (host: RunHost): ActorKind => {
         case 'child':
           return childFinished(turn, actor, body);
         case 'cancel': {
+          const { project } = actor.record;
+          if (body.reach !== undefined && !reaches(body.reach, project)) return forbidden(project);
           const cancelled = cancel(turn, actor, body.reason);
-          return () => viewOf(readRun(turn, host.programs, runId) ?? cancelled, readDocuments(turn, cancelled));
+          return () => ({ ok: true, value: viewNow(turn, cancelled) });
         }
         default:
           return body satisfies never;
       }
     },
   };
+
+  function viewNow(turn: Turn, actor: RunActor): Run {
+    const now = readRun(turn, host.programs, actor.record.runId) ?? actor;
+    return viewOf(now, readDocuments(turn, now));
+  }
 
   function patchState(work: Work, patch: JsonObject): void {
     const documents = documentsOf(work);

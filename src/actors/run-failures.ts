@@ -1,7 +1,8 @@
 import type { LeaseRefusal } from '../machines/lease.ts';
 import type { Failure, Result } from '../model/failure.ts';
 
-type Refused = Result<never>;
+/** The refusing half of a result: fits a result of any value. */
+export type Refused = Extract<Result<never>, { ok: false }>;
 const refused = (failure: Failure): Refused => ({ ok: false, failure });
 
 export const notFound = (what: string, id: string): Refused =>

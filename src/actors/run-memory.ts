@@ -194,8 +194,8 @@ export const viewOf = (run: RunActor, documents: RunDocuments): Run => ({
 
 /** Makes rows of what a group left of a run. */
 export const flushRun = (_key: string, before: unknown, after: unknown, changes: Changes): void => {
+  if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, or only read
   const run = after as RunActor;
-  if (!isLive(run)) return;
   const { pending } = run;
   if (run.changed) {
     const previous = (before as StoredRun | RunActor | undefined)?.record;

@@ -1,0 +1,83 @@
+import type { UnixMs } from '../model/run.ts';
+import type { Span } from '../model/span.ts';
+import type { RunStore } from '../store/runs/run-store.ts';
+import type { Clock } from './clock.ts';
+import { type SpanDraft, spanOfDraft } from './run-spans.ts';
+
+/** Spans gather this long before they are sent: one batch, and one delete, for many. */
+const GATHER_MS = 50;
+const BATCH = 500;
+const RETRY_MS = { least: 500, most: 30_000 } as const;
+
+/**
+ * Brings the spans of runs into the trace store. A row is deleted after its span was written: a stop in between sends it
+ * again, and a span that is seen again replaces itself.
+ */
+export const createOutbox = (options: {
+  readonly store: Pick<RunStore, 'readOutbox'>;
+  readonly clock: Clock;
+  readonly now: () => UnixMs;
+  readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
+  /** Deletes the rows up to this number, in a commit like any other. */
+  readonly delivered: (upTo: number) => Promise<void>;
+  readonly onFault: (error: unknown) => void;
+}) => {
+  let sent = 0;
+  let timer: (() => void) | undefined;
+  let draining: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  let retryMs: number = RETRY_MS.least;
+
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      again = false;
+      const rows = await options.store.readOutbox(sent, BATCH);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      const receivedAt = options.now();
+      await options.writeSpans(rows.map(({ span }) => spanOfDraft(JSON.parse(span) as SpanDraft, receivedAt)));
+      await options.delivered(last.no);
+      sent = last.no;
+      retryMs = RETRY_MS.least;
+      if (stopped) return;
+    }
+  };
+
+  const run = (): void => {
+    timer = undefined;
+    if (stopped) return;
+    if (draining !== undefined) {
+      again = true;
+      return;
+    }
+    draining = drain()
+      .catch((error: unknown) => {
+        options.onFault(error);
+        if (!stopped) timer = options.clock.after(retryMs, run);
+        retryMs = Math.min(RETRY_MS.most, retryMs * 2);
+      })
+      .finally(() => {
+        draining = undefined;
+        if (again) kick();
+      });
+  };
+
+  const kick = (): void => {
+    if (timer === undefined && !stopped) timer = options.clock.after(GATHER_MS, run);
+  };
+
+  return {
+    kick,
+    /** Sends what is there; for tests and for a service that stops. */
+    flush: async (): Promise<void> => {
+      await draining;
+      await drain();
+    },
+    stop: async (): Promise<void> => {
+      stopped = true;
+      timer?.();
+      await draining;
+    },
+  };
+};

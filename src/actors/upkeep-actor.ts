@@ -1,0 +1,43 @@
+import type { UnixMs } from '../model/run.ts';
+import { type ActorKind, GONE } from './kernel.ts';
+import { PARKED_LIFETIME_MS } from './meeting.ts';
+import { childrenKey, documentsKey, runKey } from './run-memory.ts';
+
+export type UpkeepMessage =
+  /** Nothing changes; claims that wait are looked at. */
+  | { readonly kind: 'match' }
+  /** Spans up to this number are in the trace store. */
+  | { readonly kind: 'delivered'; readonly upTo: number }
+  | { readonly kind: 'erase'; readonly runIds: readonly string[] }
+  | { readonly kind: 'expire_parked' }
+  /** A timer whose run cannot be loaded is looked at again later. */
+  | { readonly kind: 'put_off'; readonly runId: string; readonly name: string; readonly until: UnixMs };
+
+/** Changes that belong to no run, lease or project, taken through the same commits as all others. */
+export const upkeepActor: ActorKind = {
+  type: 'upkeep',
+  receive: (turn, _id, message) => {
+    const body = message as UpkeepMessage;
+    switch (body.kind) {
+      case 'match':
+        return undefined;
+      case 'delivered':
+        turn.rows.outboxDelivered = body.upTo;
+        return undefined;
+      case 'erase':
+        for (const runId of body.runIds) {
+          turn.rows.erased.push(runId);
+          for (const key of [runKey(runId), documentsKey(runId), childrenKey(runId)]) turn.write(key, GONE);
+        }
+        return undefined;
+      case 'expire_parked':
+        turn.rows.parkedBefore = turn.at - PARKED_LIFETIME_MS;
+        return undefined;
+      case 'put_off':
+        turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });
+        return undefined;
+      default:
+        return body satisfies never;
+    }
+  },
+};
