@@ -166,11 +166,7 @@ export const createClient = (options: ClientOptions = {}) => {
      * @param workflow the id of a definition, or the workflow that `defineWorkflow` gave
      * @returns the run as it was stored
      */
-    start: <Input, Output>(
-      workflow: string | Workflow<Input, Output>,
-      input: Input,
-      start: StartOptions = {},
-    ): Promise<Run> =>
+    start: <Input>(workflow: string | Workflow<Input>, input: NoInfer<Input>, start: StartOptions = {}): Promise<Run> =>
       post('/v1/api/runs', {
         definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
         input,

@@ -40,8 +40,13 @@ export type LeaseHost = {
   readonly settleMs: number;
 };
 
-/** How long to try one call: until it is answered, or until the signal. */
-type How = { readonly signal?: AbortSignal; readonly policy?: RetryPolicy; readonly timeoutMs?: number };
+/** How long to try one call: until it is answered, or until the signal. `cut` breaks off a call on its way, too. */
+type How = {
+  readonly signal?: AbortSignal;
+  readonly cut?: AbortSignal;
+  readonly policy?: RetryPolicy;
+  readonly timeoutMs?: number;
+};
 const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
 
 const DETAILS_LIMIT_CHARACTERS = 64 * 1024;
@@ -73,7 +78,9 @@ const createLeaseCalls = ({ http, workerId }: LeaseHost, lease: Lease) => {
     try {
       await withRetries(
         how.policy ?? untilAnswered,
-        () => http.call({ method: 'POST', path, body, signal: how.signal, ...timeout }),
+        // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
+        // listener on each would cost more than the call.
+        () => http.call({ method: 'POST', path, body, signal: how.cut, ...timeout }),
         how.signal,
       );
       return { kind: 'taken' };
@@ -166,7 +173,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     interruption.signal.aborted ? (interruption.signal.reason as StepInterrupted).reason : undefined;
 
   const heart = startHeart(host.heartbeatMs, async (details, signal) => {
-    const answer = await calls.heartbeat(details, { policy: once, signal, timeoutMs: host.leaseTtlMs });
+    const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: host.leaseTtlMs });
     if (answer.kind === 'unanswered') return 'sooner';
     if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
     // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.

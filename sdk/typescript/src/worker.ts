@@ -171,9 +171,14 @@ export const createWorker = (options: WorkerOptions) => {
       if (!stopping.signal.aborted) throw error;
     } finally {
       stopping.abort();
-      const grace = setTimeout(() => force.abort(), options.graceMs ?? DEFAULT_GRACE_MS);
+      const graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
+      const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS;
+      const grace = setTimeout(() => force.abort(), graceMs);
+      // Twice: once for the bodies, once for the reports of those that did end. Then calls on their way are cut.
+      const cut = setTimeout(() => http.close(), graceMs + 2 * settleMs);
       await Promise.all(active);
       clearTimeout(grace);
+      clearTimeout(cut);
       for (const signal of signals) process.off(signal, onSignal);
       await instrumentation.close();
       http.close();

@@ -15,16 +15,16 @@ export type StepBody = {
 
 type TaskIds<D extends DefinitionDocument> = Extract<D['steps'][number], TaskDocument>['id'];
 
-/** Names a type for `start` and `wait`, without a value: `type<Ticket>()`. */
-export type Typed<T> = { readonly typed?: (value: T) => T };
+/** Names a type, without a value: `type<Ticket>()`. */
+export type Typed<T> = { readonly typed?: T };
 export const type = <T>(): Typed<T> => ({});
 
 /** A definition and the bodies of its tasks. */
-export type Workflow<Input = unknown, Output = unknown> = {
+export type Workflow<Input = unknown> = {
   readonly definition: DefinitionDocument;
   readonly bodies: Readonly<Record<string, StepBody | undefined>>;
+  /** What `start` takes. */
   readonly input?: Typed<Input>;
-  readonly output?: Typed<Output>;
 };
 
 /**
@@ -38,12 +38,12 @@ export type Workflow<Input = unknown, Output = unknown> = {
  *   bodies: { pay: async (context, input: { amount: number }) => bank.pay(input.amount, context.stepKey) },
  * });
  */
-export const defineWorkflow = <const D extends DefinitionDocument, Input = unknown, Output = unknown>(workflow: {
+export const defineWorkflow = <const D extends DefinitionDocument, Input = unknown>(workflow: {
   readonly definition: D;
   readonly bodies: { readonly [Id in TaskIds<D>]: StepBody };
+  /** What `start` takes. */
   readonly input?: Typed<Input>;
-  readonly output?: Typed<Output>;
-}): Workflow<Input, Output> => {
+}): Workflow<Input> => {
   const tasks = new Set<string>(
     workflow.definition.steps.filter((step) => step.kind === 'task').map((step) => step.id),
   );
