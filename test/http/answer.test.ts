@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accepts, chooseCoding } from '../../src/http/answer.ts';
 import { jsonPieces, mapLazily } from '../../src/http/json-pieces.ts';

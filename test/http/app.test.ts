@@ -451,7 +451,7 @@ describe('keys over HTTP', () => {
         Array.from({ length: 110 }, () => ask('/v1/api/traces', { key: 'guess' })),
       ))
         statuses.add(answer.status);
-    expect([...statuses].toSorted()).toEqual([401, 429]);
+    expect(statuses).toEqual(new Set([401, 429]));
     expect((await ask('/v1/api/traces', { key: 'reader' })).status).toBe(200);
   });
   it('no key is ever logged', async () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CursorBinding, readCursor, writeCursor } from '../../src/http/cursor.ts';
 import { aTrace } from './factories.ts';
