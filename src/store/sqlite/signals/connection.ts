@@ -20,11 +20,25 @@ import { transactionsOf } from './transaction.ts';
 
 /** A file that the start refuses. The message is one line that names the file and the cause. */
 export class FileRefused extends Error {
-  constructor(path: string, cause: string) {
-    super(`signal store ${path}: ${cause}`);
+  constructor(path: string, cause: string, store: string = SIGNALS_FILE.store) {
+    super(`${store} ${path}: ${cause}`);
     this.name = 'FileRefused';
   }
 }
+
+/** What a file holds: the store it is named by in messages, the mark it carries, and its schema, step by step. */
+export type FileKind = {
+  readonly store: string;
+  readonly applicationId: number;
+  readonly schemaVersion: number;
+  readonly migrations: readonly { readonly version: number; readonly sql: string }[];
+};
+const SIGNALS_FILE: FileKind = {
+  store: 'signal store',
+  applicationId: APPLICATION_ID,
+  schemaVersion: SCHEMA_VERSION,
+  migrations,
+};
 
 export const PAGE_BYTES = 16_384;
 /** Pages of write-ahead log after which a commit copies them into the file: 32 MiB. */
@@ -48,13 +62,13 @@ type Header = {
 };
 
 /** The header as it lies in the file itself, without what a write-ahead log beside it would say. */
-const readHeader = (path: string): Header => {
+const readHeader = (path: string, { store }: FileKind): Header => {
   const bytes = Buffer.alloc(HEADER_BYTES);
   const file = openSync(path, 'r');
   try {
     const read = readSync(file, bytes, 0, HEADER_BYTES, 0);
     if (read < HEADER_BYTES || bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
-      throw new FileRefused(path, 'the file is not a SQLite database');
+      throw new FileRefused(path, 'the file is not a SQLite database', store);
   } finally {
     closeSync(file);
   }
@@ -85,32 +99,38 @@ export type FileFacts = {
  * @param wholeCheckBytes largest file, in bytes, that is read whole to find damage
  * @throws FileRefused when the file is foreign, damaged or newer than this build
  */
-export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES): FileFacts => {
-  const header = readHeader(path);
+export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, kind = SIGNALS_FILE): FileFacts => {
+  const { store } = kind;
+  const header = readHeader(path, kind);
   const fileBytes = sizeOf(path);
   if (sizeOf(`${path}-wal`) === 0 && fileBytes < header.pages * header.pageBytes)
-    throw new FileRefused(path, `the file is cut short (${fileBytes} of ${header.pages * header.pageBytes} bytes)`);
+    throw new FileRefused(
+      path,
+      `the file is cut short (${fileBytes} of ${header.pages * header.pageBytes} bytes)`,
+      store,
+    );
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    if (db.pragma('application_id', { simple: true }) !== APPLICATION_ID)
-      throw new FileRefused(path, 'the file is a database of another program');
+    if (db.pragma('application_id', { simple: true }) !== kind.applicationId)
+      throw new FileRefused(path, 'the file is a database of another program', store);
     // The log of another file can replay without an error and put that file's pages into ours.
     if (db.pragma('user_version', { simple: true }) !== header.storeNumber)
-      throw new FileRefused(path, `the write-ahead log ${basename(path)}-wal belongs to another file`);
+      throw new FileRefused(path, `the write-ahead log ${basename(path)}-wal belongs to another file`, store);
     if (header.format !== WAL_FORMAT || header.pageBytes !== PAGE_BYTES)
-      throw new FileRefused(path, 'the file has a damaged header');
+      throw new FileRefused(path, 'the file has a damaged header', store);
     const schemaVersion = db.prepare<[], number>('SELECT max(version) FROM schema_version').pluck().get() ?? 0;
-    if (schemaVersion > SCHEMA_VERSION)
+    if (schemaVersion > kind.schemaVersion)
       throw new FileRefused(
         path,
-        `the file was written by a newer release (schema version ${schemaVersion}; this build reads up to ${SCHEMA_VERSION})`,
+        `the file was written by a newer release (schema version ${schemaVersion}; this build reads up to ${kind.schemaVersion})`,
+        store,
       );
-    if (schemaVersion < 1) throw new FileRefused(path, 'the file is damaged (it records no schema version)');
+    if (schemaVersion < 1) throw new FileRefused(path, 'the file is damaged (it records no schema version)', store);
     const checked = fileBytes <= wholeCheckBytes;
     if (checked) {
       const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
-      if (found !== 'ok') throw new FileRefused(path, 'the file is damaged (integrity check failed)');
+      if (found !== 'ok') throw new FileRefused(path, 'the file is damaged (integrity check failed)', store);
     }
     return { schemaVersion, storeNumber: header.storeNumber, fileBytes, checked };
   } catch (error) {
@@ -118,21 +138,21 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES): 
     const code = driverCode(error);
     if (code === undefined) throw error;
     if (code.startsWith('SQLITE_ERROR'))
-      throw new FileRefused(path, 'the file is damaged (its tables are not readable)');
-    throw new FileRefused(path, `the file is damaged or not readable (${code})`);
+      throw new FileRefused(path, 'the file is damaged (its tables are not readable)', store);
+    throw new FileRefused(path, `the file is damaged or not readable (${code})`, store);
   } finally {
     db?.close();
   }
 };
 
 /** Applies what the file lacks of the schema, one transaction a step. */
-const migrate = (db: Database.Database): void => {
+const migrate = (db: Database.Database, kind: FileKind): void => {
   const transactions = transactionsOf(db);
   transactions.run(() =>
     db.exec('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)'),
   );
   const current = db.prepare<[], number | null>('SELECT max(version) FROM schema_version').pluck().get() ?? 0;
-  for (const { version, sql } of migrations) {
+  for (const { version, sql } of kind.migrations) {
     if (version <= current) continue;
     transactions.run(() => {
       db.exec(sql);
@@ -191,7 +211,7 @@ export const settlePath = (path: string): string => {
  * Holds a file for this process until the answer is called or the process ends, however it ends.
  * @throws FileRefused when another process, or another store of this one, holds it
  */
-export const lockFile = (path: string): (() => void) => {
+export const lockFile = (path: string, { store }: FileKind = SIGNALS_FILE): (() => void) => {
   const lockPath = `${path}.lock`;
   closeSync(openSync(lockPath, 'a', FILE_MODE));
   const lock = new Database(lockPath, { timeout: 0 });
@@ -200,7 +220,7 @@ export const lockFile = (path: string): (() => void) => {
   } catch (error) {
     lock.close();
     if (driverCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
-    throw new FileRefused(path, `the file is in use by another process (${basename(lockPath)} is locked)`);
+    throw new FileRefused(path, `the file is in use by another process (${basename(lockPath)} is locked)`, store);
   }
   return () => lock.close();
 };
@@ -240,16 +260,24 @@ export const openForReading = (path: string, cacheMiB: number): Database.Databas
  * Opens the data file, making it or bringing its schema forward as needed. The caller holds its lock.
  * @throws FileRefused when the file is foreign, damaged or newer; nothing was changed then
  */
-export const openDataFile = (path: string, cacheMiB: number): { db: Database.Database; storeNumber: number } => {
+export const openDataFile = (
+  path: string,
+  cacheMiB: number,
+  kind: FileKind = SIGNALS_FILE,
+): { db: Database.Database; storeNumber: number } => {
   if (sizeOf(path) === 0) {
     if (sizeOf(`${path}-wal`) > 0)
-      throw new FileRefused(path, `the file is empty or missing, but its write-ahead log ${basename(path)}-wal is not`);
-    createFile(path, APPLICATION_ID, migrate);
+      throw new FileRefused(
+        path,
+        `the file is empty or missing, but its write-ahead log ${basename(path)}-wal is not`,
+        kind.store,
+      );
+    createFile(path, kind.applicationId, (db) => migrate(db, kind));
   }
-  const { schemaVersion, storeNumber } = inspectFile(path);
+  const { schemaVersion, storeNumber } = inspectFile(path, WHOLE_CHECK_BYTES, kind);
   const db = openForWriting(path, cacheMiB);
   try {
-    if (schemaVersion < SCHEMA_VERSION) migrate(db);
+    if (schemaVersion < kind.schemaVersion) migrate(db, kind);
     return { db, storeNumber };
   } catch (error) {
     db.close();

@@ -25,9 +25,9 @@ export const needsReopening = (code: string): boolean =>
   code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
 
 /** One line for an operator: the file and the cause. It never holds a stored value. */
-export const describeFault = (path: string, error: unknown): string => {
+export const describeFault = (path: string, error: unknown, store = 'signal store'): string => {
   const code = driverCode(error);
-  if (code === undefined) return `signal store ${path}: ${error instanceof Error ? error.message : String(error)}`;
+  if (code === undefined) return `${store} ${path}: ${error instanceof Error ? error.message : String(error)}`;
   const cause = causes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the storage engine failed';
-  return `signal store ${path}: ${cause} (${code})`;
+  return `${store} ${path}: ${cause} (${code})`;
 };

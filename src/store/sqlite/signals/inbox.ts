@@ -18,9 +18,9 @@ export const mainPort = (): MessagePort => {
 export const post = (port: MessagePort, replies: Replies): void => port.postMessage(replies);
 
 /** An error as it crosses to the main thread: its cause for an operator, never a stored value. */
-export const errorInfo = (path: string, error: unknown): ErrorInfo => ({
+export const errorInfo = (path: string, error: unknown, store?: string): ErrorInfo => ({
   unavailable: error instanceof FileRefused || driverCode(error) !== undefined,
-  message: error instanceof FileRefused ? error.message : describeFault(path, error),
+  message: error instanceof FileRefused ? error.message : describeFault(path, error, store),
 });
 
 /** How long a thread is idle before it gives its page cache back, in milliseconds. */
