@@ -246,8 +246,7 @@ const table = {
   }),
   'max-batch-signals': integer(1, 1_000_000, { meaning: 'Most signals in one ingest request.', default: 10_000 }),
   'max-inflight-bytes': integer(1, 16_384 * MEBIBYTE, {
-    meaning:
-      'Memory for ingest bodies between arrival and answer, three bytes for each of theirs; beyond it the answer is 429.',
+    meaning: 'Memory for ingest bodies and their signals between arrival and answer; beyond it the answer is 429.',
     default: 256 * MEBIBYTE,
   }),
   'request-timeout-seconds': integer(1, 3600, {

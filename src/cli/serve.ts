@@ -204,15 +204,6 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   }
   const retention = startRetention(settings, store, log);
 
-  const bound = app.server.address() as AddressInfo;
-  const hasRuns = routes.some(({ surface }) => surface === 'runs');
-  for (const warning of [
-    ...settings.warnings,
-    ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
-  ])
-    log.warn({}, warning);
-  log.info({ address: urlOf(bound), storage: store.kind, data: resolve(settings.data), version }, 'listening');
-
   const stages: Stage[] = [
     { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
     { name: 'retention', run: () => retention.stop() },
@@ -235,6 +226,16 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   };
   process.on('uncaughtException', onBug);
   process.on('unhandledRejection', onBug);
+
+  // Said last: whoever waits for it may send a signal the next moment.
+  const bound = app.server.address() as AddressInfo;
+  const hasRuns = routes.some(({ surface }) => surface === 'runs');
+  for (const warning of [
+    ...settings.warnings,
+    ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
+  ])
+    log.warn({}, warning);
+  log.info({ address: urlOf(bound), storage: store.kind, data: resolve(settings.data), version }, 'listening');
 };
 
 /**

@@ -119,12 +119,12 @@ const spreadKeys = (texts: readonly string[], name: string, readTextFile: (path:
 /** A value of the config file as the texts that the command line would have given. */
 const textsOf = (inFile: unknown): string[] => (Array.isArray(inFile) ? inFile.map(String) : [String(inFile)]);
 
-const readConfigFile = (path: string, readTextFile: (path: string) => string): ConfigFile => {
+const readConfigFile = (path: string, name: string, readTextFile: (path: string) => string): ConfigFile => {
   let text: string;
   try {
     text = readTextFile(path);
   } catch (error) {
-    throw new Unusable(`--config-file: ${path}: ${whyUnreadable(error)}`);
+    throw new Unusable(`${name}: ${path}: ${whyUnreadable(error)}`);
   }
   const parsed = parseConfigFile(text);
   if (parsed.ok) return parsed.value;
@@ -184,7 +184,10 @@ const decide = ({
 
   read('config-file', {});
   const configPath = values['configFile'] as string | undefined;
-  const file = configPath === undefined ? {} : readConfigFile(configPath, readTextFile);
+  const file =
+    configPath === undefined
+      ? {}
+      : readConfigFile(configPath, nameIn(sources['config-file'], 'config-file'), readTextFile);
   for (const name of flagNames) if (name !== 'config-file') read(name, file);
 
   const { runsData, ...rest } = values as FlagValues;

@@ -124,6 +124,15 @@ const rows: Readonly<
 };
 const rowEntries = Object.entries(rows) as [Exclude<FlagName, 'config-file'>, (typeof rows)['host']][];
 
+/** A value for the config file that is allowed there and, but for plain strings, is another than the row's. */
+const valueInFile = (name: FlagName, text: string): unknown => {
+  const { type, minimum, items } = flags[name].schema;
+  if (type === 'integer' || type === 'number') return minimum;
+  if (type !== 'array') return text;
+  if (name === 'cors-origin') return ['*'];
+  return items === undefined || name === 'audit-trusted-range' ? ['192.0.2.1'] : ['a-key-of-the-file-1'];
+};
+
 describe('every flag', () => {
   it('has a row here, so that none is added without a test', () => {
     expect(Object.keys(rows).toSorted()).toEqual(flagNames.filter((name) => name !== 'config-file').toSorted());
@@ -147,15 +156,12 @@ describe('every flag', () => {
     });
 
     it(`--${name} wins over the environment, and the environment over the config file`, () => {
-      const inFile = {
-        'svc.json': JSON.stringify({ [snakeName(name)]: flags[name].schema['type'] === 'array' ? ['*'] : text }),
-      };
+      const files = { 'svc.json': JSON.stringify({ [snakeName(name)]: valueInFile(name, text) }) };
       const wrong = refused[0] ?? '';
       expect(of(settingsOf({ [name]: [text] }, { [environmentName(name)]: wrong }))).toEqual(expected);
-      if (flags[name].schema['type'] === 'string')
-        expect(
-          settingsOf({ 'config-file': ['svc.json'] }, { [environmentName(name)]: text }, inFile).sources[name],
-        ).toBe('environment');
+      const fromEnvironment = settingsOf({ 'config-file': ['svc.json'] }, { [environmentName(name)]: text }, files);
+      expect(of(fromEnvironment)).toEqual(expected);
+      expect(fromEnvironment.sources[name]).toBe('environment');
     });
 
     for (const bad of refused)
@@ -166,6 +172,15 @@ describe('every flag', () => {
         expect(problemOf({}, { [environmentName(name)]: bad })).toMatch(new RegExp(`^${environmentName(name)}: `));
       });
   }
+});
+
+describe('the config file itself', () => {
+  it('is named by --config-file, else by SVCD_CONFIG_FILE', () => {
+    const files = { a: '{"port": 1}', b: '{"port": 2}' };
+    expect(settingsOf({ 'config-file': ['a'] }, { SVCD_CONFIG_FILE: 'b' }, files).port).toBe(1);
+    expect(settingsOf({}, { SVCD_CONFIG_FILE: 'b' }, files).port).toBe(2);
+    expect(problemOf({}, { SVCD_CONFIG_FILE: 'c' }, files)).toBe('SVCD_CONFIG_FILE: c: there is no such file');
+  });
 });
 
 describe('defaults', () => {
