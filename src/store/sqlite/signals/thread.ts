@@ -1,4 +1,6 @@
-import { Worker, type Transferable } from 'node:worker_threads';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import { type Transferable, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../signals/signal-store.ts';
 import type { ErrorInfo, Replies } from './wire.ts';
 
@@ -17,6 +19,15 @@ const toError = ({ unavailable, message }: ErrorInfo): Error =>
   unavailable ? new StoreUnavailable(message) : new Error(message);
 
 const READY = 0;
+
+/**
+ * A thread does not share the compile cache of its process by itself. Without it each loads its own copy of the type
+ * stripper: ten more megabytes that stay.
+ */
+const withCompileCache = (): NodeJS.ProcessEnv => {
+  const folder = getCompileCacheDir(); // one folder below the one that was asked for
+  return folder === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(folder) };
+};
 
 /**
  * Starts a thread.
@@ -38,6 +49,7 @@ export const startThread = (
     transferList,
     // A thread starts from its own few files: flags of the process (a test runner's loaders, inspectors) are not for it.
     execArgv: [],
+    env: withCompileCache(),
     resourceLimits: { maxYoungGenerationSizeMb: 16 },
   });
   let isOver = false;
