@@ -368,6 +368,15 @@ describe('reports', () => {
     expect(ran).toBe(1);
   });
 
+  it('do not turn a fault of the service into a failure of the step', async () => {
+    service.answer('complete', refusal(500, 'internal'));
+    start(() => 1);
+    service.offer(aLease());
+    await service.seen('complete');
+    await worker?.stop();
+    expect(service.verbs()).toEqual(['register', 'started', 'complete']);
+  });
+
   it('let an offer lapse whose started is not answered within the lease ttl: the body never runs', async () => {
     await service.stop();
     service = await startFakeService({ leaseTtlMs: 0 });

@@ -85,7 +85,8 @@ const createLeaseCalls = ({ http, workerId }: LeaseHost, lease: Lease) => {
       );
       return { kind: 'taken' };
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.retryable) return { kind: 'unanswered' };
+      // A fault of the service says nothing about the report; the step must not fail for it.
+      if (!(error instanceof ServiceError) || error.status >= 500 || error.retryable) return { kind: 'unanswered' };
       if (error.status === 409 && refusals.has(error.code)) return { kind: 'refused', reason: error.code as Refusal };
       return { kind: 'rejected', error };
     }
