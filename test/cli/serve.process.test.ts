@@ -146,6 +146,28 @@ describe('a start', () => {
   });
 });
 
+it('every operation of the document it serves has a route', async () => {
+  const daemon = await aDaemon(aFolder());
+  const document = (await (await fetch(`${daemon.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId?: string }>>;
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { operationId }]) =>
+      operationId === undefined ? [] : [{ method, path }],
+    ),
+  );
+  expect(operations.length).toBeGreaterThan(25);
+  for (const { method, path } of operations) {
+    const response = await fetch(`${daemon.url}${path.replaceAll(/\{[^}]+\}/g, 'x')}`, {
+      method: method.toUpperCase(),
+    });
+    const text = await response.text();
+    expect(text, `${method} ${path}`).not.toContain('there is nothing at this path');
+    expect(response.status, `${method} ${path}`).not.toBe(405);
+    expect(response.status, `${method} ${path}`).toBeLessThan(500);
+  }
+});
+
 describe('a start that cannot be', () => {
   it('names a flag with a bad value in one line, exit 2', async () => {
     const { code, out, err } = await runToEnd(['--sample', '2', ...filesIn(aFolder())]);
