@@ -1,0 +1,191 @@
+import type Database from 'better-sqlite3';
+import type { RunStatus, UnixMs } from '../../../model/run.ts';
+import { runStatuses } from '../../../model/run.ts';
+import type { Found, Lookup, OutboxRow, Resumption, StoredDocuments, TimerRecord } from '../../runs/run-store.ts';
+import { attemptOf, definitionOf, parkedOf, type Row, runOf, seenOf, timerOf, waitOf, workerOf } from './records.ts';
+
+/** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
+export const lookupsOf = (db: Database.Database) => {
+  const one = (sql: string): ((...values: (string | number)[]) => Row | undefined) => {
+    const statement = db.prepare<(string | number)[], Row>(sql);
+    return (...values) => statement.get(...values);
+  };
+  const many = (sql: string): ((...values: (string | number)[]) => Row[]) => {
+    const statement = db.prepare<(string | number)[], Row>(sql);
+    return (...values) => statement.all(...values);
+  };
+  const run = one('SELECT * FROM run WHERE run_id = ?');
+  const lastSeq = one('SELECT last_seq FROM journal WHERE run_id = ? ORDER BY first_seq DESC LIMIT 1');
+  const lease = one('SELECT * FROM attempt WHERE lease_id = ?');
+  const documents = many('SELECT name, body FROM document WHERE run_id = ?');
+  const newestOutput = one('SELECT body FROM output WHERE run_id = ? AND step_id = ? ORDER BY visit DESC LIMIT 1');
+  const definition = one('SELECT * FROM definition WHERE id = ? AND version = ?');
+  const latest = one('SELECT * FROM definition WHERE id = ? ORDER BY version DESC LIMIT 1');
+  const worker = one('SELECT * FROM worker WHERE worker_id = ?');
+  const idempotency = one('SELECT run_id FROM run WHERE project = ? AND idempotency_key = ?');
+  const eventSeen = one('SELECT * FROM event_seen WHERE project = ? AND event_id = ?');
+  const waits = many('SELECT * FROM wait WHERE project = ? AND event = ? AND key = ? ORDER BY ord LIMIT ?');
+  const parked = many(
+    'SELECT * FROM parked WHERE project = ? AND event = ? AND key = ? AND at > ? ORDER BY ord LIMIT ?',
+  );
+  const runnable = many(
+    `SELECT run_id, project, definition_id, definition_version, queue_order FROM run
+     WHERE definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
+  );
+  const openChildren = many(
+    `SELECT run_id FROM run WHERE parent_run_id = ? AND ended_at IS NULL
+     ORDER BY parent_step_id, parent_visit, parent_index`,
+  );
+  const childOutputs = many(
+    `SELECT parent_index, body FROM run LEFT JOIN document ON document.run_id = run.run_id AND name = 'output'
+     WHERE parent_run_id = ? AND parent_step_id = ? AND parent_visit = ? ORDER BY parent_index`,
+  );
+  const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
+  const due = many('SELECT * FROM timer WHERE due_at <= ? ORDER BY due_at, run_id LIMIT ?');
+  const outbox = many('SELECT * FROM outbox WHERE no > ? ORDER BY no LIMIT ?');
+  const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
+  const newest = one('SELECT max(updated_at) AS at FROM run WHERE project = ? AND status = ?');
+  const live = many(
+    `SELECT lease_id, worker_id, expires_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
+       (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status = 'running')`,
+  );
+  const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
+  const highest = one(
+    `SELECT coalesce((SELECT max(no) FROM outbox), 0) AS no,
+            max(coalesce((SELECT max(ord) FROM wait), 0), coalesce((SELECT max(ord) FROM parked), 0)) AS ord`,
+  );
+
+  const documentsOf = (runId: string, steps: readonly string[]): StoredDocuments | undefined => {
+    let input: string | undefined;
+    let output: string | undefined;
+    let event: string | undefined;
+    const state: [string, string][] = [];
+    for (const row of documents(runId)) {
+      const name = row['name'] as string;
+      const body = row['body'] as string;
+      if (name === 'input') input = body;
+      else if (name === 'output') output = body;
+      else if (name === 'event') event = body;
+      else state.push([name.slice('state/'.length), body]);
+    }
+    if (input === undefined) return undefined;
+    const outputs = steps.flatMap((stepId) => {
+      const row = newestOutput(runId, stepId);
+      return row === undefined ? [] : [[stepId, row['body'] as string] as const];
+    });
+    return {
+      input,
+      ...(output === undefined ? {} : { output }),
+      ...(event === undefined ? {} : { event }),
+      state,
+      steps: outputs,
+    };
+  };
+
+  const map = <T>(row: Row | undefined, decode: (row: Row) => T): T | undefined =>
+    row === undefined ? undefined : decode(row);
+
+  const find = (lookup: Lookup): Found[Lookup['kind']] => {
+    switch (lookup.kind) {
+      case 'run':
+        return map(run(lookup.runId), (row) => ({
+          record: runOf(row),
+          nextSeq: ((lastSeq(lookup.runId)?.['last_seq'] as number | undefined) ?? -1) + 1,
+        }));
+      case 'lease':
+        return map(lease(lookup.leaseId), attemptOf);
+      case 'documents':
+        return documentsOf(lookup.runId, lookup.steps);
+      case 'definition':
+        return map(definition(lookup.id, lookup.version), definitionOf);
+      case 'latest':
+        return map(latest(lookup.id), definitionOf);
+      case 'worker':
+        return map(worker(lookup.workerId), workerOf);
+      case 'idempotency':
+        return idempotency(lookup.project, lookup.key)?.['run_id'] as string | undefined;
+      case 'event_id':
+        return map(eventSeen(lookup.project, lookup.eventId), seenOf);
+      case 'meeting': {
+        const { project, event, key, parkedAfter, limit } = lookup;
+        const open = waits(project, event, key, limit + 1);
+        const held = parked(project, event, key, parkedAfter, limit + 1);
+        return {
+          waits: open.slice(0, limit).map(waitOf),
+          moreWaits: open.length > limit,
+          parked: held.slice(0, limit).map(parkedOf),
+          moreParked: held.length > limit,
+        };
+      }
+      case 'runnable':
+        return runnable(lookup.definitionId, lookup.after, lookup.limit).map((row) => ({
+          runId: row['run_id'] as string,
+          project: row['project'] as string,
+          definitionId: row['definition_id'] as string,
+          definitionVersion: row['definition_version'] as number,
+          order: row['queue_order'] as number,
+        }));
+      case 'open_children':
+        return openChildren(lookup.runId).map((row) => row['run_id'] as string);
+      case 'child_outputs':
+        return childOutputs(lookup.runId, lookup.stepId, lookup.visit).map(
+          (row) => [row['parent_index'] as number, (row['body'] as string | null) ?? undefined] as const,
+        );
+      case 'attempt_before':
+        return map(attemptBefore(lookup.runId, lookup.stepId, lookup.visit, lookup.attempt - 1), attemptOf);
+      default:
+        return lookup satisfies never;
+    }
+  };
+
+  /** Every project that holds a run, one seek each. */
+  const projects = (): string[] => {
+    const found: string[] = [];
+    for (let project = nextProject('')?.['project']; typeof project === 'string'; ) {
+      found.push(project);
+      project = nextProject(project)?.['project'];
+    }
+    return found;
+  };
+
+  return {
+    find,
+    documentsOf,
+    projects,
+    dueTimers: (now: UnixMs, limit: number) =>
+      due(now, limit).map((row) => timerOf(row) as TimerRecord & { readonly dueAt: UnixMs }),
+    readOutbox: (after: number, limit: number): OutboxRow[] =>
+      outbox(after, limit).map((row) => ({
+        no: row['no'] as number,
+        runId: row['run_id'] as string,
+        span: row['span'] as string,
+      })),
+    /** The caller holds a transaction: leases are extended. */
+    resume: (leasesUntil: UnixMs): Resumption => {
+      const all = projects();
+      const liveLeases = all.flatMap((project) =>
+        live(project).map((row) => {
+          const expiresAt = Math.max(row['expires_at'] as number, leasesUntil);
+          extend.run(expiresAt, row['lease_id']);
+          return {
+            leaseId: row['lease_id'] as string,
+            workerId: row['worker_id'] as string,
+            expiresAt,
+            ...(row['timeout_at'] === null ? {} : { timeoutAt: row['timeout_at'] as number }),
+          };
+        }),
+      );
+      const times = all.flatMap((project) =>
+        runStatuses.map((status: RunStatus) => (newest(project, status)?.['at'] as number | null) ?? 0),
+      );
+      const top = highest();
+      return {
+        liveLeases,
+        nextOutboxNo: ((top?.['no'] as number | null) ?? 0) + 1,
+        nextOrder: ((top?.['ord'] as number | null) ?? 0) + 1,
+        latestAt: Math.max(0, ...times),
+      };
+    },
+  };
+};
+export type Lookups = ReturnType<typeof lookupsOf>;

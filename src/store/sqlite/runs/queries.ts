@@ -1,0 +1,356 @@
+import type Database from 'better-sqlite3';
+import { openRunStatuses, runStatuses } from '../../../model/run.ts';
+import type { ProjectReach } from '../../../model/scope.ts';
+import type {
+  ActorListQuery,
+  ActorRow,
+  AttemptRecord,
+  Checkpoint,
+  DefinitionRecord,
+  JournalRow,
+  RunListQuery,
+  RunRecord,
+  RunRows,
+  WorkerRecord,
+} from '../../runs/run-store.ts';
+import { lookupsOf } from './lookups.ts';
+import { attemptOf, definitionOf, journalOf, type Row, runOf, timerOf, waitOf, workerOf } from './records.ts';
+
+type Value = string | number;
+
+/** Runs looked at in one slice of a listing, when its other filters throw some away. */
+const SCAN = 500;
+
+/** What people and routes ask: longer questions, on a connection that only reads. */
+export const queriesOf = (db: Database.Database) => {
+  const statements = new Map<string, Database.Statement<Value[], Row>>();
+  const all = (sql: string, ...values: Value[]): Row[] => {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = db.prepare<Value[], Row>(sql);
+      statements.set(sql, statement);
+    }
+    return statement.all(...values);
+  };
+  const lookups = lookupsOf(db);
+
+  const projectsIn = (reach: ProjectReach): readonly string[] => (reach === 'all' ? lookups.projects() : reach);
+  const inReach = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);
+
+  /** One run of the order newest-updated first within a project and a status, from a place on. */
+  const listing = (project: string, status: string, query: RunListQuery): RunRecord[] => {
+    const found: RunRecord[] = [];
+    let { updatedAt, runId } = query.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' };
+    for (;;) {
+      const rows = all(
+        `SELECT * FROM run WHERE project = ? AND status = ? AND (updated_at, run_id) < (?, ?)
+         ORDER BY updated_at DESC, run_id DESC LIMIT ?`,
+        project,
+        status,
+        updatedAt,
+        runId,
+        isFiltered(query) ? SCAN : query.limit,
+      );
+      for (const row of rows) {
+        const record = runOf(row);
+        if (matches(record, query)) found.push(record);
+        if (found.length >= query.limit) return found;
+        ({ updatedAt, runId } = record);
+      }
+      if (rows.length < (isFiltered(query) ? SCAN : query.limit)) return found;
+    }
+  };
+
+  const family = (runId: string): RunRecord[] => {
+    const found: RunRecord[] = [];
+    const queue = [runId];
+    for (let id = queue.shift(); id !== undefined; id = queue.shift())
+      for (const row of all('SELECT * FROM run WHERE parent_run_id = ?', id)) {
+        const record = runOf(row);
+        found.push(record);
+        queue.push(record.runId);
+      }
+    return found;
+  };
+  const isOver = (record: RunRecord): boolean => record.endedAt !== undefined;
+
+  return {
+    findRun: (runId: string): RunRows | undefined => {
+      const stored = lookups.find({ kind: 'run', runId }) as RunRows['stored'] | undefined;
+      if (stored === undefined) return undefined;
+      const outputs = new Map(
+        all('SELECT step_id, visit, body FROM output WHERE run_id = ?', runId).map((row) => [
+          `${row['step_id']}/${row['visit']}`,
+          row['body'] as string,
+        ]),
+      );
+      const attempts = all('SELECT * FROM attempt WHERE run_id = ? ORDER BY lease_id', runId).map((row) => {
+        const record = attemptOf(row);
+        const output = record.state === 'succeeded' ? outputs.get(`${record.stepId}/${record.visit}`) : undefined;
+        return { ...record, ...(output === undefined ? {} : { output }) };
+      });
+      const documents = lookups.documentsOf(runId, []);
+      if (documents === undefined) throw new Error(`run ${runId} has no input`);
+      return {
+        stored,
+        documents,
+        attempts,
+        timers: all('SELECT * FROM timer WHERE run_id = ? ORDER BY name', runId).map(timerOf),
+        waits: all('SELECT * FROM wait WHERE run_id = ?', runId).map(waitOf),
+        children: all(
+          'SELECT * FROM run WHERE parent_run_id = ? ORDER BY parent_step_id, parent_visit, parent_index',
+          runId,
+        ).map(runOf),
+      };
+    },
+
+    listRuns: (query: RunListQuery): RunRecord[] => {
+      const found: RunRecord[] = [];
+      for (const project of projectsIn(query.reach))
+        for (const status of query.status === undefined ? runStatuses : [query.status])
+          found.push(...listing(project, status, query));
+      return found.toSorted((a, b) => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1)).slice(0, query.limit);
+    },
+
+    journal: (runId: string, after: number, limit: number): JournalRow[] => {
+      // The row that holds `after` may hold later entries too: it is the one before the first that begins beyond it.
+      const [holder] = all(
+        'SELECT * FROM journal WHERE run_id = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT 1',
+        runId,
+        after,
+      ).map(journalOf);
+      const rows = all(
+        'SELECT * FROM journal WHERE run_id = ? AND first_seq > ? ORDER BY first_seq LIMIT ?',
+        runId,
+        after,
+        limit,
+      ).map(journalOf);
+      return holder !== undefined && holder.lastSeq > after ? [holder, ...rows].slice(0, limit) : rows;
+    },
+    journalBefore: (runId: string, seq: number, limit: number): JournalRow[] =>
+      all(
+        'SELECT * FROM journal WHERE run_id = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT ?',
+        runId,
+        seq,
+        limit,
+      ).map(journalOf),
+    checkpoint: (runId: string, seq: number): Checkpoint | undefined => {
+      const [row] = all('SELECT * FROM checkpoint WHERE run_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1', runId, seq);
+      return row === undefined ? undefined : { runId, seq: row['seq'] as number, snapshot: row['snapshot'] as string };
+    },
+    findAttempt: (leaseId: string): AttemptRecord | undefined => {
+      const [row] = all('SELECT * FROM attempt WHERE lease_id = ?', leaseId);
+      return row === undefined ? undefined : attemptOf(row);
+    },
+
+    listDefinitions: (after: string | undefined, limit: number): DefinitionRecord[] =>
+      all(
+        `SELECT * FROM definition AS one WHERE id > ? AND version = (SELECT max(version) FROM definition WHERE id = one.id)
+         ORDER BY id LIMIT ?`,
+        after ?? '',
+        limit,
+      ).map(definitionOf),
+    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number })[] => {
+      const open = new Map<number, number>();
+      for (const project of lookups.projects())
+        for (const status of openRunStatuses)
+          for (const row of all(
+            `SELECT definition_version AS version, count(*) AS open FROM run
+             WHERE project = ? AND status = ? AND definition_id = ? GROUP BY definition_version`,
+            project,
+            status,
+            id,
+          )) {
+            const version = row['version'] as number;
+            open.set(version, (open.get(version) ?? 0) + (row['open'] as number));
+          }
+      return all('SELECT * FROM definition WHERE id = ? ORDER BY version', id).map((row) => {
+        const record = definitionOf(row);
+        return { ...record, openRuns: open.get(record.version) ?? 0 };
+      });
+    },
+    listWorkers: (): WorkerRecord[] => all('SELECT * FROM worker ORDER BY worker_id').map(workerOf),
+
+    listLiveLeases: (reach: ProjectReach, after: string | undefined, limit: number) =>
+      projectsIn(reach)
+        .flatMap((project) =>
+          all(
+            `SELECT attempt.*, run.project, run.definition_id, run.definition_version FROM run
+             JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
+             WHERE run.project = ? AND run.status = 'running' AND attempt.ended_at IS NULL AND attempt.lease_id > ?
+             ORDER BY attempt.lease_id LIMIT ?`,
+            project,
+            after ?? '',
+            limit,
+          ),
+        )
+        .map((row) => ({
+          ...attemptOf(row),
+          project: row['project'] as string,
+          definitionId: row['definition_id'] as string,
+          definitionVersion: row['definition_version'] as number,
+        }))
+        .toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))
+        .slice(0, limit),
+
+    listActors: (query: ActorListQuery): ActorRow[] => {
+      const found: ActorRow[] = [];
+      let before = query.before ?? '~';
+      for (;;) {
+        const rows =
+          query.type === 'run'
+            ? all('SELECT * FROM run WHERE run_id < ? ORDER BY run_id DESC LIMIT ?', before, SCAN)
+            : all(
+                `SELECT attempt.*, run.project FROM attempt JOIN run USING (run_id)
+                 WHERE lease_id < ? ORDER BY lease_id DESC LIMIT ?`,
+                before,
+                SCAN,
+              );
+        for (const row of rows) {
+          const actor = query.type === 'run' ? runActor(row) : leaseActor(row);
+          before = actor.id;
+          if (!inReach(query.reach, actor.project)) continue;
+          if (query.status !== undefined && actor.status !== query.status) continue;
+          found.push(actor);
+          if (found.length >= query.limit) return found;
+        }
+        if (rows.length < SCAN) return found;
+      }
+    },
+
+    subjectRuns: (userId: string, reach: ProjectReach, limit: number) => {
+      const theirs = all('SELECT * FROM run WHERE user_id = ?', userId)
+        .map(runOf)
+        .filter(({ project }) => inReach(reach, project));
+      const finished: { runId: string; traceId: string }[] = [];
+      let taken = 0;
+      for (const root of theirs) {
+        if (root.parent !== undefined || !isOver(root) || taken >= limit) continue;
+        const all = [root, ...family(root.runId)];
+        if (!all.every(isOver)) continue;
+        taken += 1;
+        for (const { runId, traceId } of all) finished.push({ runId, traceId });
+      }
+      return { finished, inFlight: theirs.filter((record) => !isOver(record)).length };
+    },
+    finishedRuns: (project: string, before: number, limit: number): string[] =>
+      all(
+        `SELECT run_id FROM run WHERE project = ? AND ended_at < ? AND parent_run_id IS NULL
+         ORDER BY ended_at LIMIT ?`,
+        project,
+        before,
+        limit,
+      ).flatMap((row) => {
+        const runId = row['run_id'] as string;
+        const descendants = family(runId);
+        return descendants.every(isOver) ? [runId, ...descendants.map((record) => record.runId)] : [];
+      }),
+
+    stuckRuns: (limit: number): Pick<RunRecord, 'runId' | 'project' | 'cursor'>[] =>
+      lookups
+        .projects()
+        .flatMap((project) =>
+          openRunStatuses.flatMap((status) =>
+            all(
+              `SELECT run_id, project, cursor FROM run WHERE project = ? AND status = ?
+                 AND queue_order IS NULL AND fault IS NULL
+                 AND NOT EXISTS (SELECT 1 FROM wait WHERE wait.run_id = run.run_id)
+                 AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.run_id = run.run_id AND timer.name <> 'run_timeout')
+                 AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.run_id = run.run_id AND attempt.ended_at IS NULL)
+                 AND NOT EXISTS (SELECT 1 FROM run AS child WHERE child.parent_run_id = run.run_id AND child.ended_at IS NULL)
+               LIMIT ?`,
+              project,
+              status,
+              limit,
+            ),
+          ),
+        )
+        .slice(0, limit)
+        .map((row) => ({
+          runId: row['run_id'] as string,
+          project: row['project'] as string,
+          ...(row['cursor'] === null ? {} : { cursor: row['cursor'] as string }),
+        })),
+
+    runShapes: (project: string, from: number, to: number, limit: number) =>
+      all(
+        `SELECT run_id, definition_id, definition_version, snapshot,
+           coalesce((SELECT max(tries) FROM (SELECT count(*) AS tries FROM attempt WHERE attempt.run_id = run.run_id
+                                             GROUP BY step_id)), 0) AS tries
+         FROM run WHERE project = ? AND ended_at >= ? AND ended_at < ? ORDER BY ended_at DESC LIMIT ?`,
+        project,
+        from,
+        to,
+        limit,
+      ).map((row) => ({
+        runId: row['run_id'] as string,
+        definitionId: row['definition_id'] as string,
+        definitionVersion: row['definition_version'] as number,
+        snapshot: row['snapshot'] as string,
+        maxStepAttempts: row['tries'] as number,
+      })),
+
+    counts: () => {
+      let openRuns = 0;
+      for (const project of lookups.projects())
+        for (const status of openRunStatuses)
+          openRuns += all('SELECT count(*) AS n FROM run WHERE project = ? AND status = ?', project, status)[0]?.[
+            'n'
+          ] as number;
+      return {
+        definitionVersions: all('SELECT count(*) AS n FROM definition')[0]?.['n'] as number,
+        openRuns,
+        quarantined: all('SELECT count(*) AS n FROM run WHERE fault IS NOT NULL')[0]?.['n'] as number,
+      };
+    },
+
+    ping: (): void => {
+      all('SELECT 1 AS one FROM schema_version');
+    },
+  };
+};
+export type Queries = ReturnType<typeof queriesOf>;
+
+const isFiltered = (query: RunListQuery): boolean =>
+  query.definitionId !== undefined || query.userId !== undefined || query.from !== undefined || query.to !== undefined;
+const matches = (record: RunRecord, query: RunListQuery): boolean =>
+  (query.definitionId === undefined || record.definitionId === query.definitionId) &&
+  (query.userId === undefined || record.userId === query.userId) &&
+  (query.from === undefined || record.createdAt >= query.from) &&
+  (query.to === undefined || record.createdAt < query.to);
+
+/** The value of a snapshot, read without its machine; a snapshot that is no JSON shows as the status of its run. */
+const valueOf = (row: Row): string => {
+  try {
+    return JSON.stringify((JSON.parse(row['snapshot'] as string) as { v?: unknown }).v ?? row['status']);
+  } catch {
+    return JSON.stringify(row['status']);
+  }
+};
+
+const runActor = (row: Row): ActorRow => {
+  const record = runOf(row);
+  return {
+    type: 'run',
+    id: record.runId,
+    project: record.project,
+    machine: `run:${record.definitionId}@${record.definitionVersion}`,
+    value: valueOf(row),
+    status: record.fault !== undefined ? 'quarantined' : record.endedAt === undefined ? 'active' : 'done',
+    version: record.version,
+    updatedAt: record.updatedAt,
+  };
+};
+const leaseActor = (row: Row): ActorRow => {
+  const record = attemptOf(row);
+  return {
+    type: 'lease',
+    id: record.leaseId,
+    project: row['project'] as string,
+    machine: 'lease',
+    value: JSON.stringify(record.state),
+    status: record.endedAt === undefined ? 'active' : 'done',
+    version: 1,
+    updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
+  };
+};

@@ -1,0 +1,136 @@
+import type { LeaseState } from '../../../machines/lease.ts';
+import type { Delivery } from '../../../model/definition/definition.ts';
+import type { RunStatus } from '../../../model/run.ts';
+import type {
+  AttemptRecord,
+  DefinitionRecord,
+  JournalRow,
+  ParkedEvent,
+  RunRecord,
+  SeenEvent,
+  TimerRecord,
+  WaitRecord,
+  WorkerRecord,
+} from '../../runs/run-store.ts';
+
+/** A row as the driver gives it: columns by name, NULL for what is absent. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+const text = (row: Row, column: string): string => row[column] as string;
+const number = (row: Row, column: string): number => row[column] as number;
+/** One field, or none: a record has no key for what is absent. */
+const optional = <K extends string, T>(key: K, value: string | number | null | undefined): { readonly [N in K]?: T } =>
+  value === null || value === undefined ? {} : ({ [key]: value } as { [N in K]: T });
+
+export const runOf = (row: Row): RunRecord => ({
+  runId: text(row, 'run_id'),
+  traceId: text(row, 'trace_id'),
+  project: text(row, 'project'),
+  definitionId: text(row, 'definition_id'),
+  definitionVersion: number(row, 'definition_version'),
+  correlation: text(row, 'correlation'),
+  ...optional<'userId', string>('userId', row['user_id']),
+  ...optional<'idempotencyKey', string>('idempotencyKey', row['idempotency_key']),
+  createdAt: number(row, 'created_at'),
+  ...optional<'deadlineAt', number>('deadlineAt', row['deadline_at']),
+  ...(row['parent_run_id'] === null
+    ? {}
+    : {
+        parent: {
+          runId: text(row, 'parent_run_id'),
+          stepId: text(row, 'parent_step_id'),
+          visit: number(row, 'parent_visit'),
+          index: number(row, 'parent_index'),
+        },
+      }),
+  depth: number(row, 'depth'),
+  status: text(row, 'status') as RunStatus,
+  ...optional<'cursor', string>('cursor', row['cursor']),
+  snapshot: text(row, 'snapshot'),
+  version: number(row, 'version'),
+  updatedAt: number(row, 'updated_at'),
+  ...optional<'endedAt', number>('endedAt', row['ended_at']),
+  ...optional<'queueOrder', number>('queueOrder', row['queue_order']),
+  ...optional<'fault', string>('fault', row['fault']),
+});
+
+export const attemptOf = (row: Row): AttemptRecord => ({
+  leaseId: text(row, 'lease_id'),
+  runId: text(row, 'run_id'),
+  stepId: text(row, 'step_id'),
+  visit: number(row, 'visit'),
+  attempt: number(row, 'attempt'),
+  workerId: text(row, 'worker_id'),
+  delivery: text(row, 'delivery') as Delivery,
+  offeredAt: number(row, 'offered_at'),
+  state: text(row, 'state') as LeaseState,
+  bodyRan: row['body_ran'] === 1,
+  expiresAt: number(row, 'expires_at'),
+  ...optional<'startedAt', number>('startedAt', row['started_at']),
+  ...optional<'endedAt', number>('endedAt', row['ended_at']),
+  ...optional<'timeoutAt', number>('timeoutAt', row['timeout_at']),
+  ...optional<'error', string>('error', row['error']),
+  ...optional<'usage', string>('usage', row['usage']),
+  ...optional<'cost', string>('cost', row['cost']),
+  ...optional<'details', string>('details', row['details']),
+});
+
+export const journalOf = (row: Row): JournalRow => ({
+  runId: text(row, 'run_id'),
+  firstSeq: number(row, 'first_seq'),
+  lastSeq: number(row, 'last_seq'),
+  entries: text(row, 'entries'),
+  events: text(row, 'events'),
+});
+
+export const timerOf = (row: Row): TimerRecord => ({
+  runId: text(row, 'run_id'),
+  name: text(row, 'name'),
+  ...optional<'dueAt', number>('dueAt', row['due_at']),
+  ...optional<'stepId', string>('stepId', row['step_id']),
+});
+
+export const waitOf = (row: Row): WaitRecord => ({
+  runId: text(row, 'run_id'),
+  project: text(row, 'project'),
+  event: text(row, 'event'),
+  key: text(row, 'key'),
+  stepId: text(row, 'step_id'),
+  since: number(row, 'since'),
+  order: number(row, 'ord'),
+  ...optional<'deadlineAt', number>('deadlineAt', row['deadline_at']),
+});
+
+export const parkedOf = (row: Row): ParkedEvent => ({
+  order: number(row, 'ord'),
+  project: text(row, 'project'),
+  event: text(row, 'event'),
+  key: text(row, 'key'),
+  payload: text(row, 'payload'),
+  at: number(row, 'at'),
+});
+
+export const seenOf = (row: Row): SeenEvent => ({
+  project: text(row, 'project'),
+  eventId: text(row, 'event_id'),
+  at: number(row, 'at'),
+  ...optional<'runId', string>('runId', row['run_id']),
+});
+
+export const definitionOf = (row: Row): DefinitionRecord => ({
+  id: text(row, 'id'),
+  version: number(row, 'version'),
+  document: text(row, 'document'),
+  hash: text(row, 'hash'),
+  createdAt: number(row, 'created_at'),
+});
+
+export const workerOf = (row: Row): WorkerRecord => ({
+  workerId: text(row, 'worker_id'),
+  ...optional<'name', string>('name', row['name']),
+  ...optional<'version', string>('version', row['version']),
+  ...optional<'project', string>('project', row['project']),
+  ...optional<'concurrency', number>('concurrency', row['concurrency']),
+  definitions: JSON.parse(text(row, 'definitions')) as WorkerRecord['definitions'],
+  lastSeenAt: number(row, 'last_seen_at'),
+});

@@ -1,0 +1,94 @@
+import type { FileKind } from '../signals/connection.ts';
+
+/**
+ * Tables of the runs file. What a step writes is counted: few rows, few indexes on them, nothing that is rewritten as it
+ * grows. Payloads, journal, attempts and outputs have rows of their own, so a run's row stays small.
+ */
+const tables = `
+CREATE TABLE run (
+  run_id TEXT PRIMARY KEY, trace_id TEXT NOT NULL, project TEXT NOT NULL,
+  definition_id TEXT NOT NULL, definition_version INTEGER NOT NULL,
+  correlation TEXT NOT NULL, user_id TEXT, idempotency_key TEXT,
+  created_at INTEGER NOT NULL, deadline_at INTEGER,
+  parent_run_id TEXT, parent_step_id TEXT, parent_visit INTEGER, parent_index INTEGER, depth INTEGER NOT NULL,
+  status TEXT NOT NULL, cursor TEXT, snapshot TEXT NOT NULL, version INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL, ended_at INTEGER, queue_order INTEGER, fault TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_listing ON run (project, status, updated_at, run_id);
+CREATE INDEX run_queue ON run (definition_id, queue_order, run_id) WHERE queue_order IS NOT NULL;
+CREATE UNIQUE INDEX run_idempotency ON run (project, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX run_children ON run (parent_run_id, parent_step_id, parent_visit, parent_index) WHERE parent_run_id IS NOT NULL;
+CREATE INDEX run_user ON run (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX run_ended ON run (project, ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX run_fault ON run (run_id) WHERE fault IS NOT NULL;
+
+CREATE TABLE attempt (
+  lease_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, step_id TEXT NOT NULL, visit INTEGER NOT NULL, attempt INTEGER NOT NULL,
+  worker_id TEXT NOT NULL, delivery TEXT NOT NULL, offered_at INTEGER NOT NULL,
+  state TEXT NOT NULL, body_ran INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+  started_at INTEGER, ended_at INTEGER, timeout_at INTEGER, error TEXT, usage TEXT, cost TEXT, details TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attempt_of_run ON attempt (run_id, step_id, visit, attempt);
+
+CREATE TABLE journal (
+  run_id TEXT NOT NULL, first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, entries TEXT NOT NULL, events TEXT NOT NULL,
+  PRIMARY KEY (run_id, first_seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE checkpoint (
+  run_id TEXT NOT NULL, seq INTEGER NOT NULL, snapshot TEXT NOT NULL, PRIMARY KEY (run_id, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE document (
+  run_id TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE output (
+  run_id TEXT NOT NULL, step_id TEXT NOT NULL, visit INTEGER NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (run_id, step_id, visit)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE timer (
+  run_id TEXT NOT NULL, name TEXT NOT NULL, due_at INTEGER, step_id TEXT, PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX timer_due ON timer (due_at, run_id) WHERE due_at IS NOT NULL;
+
+CREATE TABLE wait (
+  run_id TEXT PRIMARY KEY, project TEXT NOT NULL, event TEXT NOT NULL, key TEXT NOT NULL, step_id TEXT NOT NULL,
+  since INTEGER NOT NULL, ord INTEGER NOT NULL, deadline_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX wait_meeting ON wait (project, event, key, ord);
+CREATE INDEX wait_order ON wait (ord);
+
+CREATE TABLE parked (
+  ord INTEGER PRIMARY KEY, project TEXT NOT NULL, event TEXT NOT NULL, key TEXT NOT NULL, payload TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX parked_meeting ON parked (project, event, key, ord);
+CREATE INDEX parked_at ON parked (at);
+
+CREATE TABLE event_seen (
+  project TEXT NOT NULL, event_id TEXT NOT NULL, at INTEGER NOT NULL, run_id TEXT, PRIMARY KEY (project, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_taken ON event_seen (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX event_untaken ON event_seen (at) WHERE run_id IS NULL;
+
+CREATE TABLE definition (
+  id TEXT NOT NULL, version INTEGER NOT NULL, document TEXT NOT NULL, hash TEXT NOT NULL, created_at INTEGER NOT NULL,
+  PRIMARY KEY (id, version)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE worker (
+  worker_id TEXT PRIMARY KEY, name TEXT, version TEXT, project TEXT, concurrency INTEGER,
+  definitions TEXT NOT NULL, last_seen_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outbox (no INTEGER PRIMARY KEY, run_id TEXT NOT NULL, span TEXT NOT NULL) STRICT;
+CREATE TABLE actor (
+  type TEXT NOT NULL, id TEXT NOT NULL, machine TEXT NOT NULL, snapshot TEXT NOT NULL, version INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL, PRIMARY KEY (type, id)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
+export const RUNS_FILE: FileKind = {
+  store: 'runs store',
+  applicationId: 0x73766372,
+  schemaVersion: 1,
+  migrations: [{ version: 1, sql: tables }],
+};

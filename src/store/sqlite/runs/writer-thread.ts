@@ -1,0 +1,124 @@
+/** Body of the thread that owns the only writing connection of the runs file. */
+import { workerData } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import type { Changes, Lookup } from '../../runs/run-store.ts';
+import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../signals/connection.ts';
+import { driverCode, needsReopening } from '../signals/driver-error.ts';
+import { errorInfo, mainPort, post } from '../signals/inbox.ts';
+import { type Transactions, transactionsOf } from '../signals/transaction.ts';
+import type { Request } from '../signals/wire.ts';
+import { type Lookups, lookupsOf } from './lookups.ts';
+import { RUNS_FILE } from './schema.ts';
+import { changesWriterOf, RowMoved } from './write-changes.ts';
+
+export type RunsWriterOptions = { readonly path: string; readonly cacheMiB: number };
+
+/** Faults of the disk in a row after which the thread gives up on the file. */
+const FATAL_FAULTS = 3;
+/** Up to this size the file is read whole to find damage before it is used again after a fault. */
+const RECHECK_BYTES = 256 * 1024 * 1024;
+/** Checkpoints are the other thread's work; this bound, in pages, holds when that one falls behind: 128 MiB. */
+const CHECKPOINT_PAGES = 8192;
+
+const { options } = workerData as { options: RunsWriterOptions };
+const main = mainPort();
+const path = settlePath(options.path);
+
+type Engine = {
+  readonly db: Database.Database;
+  readonly transactions: Transactions;
+  readonly write: (changes: Changes) => void;
+  readonly lookups: Lookups;
+};
+const engineOf = (db: Database.Database): Engine => {
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  return { db, transactions: transactionsOf(db), write: changesWriterOf(db), lookups: lookupsOf(db) };
+};
+
+let engine: Engine | undefined;
+let faults = 0;
+
+/** The engine; opened and checked again when a fault of the disk made us drop it. */
+const reach = (): Engine => {
+  if (engine === undefined) {
+    inspectFile(path, RECHECK_BYTES, RUNS_FILE);
+    engine = engineOf(openForWriting(path, options.cacheMiB));
+  }
+  return engine;
+};
+
+const noteFault = (error: unknown): void => {
+  const code = driverCode(error);
+  if (code === undefined || !needsReopening(code)) return;
+  faults += 1;
+  try {
+    engine?.db.close();
+  } catch {
+    // It is dropped whether or not it could be closed; the next request opens another.
+  }
+  engine = undefined;
+  if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, RUNS_FILE.store).message });
+};
+
+const commit = <T>(work: (engine: Engine) => T): T => {
+  const current = reach();
+  const value = current.transactions.run(() => work(current));
+  faults = 0;
+  return value;
+};
+
+const methods = {
+  load: (lookups: readonly Lookup[]) => lookups.map(reach().lookups.find),
+  commit: (changes: Changes) => {
+    commit(({ write }) => {
+      write(changes);
+    });
+    // Erased bytes are overwritten in the file; the log that still holds them is emptied.
+    if (changes.erased.length > 0) reach().db.pragma('wal_checkpoint(TRUNCATE)');
+  },
+  resume: (leasesUntil: number) => commit(({ lookups }) => lookups.resume(leasesUntil)),
+  dueTimers: (now: number, limit: number) => reach().lookups.dueTimers(now, limit),
+  readOutbox: (after: number, limit: number) => reach().lookups.readOutbox(after, limit),
+};
+
+const releaseLock = ((): (() => void) | undefined => {
+  try {
+    return lockFile(path, RUNS_FILE);
+  } catch (error) {
+    post(main, [[0, undefined, errorInfo(path, error, RUNS_FILE.store)]]);
+    main.close();
+    return undefined;
+  }
+})();
+
+const close = (): void => {
+  engine?.db.close();
+  engine = undefined;
+  releaseLock?.();
+};
+
+if (releaseLock !== undefined)
+  try {
+    engine = engineOf(openDataFile(path, options.cacheMiB, RUNS_FILE).db);
+    main.on('message', ([id, method, ...args]: Request) => {
+      if (method === 'close') {
+        close();
+        post(main, [[id, undefined]]);
+        main.close();
+        return;
+      }
+      try {
+        const work = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
+        post(main, [[id, work(...args)]]);
+      } catch (error) {
+        noteFault(error);
+        const info = errorInfo(path, error, RUNS_FILE.store);
+        post(main, [[id, undefined, error instanceof RowMoved ? { ...info, unavailable: true } : info]]);
+      }
+    });
+    post(main, [[0, path]]);
+  } catch (error) {
+    close();
+    post(main, [[0, undefined, errorInfo(path, error, RUNS_FILE.store)]]);
+    main.close();
+  }
