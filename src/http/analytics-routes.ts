@@ -3,7 +3,7 @@ import { Refusal } from '../model/failure.ts';
 import type { UnixNano } from '../model/time.ts';
 import { costReportToWire, summaryReportToWire } from './codec/report.ts';
 import type { QueryOf } from './contract.ts';
-import { auditedProjects, given, projectsOf, windowOf } from './listing.ts';
+import { auditedProjects, given, projectsOf, windowOf, withinStoredTimes } from './listing.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from './route.ts';
 
@@ -15,7 +15,7 @@ const bucketSeconds = { '30s': 30, '5m': 300, '1h': 3600, '1d': 86_400 } as cons
 const reportWindow = (query: { readonly from?: string; readonly to?: string }, now: UnixNano) => {
   const window = windowOf(query, now);
   const to = window.to ?? now;
-  const from = window.from ?? to - DEFAULT_WINDOW;
+  const from = window.from ?? withinStoredTimes(to - DEFAULT_WINDOW);
   if (from > to)
     throw new Refusal({
       code: 'invalid_parameter',

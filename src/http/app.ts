@@ -53,6 +53,8 @@ const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const MAX_PATH_PARAMETER_CHARACTERS = 4096;
 /** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
 const IDLE_CONNECTION_MS = 120_000;
+/** While the service stops, connections that fall idle are closed this often. */
+const IDLE_SWEEP_MS = 20;
 /** Headers and body of one request arrive within the deadline and this much; a slower sender is cut. */
 const SLOW_SENDER_MARGIN_MS = 10_000;
 
@@ -110,21 +112,18 @@ const parseQueryString = (text: string): Record<string, string | string[]> => {
 
 /** A deadline that can be lost against, and the signal that work can watch. */
 const startDeadline = (controller: AbortController, seconds: number) => {
-  const refusal = new Refusal({
-    code: 'request_timeout',
-    message: `the request was not done within ${seconds} seconds (--request-timeout-seconds); ask for less, or try again`,
-    retryAfterSeconds: 1,
-  });
-  let lose: (error: Refusal) => void = () => {};
+  let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {
-    lose = reject;
+    timer = setTimeout(() => {
+      const refusal = new Refusal({
+        code: 'request_timeout',
+        message: `the request was not done within ${seconds} seconds (--request-timeout-seconds); ask for less, or try again`,
+        retryAfterSeconds: 1,
+      });
+      reject(refusal);
+      controller.abort(refusal);
+    }, seconds * 1000);
   });
-  const timer = setTimeout(() => {
-    lose(refusal);
-    controller.abort(refusal);
-  }, seconds * 1000);
-  // `lost` stays unsettled when the work is in time; with nobody racing against it any more its rejection is nobody's.
-  lost.catch(() => {});
   return { lost, clear: () => clearTimeout(timer) };
 };
 
@@ -353,7 +352,9 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
         if (counter !== undefined) counters[counter] += 1;
         const controller = new AbortController();
         request.abandoned = controller.signal;
-        reply.raw.once('close', () => controller.abort());
+        reply.raw.once('close', () => {
+          if (!reply.raw.writableFinished) controller.abort();
+        });
         if (route.streams === true || route.holds === true) return answer(route, operation, request, reply);
         const deadline = startDeadline(controller, options.requestTimeoutSeconds);
         try {
@@ -421,6 +422,9 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   app.addHook('preClose', (done) => {
     stopping = true;
     streams.endAll();
+    // A connection whose request was answered before the stop, and which is still sending its body, falls idle later.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+    app.server.once('close', () => clearInterval(sweep));
     done();
   });
   app.addHook('onClose', async () => audit.flush());

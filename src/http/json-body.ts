@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Admission } from '../ingest/admission.ts';
-import { type IncomingBody, readBody } from '../ingest/body.ts';
+import { checkBodyHeaders, discardRest, type IncomingBody, readBody } from '../ingest/body.ts';
 import { parseJsonText } from '../ingest/json-text.ts';
 import type { IngestLimits } from '../ingest/limits.ts';
 import { Refusal } from '../model/failure.ts';
@@ -12,6 +12,10 @@ export type BodyReading = { readonly limits: IngestLimits; readonly admission: A
 
 /** Exactly this type, with nothing but parameters after it: whoever reads it more loosely than a proxy is a hole. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** What is still read of a refused request before its connection is cut, so that the answer arrives. */
+const DISCARD_BODIES = 4;
+const DISCARD_MS = 10_000;
 
 const isEmpty = (request: FastifyRequest): boolean =>
   request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
@@ -48,9 +52,13 @@ export const readJsonBody = async (
     ...(contentLength === undefined ? {} : { contentLength: Number(contentLength) }),
     ...(contentEncoding === undefined ? {} : { contentEncoding }),
   };
+  checkBodyHeaders(body, limits);
   const reservation = admission.enter(body.contentLength);
   try {
-    const bytes = await readBody(body, limits, reservation, request.abandoned);
+    const bytes = await readBody(body, limits, reservation, request.abandoned).catch((error: unknown) => {
+      discardRest(request.raw, { maxBytes: DISCARD_BODIES * limits.maxBodyBytes, maxMs: DISCARD_MS });
+      throw error;
+    });
     let parsed: unknown;
     try {
       parsed = parseJsonText(bytes);

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../model/failure.ts';
 import { type ProjectReach, reaches } from '../model/scope.ts';
-import { parseTimeParameter, type UnixNano } from '../model/time.ts';
+import { MAX_UNIX_NANO, parseTimeParameter, type UnixNano } from '../model/time.ts';
 import type { Page, Paging, Window } from '../store/signals/query.ts';
 import { withPlus } from './contract.ts';
 import { type CursorBinding, readCursor, writeCursor } from './cursor.ts';
@@ -44,13 +44,19 @@ export const projectsOf = (
 export const auditedProjects = (projects: ProjectReach): readonly string[] =>
   projects === 'all' ? [ALL_PROJECTS] : projects;
 
+/** The nearest time that a store can hold: what lies beyond is before, or after, everything that is stored. */
+export const withinStoredTimes = (time: UnixNano): UnixNano =>
+  time > MAX_UNIX_NANO ? MAX_UNIX_NANO : time < -MAX_UNIX_NANO ? -MAX_UNIX_NANO : time;
+
 /**
  * Reads `from` and `to`.
  * @throws Refusal `invalid_parameter` on `from` when it is after `to`
  */
 export const windowOf = (query: { readonly from?: string; readonly to?: string }, now: UnixNano): Window => {
-  const read = (text: string | undefined): UnixNano | undefined =>
-    text === undefined ? undefined : parseTimeParameter(withPlus(text), now);
+  const read = (text: string | undefined): UnixNano | undefined => {
+    const time = text === undefined ? undefined : parseTimeParameter(withPlus(text), now);
+    return time === undefined ? undefined : withinStoredTimes(time);
+  };
   const from = read(query.from);
   const to = read(query.to);
   if (from !== undefined && to !== undefined && from > to)

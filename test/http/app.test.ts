@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { findRouteFaults } from '../../src/http/app.ts';
 import { problemBody, statusOf } from '../../src/http/problem.ts';
@@ -31,6 +32,24 @@ const anIngestDoor = (handler: Route['handler'], more: Partial<Route> = {}): Rou
 });
 
 const never = (): Promise<never> => new Promise(() => {});
+
+describe('a refused upload', () => {
+  const large = Buffer.alloc(16 * 1024 * 1024, 32);
+  it.each([
+    ['without a key', 401, undefined, () => large],
+    ['over the bound, as its header says', 413, 'writer', () => large],
+    ['over the bound, as it turns out', 413, 'writer', () => Readable.from([Buffer.alloc(64 * 1024, 32)])],
+  ] as const)('%s gets its answer, however much of it is still on its way', async (_name, status, key, body) => {
+    const { url } = await start({ keys: { topLevel: { write: ['writer'] } }, maxBodyBytes: 1024 });
+    const answer = await rawRequest(`${url}/v1/api/scores`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-svc-key': key }) },
+      body: body(),
+    });
+    expect(answer.statusCode).toBe(status);
+    expect(await answer.body.json()).toMatchObject({ message: expect.any(String) });
+  });
+});
 
 describe('the shape of errors', () => {
   it('each code has the status of the table in the interface decisions', () => {

@@ -32,6 +32,18 @@ describe('generated files (npm run codegen)', () => {
     ));
 });
 
+describe('the document', () => {
+  it('holds no empty value: an unquoted comma in a line would end a description there', () => {
+    const empty: string[] = [];
+    const walk = (value: unknown, path: string): void => {
+      if (value === null) empty.push(path);
+      else if (typeof value === 'object') for (const [key, part] of Object.entries(value)) walk(part, `${path}/${key}`);
+    };
+    walk(openapi, '');
+    expect(empty).toEqual([]);
+  });
+});
+
 describe('the document and the domain speak of the same values', () => {
   const schemas = openapi.components.schemas;
   const sorts = openapi.paths['/v1/api/traces'].get.parameters.find((parameter) => parameter.name === 'sort')?.schema;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiOperations } from '../../src/http/contract.ts';
+import { MAX_UNIX_NANO } from '../../src/model/time.ts';
 import { SPAN, TRACE } from './factories.ts';
 import { NOW, type Service, startService } from './service.ts';
 
@@ -53,6 +54,9 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
       ['to=-0s', { to: NOW }],
       ['from=2026-11-20T08:00:00.000000001Z', { from: NOW - HOUR + 1n }],
       ['from=2026-11-20T10:00:00+02:00', { from: NOW - HOUR }],
+      // Beyond what 64 bits of nanoseconds hold: before, or after, everything.
+      ['from=-999999999w', { from: -MAX_UNIX_NANO }],
+      ['to=9999-12-31T23:59:59Z', { to: MAX_UNIX_NANO }],
       ['from=-2w&to=-1d', { from: NOW - 14n * 24n * HOUR, to: NOW - 24n * HOUR }],
     ] as const
   ).map(([query, asked]): [string, string, string, object] => [

@@ -1,8 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createContext, runInContext } from 'node:vm';
+import * as fc from 'fast-check';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/http/app.ts';
 import { createAuditLog } from '../../src/http/audit-log.ts';
 import { createAuthenticator } from '../../src/http/auth.ts';
@@ -379,4 +381,166 @@ describe('audit and deletion', () => {
 
   it('/readyz asks the store', async () =>
     expect((await get('/readyz')).body).toMatchObject({ status: 'ok', storage: expect.any(String) }));
+});
+
+describe('any input is a valid query', () => {
+  it('whatever words are searched for, the store answers', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc
+        .array(
+          fc.constantFrom(
+            '"',
+            '*',
+            '-',
+            'AND',
+            'OR',
+            'NEAR(',
+            ')',
+            '^',
+            ':',
+            '{',
+            "'",
+            '\\',
+            'a.b',
+            'it',
+            '\u0000',
+            ' ',
+          ),
+          { maxLength: 12 },
+        )
+        .map((parts) => parts.join('')),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, async (q) => {
+        const answer = await get(`/v1/api/traces?q=${encodeURIComponent(q.toWellFormed())}`);
+        expect([q, answer.status]).toEqual([q, 200]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('whatever a filter is given, the answer is a list or a 400 that names it', async () => {
+    const filters = [
+      'status',
+      'name',
+      'user_id',
+      'tag',
+      'min_cost',
+      'score_below',
+      'from',
+      'to',
+      'cursor',
+      'limit',
+      'sort',
+      'project',
+      'kind',
+    ];
+    const value = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.constantFrom(
+        '-1',
+        '1e308',
+        '-0',
+        '0',
+        'null',
+        'true',
+        '-9999999999w',
+        '-999999999w',
+        '9999-12-31T23:59:59Z',
+        '0000-01-01T00:00:00Z',
+        '%',
+        '../..',
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...filters), value, async (name, given) => {
+        const answer = await get(`/v1/api/traces?${name}=${encodeURIComponent(given.toWellFormed())}`);
+        if (answer.status === 200) expect(answer.body.traces).toBeInstanceOf(Array);
+        else expect([name, given, answer.status, answer.body.field]).toEqual([name, given, 400, name]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('the page at /', () => {
+  /** As much of a browser as the page's script touches: elements by id that take text and children. */
+  const openPage = async (key: string) => {
+    type Element = { textContent: string; children: Element[]; hidden: boolean; value: string } & Record<
+      string,
+      unknown
+    >;
+    const anElement = (): Element => ({
+      textContent: '',
+      children: [],
+      hidden: false,
+      value: '',
+      addEventListener: () => {},
+      append(this: Element, ...children: Element[]) {
+        this.children.push(...children);
+      },
+      replaceChildren(this: Element, ...children: Element[]) {
+        this.children = children;
+      },
+    });
+    const elements = new Map<string, Element>();
+    const byId = (id: string): Element => {
+      const element = elements.get(id) ?? anElement();
+      elements.set(id, element);
+      return element;
+    };
+    const script = await readFile(new URL('../../src/http/page/page.js', import.meta.url), 'utf8');
+    runInContext(
+      script,
+      createContext({
+        document: {
+          getElementById: byId,
+          createElement: anElement,
+          querySelectorAll: () => [],
+          visibilityState: 'hidden',
+        },
+        sessionStorage: { getItem: () => key, setItem: () => {}, removeItem: () => {} },
+        location: { origin: url },
+        fetch: (path: string, init?: RequestInit) => fetch(url + path, init),
+        setInterval: () => {},
+        setTimeout: () => {},
+        crypto,
+      }),
+    );
+    return byId;
+  };
+  const textsOf = (element: { children: { children: { textContent: string }[] }[] }): string[][] =>
+    element.children.map((row) => row.children.map((cell) => cell.textContent));
+
+  it('shows what has arrived, with its reader’s key', async () => {
+    const byId = await openPage('reader');
+    await vi.waitFor(() => expect(byId('rows').children.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(byId('traces').textContent).not.toBe(''));
+    const rows = textsOf(byId('rows'));
+    const listed = names(await get('/v1/api/traces?limit=20'));
+    expect(rows.map((row) => row[1])).toEqual(listed);
+    expect(rows.find((row) => row[1] === 'run 5')).toEqual(
+      expect.arrayContaining(['error', '–', 'a-model-nobody-knows']),
+    );
+    expect(byId('traces').textContent).toBe(String(listed.length));
+  });
+
+  it('asks for a key where one is needed', async () => {
+    const byId = await openPage('');
+    await vi.waitFor(() => expect(byId('notice').textContent).toContain('A key is needed'));
+    expect(byId('rows').children).toEqual([]);
+  });
+
+  it('its curl command sends a trace that is taken', async () => {
+    const byId = await openPage('reader');
+    const command = /^curl (\S+) -H 'content-type: application\/json' -d '([^']*)'$/.exec(byId('curl').textContent);
+    expect(command?.[1]).toBe(`${url}/v1/traces`);
+    const sent = await call('/v1/traces', { method: 'POST', body: command?.[2] ?? '' }, 'sender');
+    expect(sent).toEqual({ status: 200, body: { partialSuccess: { rejectedSpans: 0, errorMessage: '' } } });
+    // Its times are those of the reader's clock.
+    const { body } = await get('/v1/api/traces?name=first%20trace');
+    expect(body.traces).toMatchObject([{ status: 'ok', duration_ns: 1_200_000_000, models: ['gpt-4o-mini'] }]);
+    expect(byId('otel').textContent).toContain(`export OTEL_EXPORTER_OTLP_ENDPOINT=${url}\n`);
+  });
 });

@@ -81,7 +81,7 @@ const showProjects = async () => {
   const { projects } = await ask('/v1/api/projects?limit=1000');
   const chosen = select.value;
   const names = projects.map(({ project }) => project);
-  const options = [['', 'default'], ...names.map((name) => [name, name])].map(([value, text]) => {
+  const options = [['', 'daemon’s default'], ...names.map((name) => [name, name])].map(([value, text]) => {
     const option = document.createElement('option');
     option.value = value;
     option.textContent = text;
@@ -134,8 +134,7 @@ const showCommands = () => {
     `export OTEL_EXPORTER_OTLP_ENDPOINT=${origin}`,
     'export OTEL_EXPORTER_OTLP_PROTOCOL=http/json',
     'export OTEL_SERVICE_NAME=my-agent',
-    '# where an ingest key is configured:',
-    "export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer <ingest key>'",
+    "# export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer <key>'   where an ingest key is configured",
   ].join('\n');
   const now = BigInt(Date.now()) * 1_000_000n;
   const attribute = (key, value) => `{"key":"${key}","value":${JSON.stringify(value)}}`;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 1e2da780d50cb2fad632aaf5eeeba4b87b31f177dcbc22b6f2eb6f25134e25fc
-// content sha256: cc1e873fda8f0772e27ad72253c65d3011e082048f077961f1739b6ff975742b
+// source sha256: b18dd73c3483b877a9b4f25a7b066c56f535626a69dd629d96662c0bf0b0ae23
+// content sha256: ee40063278a60c9a15f00ab2293374dd2df7d6304851bf1f21a6a01bae6b48c6
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -838,7 +838,7 @@ export interface components {
          */
         readonly TraceSummary: {
             readonly trace_id: components["schemas"]["TraceId"];
-            /** @description Name of the root span */
+            /** @description Name of the root span, or of the earliest span */
             readonly name: string;
             readonly status: components["schemas"]["SpanStatus"];
             readonly start_time: components["schemas"]["Timestamp"];
