@@ -14,13 +14,14 @@ export const startHeart = (
 ) => {
   let timer: NodeJS.Timeout | undefined;
   let inFlight: AbortController | undefined;
+  let pulsing: Promise<void> | undefined;
   let stopped = false;
   let details: string | undefined;
   let lastBeat = performance.now();
 
   const schedule = (waitMs: number): void => {
     clearTimeout(timer);
-    if (!stopped) timer = setTimeout(() => void pulse(), Math.max(0, waitMs - (performance.now() - lastBeat)));
+    if (!stopped) timer = setTimeout(() => void beatNow(), Math.max(0, waitMs - (performance.now() - lastBeat)));
   };
 
   const pulse = async (): Promise<void> => {
@@ -37,12 +38,25 @@ export const startHeart = (
     schedule(details === undefined ? waitMs : Math.min(waitMs, DETAILS_DELAY_MS));
   };
 
+  const beatNow = (): Promise<void> => {
+    clearTimeout(timer);
+    pulsing = pulse().finally(() => {
+      pulsing = undefined;
+    });
+    return pulsing;
+  };
+
   schedule(heartbeatMs);
   return {
     /** Details, as JSON text, for the next beat, which comes within a second. */
     tell: (text: string): void => {
       details = text;
       if (inFlight === undefined) schedule(Math.min(heartbeatMs, DETAILS_DELAY_MS));
+    },
+    /** Resolves when details that were told have been sent, or nobody answered. */
+    flush: async (): Promise<void> => {
+      await pulsing;
+      if (details !== undefined && !stopped) await beatNow();
     },
     stop: (): void => {
       stopped = true;

@@ -264,6 +264,8 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       reason === 'stopping' ? { policy: { ...untilAnswered, forMs: host.settleMs } } : { signal: interruption.signal };
 
     if (!outcome.ok) {
+      // The mark for the next attempt goes first: after the report nobody takes it.
+      await heart.flush();
       const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
       if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
       // Not the fault of the step: rate_limited is the class that spends no budget, here with no wait. A body that may
