@@ -99,8 +99,10 @@ export const startRunsOverHttp = async (timing: { leaseTtlMs?: number; reclaimWi
       return value;
     };
     // Typed as nothing, so that it fits any field: what the core does with a wrong type is not asked here.
-    const optional = <K extends string>(name: string, as: K): { readonly [N in K]?: never } =>
-      (body[name] === undefined ? {} : { [as]: body[name] }) as object as { readonly [N in K]?: never };
+    const optional = <K extends string>(name: string, as: K): { readonly [N in K]?: never } => {
+      const found: object = body[name] === undefined ? {} : { [as]: body[name] };
+      return found;
+    };
     const lease = (): { reach: 'all'; leaseId: string; workerId: string } => ({
       ...all,
       leaseId: id,
