@@ -1,8 +1,9 @@
+import { maxHeaderSize } from 'node:http';
 import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Counters } from '../model/counters.ts';
-import { Refusal } from '../model/failure.ts';
+import { type Failure, Refusal } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
 import { nowUnixNano, type UnixNano } from '../model/time.ts';
 import type { AuditEntry } from '../store/signals/query.ts';
@@ -15,7 +16,7 @@ import { type BodyReading, readJsonBody } from './json-body.ts';
 import { isLoopbackAddress, plainAddress } from './open-surfaces.ts';
 import { isForeignOrigin, isRebound } from './origin.ts';
 import { readSubject, type TrustedRanges } from './peer.ts';
-import { answerError, sendFailure } from './problem.ts';
+import { answerError, problemBody, sendFailure, statusOf } from './problem.ts';
 import type { Route } from './route.ts';
 import type { StreamRegistry } from './streams.ts';
 
@@ -31,6 +32,8 @@ export type AppOptions = {
   readonly defaultProject: string;
   /** Host names under which this machine is reached over its loopback, beside addresses and local names; lower case. */
   readonly allowedHosts?: readonly string[];
+  /** Connections at one time; further ones are closed as they come. */
+  readonly maxConnections?: number;
 };
 
 export type AppDeps = {
@@ -53,6 +56,8 @@ const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const MAX_PATH_PARAMETER_CHARACTERS = 4096;
 /** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
 const IDLE_CONNECTION_MS = 120_000;
+/** Far more than the workers and clients of one process, far less than would exhaust its memory. */
+const MAX_CONNECTIONS = 10_000;
 /** While the service stops, connections that fall idle are closed this often. */
 const IDLE_SWEEP_MS = 20;
 /** Headers and body of one request arrive within the deadline and this much; a slower sender is cut. */
@@ -110,6 +115,18 @@ const parseQueryString = (text: string): Record<string, string | string[]> => {
   return values;
 };
 
+/** Why a connection was given up before it brought a whole request. */
+const connectionFailure = (code: string | undefined): Failure => {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { code: 'request_timeout', message: 'the request did not arrive in time' };
+    case 'HPE_HEADER_OVERFLOW':
+      return { code: 'invalid_parameter', message: `path and headers of the request are over ${maxHeaderSize} bytes` };
+    default:
+      return { code: 'invalid_parameter', message: 'this is not a well-formed HTTP request' };
+  }
+};
+
 /** A deadline that can be lost against, and the signal that work can watch. */
 const startDeadline = (controller: AbortController, seconds: number) => {
   let timer: NodeJS.Timeout | undefined;
@@ -158,16 +175,18 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       setHeaders(request, reply);
       answerError(error, request.id, request.url, reply, log);
     },
-    clientErrorHandler: (_error, socket) => {
-      const body = JSON.stringify({ code: 'invalid_parameter', message: 'this is not a well-formed HTTP request' });
+    clientErrorHandler: (error, socket) => {
+      const failure = connectionFailure(error.code);
+      const body = JSON.stringify(problemBody(failure));
       if (socket.writable)
         socket.write(
-          `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nx-request-id: ${newRecordId()}\r\n` +
+          `HTTP/1.1 ${statusOf[failure.code]} Refused\r\ncontent-type: application/json\r\nx-request-id: ${newRecordId()}\r\n` +
             `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
         );
       socket.destroySoon();
     },
   });
+  app.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
   const operations = apiOperations();
   const failureLimit = createFailureLimit();
   const allowedHosts = new Set(options.allowedHosts);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -135,18 +136,37 @@ describe('the shape of errors', () => {
     expect(answer.headers['x-request-id']).toBeTruthy();
   });
 
-  it('what is not HTTP is answered in our shape too', async () => {
-    const { url } = await start();
-    const received = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+  /** Sends bytes as they are, and returns everything that comes back until the connection ends. */
+  const sendBytes = (url: string, bytes: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
       let text = '';
       socket.on('data', (piece) => (text += piece.toString()));
       socket.on('close', () => resolve(text));
       socket.on('error', reject);
     });
+
+  it.each([
+    ['what is not HTTP', 'NONSENSE\r\n\r\n', 'not a well-formed HTTP request'],
+    ['headers over the bound of the parser', `GET / HTTP/1.1\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 'over 16384 bytes'],
+  ])('%s is answered in our shape too', async (_name, bytes, word) => {
+    const { url } = await start();
+    const received = await sendBytes(url, bytes);
     expect(received).toMatch(/^HTTP\/1.1 400 /);
     expect(received).toMatch(/x-request-id: \S+/);
-    expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'invalid_parameter' });
+    const body = JSON.parse(received.split('\r\n\r\n')[1] ?? '') as object;
+    expect(body).toEqual({ code: 'invalid_parameter', message: expect.stringContaining(word) });
+  });
+
+  it('connections beyond the bound are closed, those within go on', async () => {
+    const { url } = await start({ maxConnections: 1 });
+    const held = connect(Number(new URL(url).port), '127.0.0.1');
+    await new Promise((resolve) => held.once('connect', resolve));
+    expect(await sendBytes(url, '').catch(() => '')).toBe('');
+    held.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+    const [answer] = (await once(held, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 200 /);
+    held.destroy();
   });
 
   it('500 `internal` never carries a stack or a payload; the log has the error under the request id', async () => {

@@ -79,6 +79,7 @@ export type ServiceOptions = {
   readonly corsOrigins?: readonly string[];
   readonly trustedRanges?: readonly string[];
   readonly maxBodyBytes?: number;
+  readonly maxConnections?: number;
   readonly now?: () => UnixNano;
 };
 
@@ -155,6 +156,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
       auditSubjectHeader: 'x-svc-subject',
       auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
       defaultProject: 'default',
+      ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
     },
     clock,
   });
