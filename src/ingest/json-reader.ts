@@ -26,6 +26,8 @@ const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const MINUS = 0x2d;
+const LETTER_U = 0x75;
+const FOUR_HEX = /^[0-9a-fA-F]{4}$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^-?\d+$/;
 const LONGEST_NUMBER = 1024;
@@ -226,31 +228,32 @@ export class JsonReader {
       }
       if (byte === BACKSLASH) {
         escaped = true;
-        at += 2;
+        at = this.escapeEnd(at);
         continue;
       }
-      if (byte < 0x20) {
-        this.pos = at;
-        throw this.unexpected();
-      }
+      if (byte < 0x20) break;
       at++;
     }
-    this.pos = length;
+    this.pos = Math.min(at, length);
     throw this.unexpected();
+  }
+
+  /** The end of the escape that begins at `at`. */
+  private escapeEnd(at: number): number {
+    const { bytes } = this;
+    const letter = bytes[at + 1] as number;
+    if (SIMPLE_ESCAPES[letter] !== 0 && letter !== undefined) return at + 2;
+    if (letter === LETTER_U && at + 6 <= bytes.length && FOUR_HEX.test(bytes.latin1Slice(at + 2, at + 6)))
+      return at + 6;
+    throw notJson(`a wrong escape at byte ${at}`);
   }
 
   textOf(start: number, end: number, escaped: boolean): string {
     const { bytes } = this;
     if (escaped) {
-      let text: unknown;
-      try {
-        text = JSON.parse(this.ascii ? bytes.latin1Slice(start - 1, end + 1) : bytes.utf8Slice(start - 1, end + 1));
-      } catch {
-        this.pos = start;
-        throw notJson(`a string with a wrong escape at byte ${start}`);
-      }
+      const quoted = this.ascii ? bytes.latin1Slice(start - 1, end + 1) : bytes.utf8Slice(start - 1, end + 1);
       // Only an escape can bring in what is not storable: raw control characters were refused, and raw text is UTF-8.
-      return storableText(text as string);
+      return storableText(JSON.parse(quoted) as string);
     }
     if (!this.ascii) return bytes.utf8Slice(start, end);
     return end - start <= LONGEST_WORD ? wordOfBytes(bytes, start, end) : bytes.latin1Slice(start, end);
@@ -370,7 +373,7 @@ export class JsonReader {
   private word(text: string): void {
     this.countValue();
     const end = this.pos + text.length;
-    if (this.bytes.latin1Slice(this.pos, end) !== text) throw this.unexpected();
+    if (end > this.bytes.length || this.bytes.latin1Slice(this.pos, end) !== text) throw this.unexpected();
     this.pos = end;
   }
 
