@@ -190,6 +190,18 @@ describe('watch', () => {
     expect(seen).toEqual([0]);
   });
 
+  it('outlasts a service that is away for longer than a call would wait, once it was there', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'hang up' });
+    service.streams.push({ text: frame(finished(1)), end: 'stay' });
+    const seen: number[] = [];
+    for await (const entry of client.watch('run-1')) {
+      seen.push(entry.seq);
+      if (entry.seq === 0) service.answer('events', ...Array.from({ length: 12 }, () => 'hang up' as const));
+    }
+    expect(seen).toEqual([0, 1]);
+    expect(service.callsTo('events')).toHaveLength(14);
+  });
+
   it('throws what the service refuses, and gives up after so many broken connections in a row', async () => {
     service.answer('events', refusal(404, 'not_found'));
     await expect(collect(client.watch('run-1'))).rejects.toMatchObject({ code: 'not_found' });

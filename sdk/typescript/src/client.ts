@@ -56,6 +56,9 @@ export type RunsQuery = {
 /** The service writes a comment every 15 s; three of them missed, and the stream is dead. */
 const STREAM_IDLE_MS = 50_000;
 
+/** A service that was there once may be away so long, for a restart or an upgrade, before a follower gives up. */
+const STREAM_PATIENCE_MS = 5 * 60_000;
+
 const isOver = (status: RunStatus): boolean => status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 const segment = (text: string): string => encodeURIComponent(text);
@@ -92,7 +95,12 @@ export const createClient = (options: ClientOptions = {}) => {
     get(`/v1/api/runs/${segment(runId)}/events`, { after: page.after, limit: page.limit }, page.signal);
 
   /** Entries of one connection. Ends when the service ends the stream; throws when it breaks. */
-  async function* streamOnce(runId: string, after: number, signal: AbortSignal): AsyncGenerator<JournalEntry> {
+  async function* streamOnce(
+    runId: string,
+    after: number,
+    signal: AbortSignal,
+    onOpen: () => void,
+  ): AsyncGenerator<JournalEntry> {
     const bytes = await http.stream({
       method: 'GET',
       path: `/v1/api/runs/${segment(runId)}/events`,
@@ -100,6 +108,7 @@ export const createClient = (options: ClientOptions = {}) => {
       ...(after < 0 ? {} : { headers: { 'last-event-id': String(after) } }),
       signal,
     });
+    onOpen();
     for await (const event of readEvents(bytes, STREAM_IDLE_MS)) {
       let entry: JournalEntry;
       try {
@@ -120,12 +129,18 @@ export const createClient = (options: ClientOptions = {}) => {
     const stopped = (): boolean => signal?.aborted === true;
     let last = follow.after ?? -1;
     let failures = 0;
+    /** When the service was last there; absent while it never was. */
+    let thereAt: number | undefined;
+    const onOpen = (): void => {
+      thereAt = performance.now();
+    };
     while (!stopped()) {
       const connection = new AbortController();
       const hangUp = (): void => connection.abort();
       signal?.addEventListener('abort', hangUp, { once: true });
       try {
-        for await (const entry of streamOnce(runId, last, connection.signal)) {
+        for await (const entry of streamOnce(runId, last, connection.signal, onOpen)) {
+          onOpen();
           failures = 0;
           if (entry.seq <= last) continue;
           last = entry.seq;
@@ -136,7 +151,8 @@ export const createClient = (options: ClientOptions = {}) => {
         if (stopped()) return;
         if (!isRetryable(error)) throw error;
         failures += 1;
-        if (failures >= policy.attempts) throw error;
+        const patient = thereAt !== undefined && performance.now() - thereAt < STREAM_PATIENCE_MS;
+        if (failures >= policy.attempts && !patient) throw error;
         await pause(backoffMs(policy, failures), signal);
         continue;
       } finally {

@@ -2,7 +2,6 @@ import type { Json } from '../json.ts';
 import { type Condition, evaluate, parseCondition } from './condition.ts';
 import { type Branch, type Definition, leadsOn, type Step, type Target } from './definition.ts';
 import type { ExpressionScope } from './expression-scope.ts';
-import { outputsReadBy, type Path } from './path.ts';
 import { type Evaluated, expressionError } from './step-error.ts';
 import { type Parsed, parseTemplate, type Template } from './template.ts';
 
@@ -19,8 +18,6 @@ export type CompiledStep<S extends Step = Step> = {
   readonly message?: Template;
   /** Empty for the steps that end the run. */
   readonly next: readonly CompiledBranch[];
-  /** The steps whose outputs any expression of this step reads: what its scope must hold. */
-  readonly outputsRead: readonly string[];
 };
 
 export type CompiledDefinition = {
@@ -29,8 +26,6 @@ export type CompiledDefinition = {
   readonly steps: ReadonlyMap<string, CompiledStep>;
   /** Template of the output of a run that ends by `end`. */
   readonly output?: Template;
-  /** The steps whose outputs that template reads. */
-  readonly outputsReadAtEnd: readonly string[];
 };
 
 const must = <T>(parsed: Parsed<T>, where: string): T => {
@@ -39,20 +34,13 @@ const must = <T>(parsed: Parsed<T>, where: string): T => {
 };
 
 const compileStep = (step: Step): CompiledStep => {
-  const reads: Path[] = [];
   const template = <K extends string>(name: K, source: Json | undefined): { readonly [N in K]?: Template } => {
     if (source === undefined) return {};
-    const parsed = must(parseTemplate(source), `${step.id}.${name}`);
-    reads.push(...parsed.reads);
-    return { [name]: parsed } as { [N in K]: Template };
+    return { [name]: must(parseTemplate(source), `${step.id}.${name}`) } as { [N in K]: Template };
   };
-  const branch = ({ when, to }: Branch): CompiledBranch => {
-    if (when === undefined) return { to };
-    const condition = must(parseCondition(when), `${step.id}.next`);
-    reads.push(...condition.reads);
-    return { when: condition, to };
-  };
-  const compiled = {
+  const branch = ({ when, to }: Branch): CompiledBranch =>
+    when === undefined ? { to } : { when: must(parseCondition(when), `${step.id}.next`), to };
+  return {
     step,
     next: leadsOn(step) ? step.next.map(branch) : [],
     ...template('input', 'input' in step ? step.input : undefined),
@@ -62,7 +50,6 @@ const compileStep = (step: Step): CompiledStep => {
     ...template('forEach', step.kind === 'child' ? step.forEach : undefined),
     ...template('message', step.kind === 'fail' ? step.message : undefined),
   };
-  return { ...compiled, outputsRead: outputsReadBy(reads) };
 };
 
 /**
@@ -80,7 +67,6 @@ export const compileDefinition = (definition: Definition): CompiledDefinition =>
     first,
     steps: new Map(compiled.map((step) => [step.step.id, step])),
     ...(output === undefined ? {} : { output }),
-    outputsReadAtEnd: output === undefined ? [] : outputsReadBy(output.reads),
   };
 };
 

@@ -115,19 +115,14 @@ export type StepKind = Step['kind'];
 export const leadsOn = (step: Step): step is TaskStep | WaitEventStep | SleepStep | ChildStep =>
   step.kind !== 'succeed' && step.kind !== 'fail';
 
-/** Bounds of definitions, in the unit that each name closes with. */
+/** Bounds of definitions that code needs; those of single fields stand in `spec/definition.schema.json`. */
 export const definitionBounds = {
   steps: 300,
-  branchesPerStep: 50,
   durationMs: 3650 * 24 * 60 * 60 * 1000,
   documentCharacters: 1024 * 1024,
   documentDepth: 64,
-  maxSteps: 1_000_000,
-  maxAttempts: 1000,
   /** Children that one `for_each` may start. */
   itemsPerForEach: 10_000,
-  maxParallel: 1000,
-  textCharacters: 1024,
 } as const;
 
 /** What a definition that stays silent gets. @see Interface decisions, "9. Durable runs", "Fine print" */

@@ -32,10 +32,3 @@ export const findPathFault = (path: Path, stepIds: ReadonlySet<string>): string 
     return `${formatPath(path)}: a step has an output and nothing else to read: ${formatPath(['steps', id, 'output'])}`;
   return undefined;
 };
-
-/** The ids of the steps whose outputs these paths read, each once. */
-export const outputsReadBy = (paths: readonly Path[]): readonly string[] => {
-  const ids = new Set<string>();
-  for (const [root, id] of paths) if (root === 'steps' && typeof id === 'string') ids.add(id);
-  return [...ids];
-};

@@ -49,28 +49,9 @@ describe('where a run goes next', () => {
 });
 
 describe('a compiled definition', () => {
-  it('starts at its first step and knows what each step reads of the others', () => {
+  it('starts at its first step', () => {
     expect(refund.first.step.id).toBe('triage');
-    expect(step('done').outputsRead).toEqual(['pay']);
-    expect(step('triage').outputsRead).toEqual([]);
-    const asked = compileDefinition(
-      parsed(
-        aDocument({
-          output: '${steps.b.output}',
-          steps: [
-            {
-              id: 'a',
-              kind: 'task',
-              input: '${steps.b.output?}',
-              next: [{ when: 'has(steps.a.output)', to: 'b' }, { to: 'end' }],
-            },
-            { id: 'b', kind: 'task' },
-          ],
-        }),
-      ),
-    );
-    expect(asked.first.outputsRead).toEqual(['a', 'b']);
-    expect(asked.outputsReadAtEnd).toEqual(['b']);
+    expect([...refund.steps.keys()]).toEqual(refund.definition.steps.map((each) => each.id));
   });
 
   it('has a template exactly where the step has the field', () => {
