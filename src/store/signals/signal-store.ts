@@ -1,6 +1,7 @@
 import type { ProjectReach } from '../../model/scope.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, SignalBatch } from '../../model/signal.ts';
 import type { UnixNano } from '../../model/time.ts';
+import type { EvaluationStore } from './evaluation.ts';
 import type {
   AnalyticsQuery,
   AuditEntry,
@@ -39,7 +40,7 @@ export type DeleteOutcome = { readonly deleted: number; readonly pending: boolea
  * row per project and id. Trace totals are the same whatever the order, the repeats or the batching of the writes.
  * A resolved write is durable (fsynced) and is seen by every later read, full text included.
  */
-export interface SignalStore {
+export interface SignalStore extends EvaluationStore {
   /** The name of the storage kind in the health document. */
   readonly kind: string;
   /** Whether a delete has happened when it answers, or is accepted and happens later. */

@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import { nowUnixNano } from '../../../model/time.ts';
+import type { ItemsOutcome } from '../../signals/evaluation.ts';
 import type { CostReport, Page, SummaryReport } from '../../signals/query.ts';
 import {
   type DeleteOutcome,
@@ -22,6 +23,15 @@ import {
   encodeAudit,
 } from './decode-records.ts';
 import { encodeUnit } from './encode.ts';
+import {
+  decodeDataset,
+  decodeExperiment,
+  decodeItem,
+  decodeStatistic,
+  encodeDataset,
+  encodeExperiment,
+  encodeItem,
+} from './evaluation-rows.ts';
 import type { RowPage } from './read-traces.ts';
 import { startThread, type Thread } from './thread.ts';
 import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
@@ -209,6 +219,40 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
 
     appendAudit: (entries) => askWriter('audit', entries.map(encodeAudit)),
     listAudit: (query) => readPage(decodeAudit, 'listAudit', query),
+
+    putDataset: async (dataset) => {
+      const row = await askWriter<Row | undefined>('putDataset', encodeDataset(dataset));
+      return row && decodeDataset(row);
+    },
+    listDatasets: (query) => readPage(decodeDataset, 'listDatasets', query),
+    findDataset: async (reference, byId, byName) => {
+      const row = await read<Row | undefined>('findDataset', reference, byId, byName);
+      return row && decodeDataset(row);
+    },
+    deleteDataset: ({ project, datasetId }) => askWriter<DeleteOutcome>('deleteDataset', project, datasetId),
+    putItems: ({ project, datasetId }, items) =>
+      askWriter<ItemsOutcome>('putItems', project, datasetId, items.map(encodeItem)),
+    findItem: async ({ project, datasetId }, itemId) => {
+      const row = await read<Row | undefined>('findItem', project, datasetId, itemId);
+      return row && decodeItem(row);
+    },
+    listItems: ({ project, datasetId }, paging) => readPage(decodeItem, 'listItems', project, datasetId, paging),
+    deleteItem: ({ project, datasetId }, itemId) => askWriter<DeleteOutcome>('deleteItem', project, datasetId, itemId),
+    findExpected: async (traceId, project) => {
+      const text = await read<string | undefined>('findExpected', traceId, project);
+      return text === undefined ? undefined : JSON.parse(text);
+    },
+    putExperiment: async (experiment) => ({
+      ...experiment,
+      createdAt: await askWriter<bigint>('putExperiment', encodeExperiment(experiment)),
+    }),
+    listExperiments: (query) => readPage(decodeExperiment, 'listExperiments', query),
+    findExperiment: async (experimentId, reach) => {
+      const row = await read<Row | undefined>('findExperiment', experimentId, reach);
+      return row && decodeExperiment(row);
+    },
+    scoreStatistics: async (experimentId, projects) =>
+      (await read<Row[]>('scoreStatistics', experimentId, projects)).map(decodeStatistic),
 
     trim: (project, before, limit) => askWriter<number>('trim', project, before, limit),
     trimRecords: (auditBefore, ingestKeysBefore) => askWriter('trimRecords', auditBefore, ingestKeysBefore),

@@ -44,7 +44,7 @@ type Table = {
  * Reads a page by time and then by row. Each project is one stretch of an index, and pages of several are merged, so that a
  * page costs the same however much there is.
  */
-const listByTime = (
+export const listByTime = (
   statements: Statements,
   { from, key, columns, by = '' }: Table,
   query: Paging & Window,

@@ -4,6 +4,16 @@ import { openForReading, searchPath } from './connection.ts';
 import { errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import {
+  findDataset,
+  findExpected,
+  findExperiment,
+  findItem,
+  listDatasets,
+  listExperiments,
+  listItems,
+  scoreStatistics,
+} from './read-evaluation.ts';
+import {
   listAspectNotes,
   listAudit,
   listFeedback,
@@ -39,6 +49,14 @@ const methods = {
   costReport,
   summaryReport,
   listAudit,
+  listDatasets,
+  findDataset,
+  listItems,
+  findItem,
+  findExpected,
+  listExperiments,
+  findExperiment,
+  scoreStatistics,
   ping: (statements: ReturnType<typeof statementsOf>) => {
     statements.pluck('SELECT 1 FROM schema_version').get();
   },

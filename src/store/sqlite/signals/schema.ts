@@ -1,3 +1,5 @@
+import { evaluation } from './schema-evaluation.ts';
+
 /** What `schema_version` holds when this build has opened a file. @see Interface specification, "Versioning" */
 export const SCHEMA_VERSION = 2;
 
@@ -182,7 +184,7 @@ CREATE INDEX IF NOT EXISTS audit_by_project ON audit (project, at_ns);
  */
 export const migrations: readonly { readonly version: number; readonly sql: string }[] = [
   { version: 1, sql: signals },
-  { version: SCHEMA_VERSION, sql: audit },
+  { version: SCHEMA_VERSION, sql: audit + evaluation },
 ];
 
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */

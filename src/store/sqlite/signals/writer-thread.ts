@@ -17,6 +17,7 @@ import type {
   WriterOpened,
   WriterOptions,
 } from './wire.ts';
+import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWrites } from './write-evaluation.ts';
 import { type UnitWriter, unitWriterOf } from './write-unit.ts';
 
 /** Signals in one commit at the most: bounds the wait of the first unit of a group. */
@@ -32,6 +33,7 @@ type Engine = {
   readonly transactions: Transactions;
   readonly writer: UnitWriter;
   readonly eraser: Eraser;
+  readonly evaluation: EvaluationWriter;
   readonly insertAudit: Database.Statement;
   readonly forgetErased: Database.Statement;
   readonly lastPending: Database.Statement<[], number | null>;
@@ -51,6 +53,7 @@ const engineOf = (db: Database.Database): Engine => {
     transactions,
     writer,
     eraser: eraserOf(db, writer),
+    evaluation: evaluationWriterOf(db),
     insertAudit: db.prepare('INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     forgetErased: db.prepare('DELETE FROM pending_search_deletes WHERE seq <= ?'),
     lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_search_deletes').pluck(),
@@ -150,6 +153,16 @@ const unitOf = ([id, method, ...args]: Request): Unit | undefined => {
         }),
     };
   }
+  if (groupedWrites.includes(method as GroupedWrite))
+    return {
+      id,
+      size: 1,
+      isSearched: false,
+      write: ({ transactions, evaluation }) => {
+        const write = evaluation[method as GroupedWrite] as (...args: unknown[]) => unknown;
+        return transactions.unit(() => write(...args));
+      },
+    };
   return undefined;
 };
 
@@ -244,6 +257,24 @@ const operate = ([id, method, ...args]: Request): void => {
         erase(
           id,
           ({ eraser }) => eraser.eraseTraces(traceIds, projects),
+          (deleted, pending) => ({ deleted, pending }),
+        );
+        return;
+      }
+      case 'deleteDataset': {
+        const [project, datasetId] = args as [string, string];
+        erase(
+          id,
+          ({ evaluation }) => evaluation.deleteDataset(project, datasetId),
+          (deleted, pending) => ({ deleted, pending }),
+        );
+        return;
+      }
+      case 'deleteItem': {
+        const [project, datasetId, itemId] = args as [string, string, string];
+        erase(
+          id,
+          ({ evaluation }) => evaluation.deleteItem(project, datasetId, itemId),
           (deleted, pending) => ({ deleted, pending }),
         );
         return;
