@@ -324,14 +324,17 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
   };
 
   /** The run as the caller of a lease sees it when the turn is over. */
-  const seenRun = (turn: Turn, runId: string): { runStatus: RunStatus; nextStep?: string; willRetry: boolean } => {
+  const seenRun = (
+    turn: Turn,
+    { runId, stepId, visit }: AttemptRecord,
+  ): { runStatus: RunStatus; nextStep?: string; willRetry: boolean } => {
     const run = readRun(turn, host.programs, runId);
     if (run === undefined) throw new Error(`run ${runId} went away in the middle of a turn`);
     const place = standing(run);
     return {
       runStatus: run.record.status,
       ...(place === undefined ? {} : { nextStep: place.step }),
-      willRetry: willRetry(place?.phase),
+      willRetry: willRetry(place?.phase) && place?.step === stepId && run.snapshot.context.visits[stepId] === visit,
     };
   };
 
@@ -377,7 +380,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       case 'complete':
         apply(turn, actor, run, { type: 'lease.completed' }, body);
         return () => {
-          const { willRetry: _, ...seen } = seenRun(turn, record.runId);
+          const { willRetry: _, ...seen } = seenRun(turn, record);
           return { ok: true, value: seen };
         };
       case 'fail':
@@ -388,7 +391,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
           });
         }
         apply(turn, actor, run, { type: unservable ? 'lease.refused' : 'lease.failed' }, body);
-        return () => ({ ok: true, value: seenRun(turn, record.runId) });
+        return () => ({ ok: true, value: seenRun(turn, record) });
       default:
         return body satisfies never;
     }

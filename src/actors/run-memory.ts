@@ -207,11 +207,6 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
     run.record = record;
     if (previous === undefined) changes.runsInserted.push(record);
     else changes.runsUpdated.push({ record, queueOrderChanged: previous.queueOrder !== record.queueOrder });
-    if (
-      pending !== undefined &&
-      Math.floor(run.nextSeq / CHECKPOINT_ENTRIES) > Math.floor(pending.firstSeq / CHECKPOINT_ENTRIES)
-    )
-      changes.checkpoints.push({ runId: record.runId, seq: run.nextSeq - 1, snapshot: record.snapshot });
   }
   if (pending !== undefined) {
     changes.journal.push({
@@ -221,6 +216,12 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
       entries: JSON.stringify(pending.entries),
       events: JSON.stringify(pending.events),
     });
+    if (Math.floor(run.nextSeq / CHECKPOINT_ENTRIES) > Math.floor(pending.firstSeq / CHECKPOINT_ENTRIES))
+      changes.checkpoints.push({
+        runId: run.record.runId,
+        seq: run.nextSeq - 1,
+        snapshot: encodeSnapshot(RUN_MACHINE_VERSION, run.snapshot),
+      });
     run.pending = undefined;
   }
   (run as { changed: boolean }).changed = false;
