@@ -20,8 +20,12 @@ export const conditionBounds = {
   literalItems: 200,
   elementsRead: 100_000,
   charactersRead: 256 * 1024,
-  /** Wall time of a condition with a macro; one without is bounded by its nodes and by what it reads. */
-  macroMs: 200,
+  /** A condition without a loop that reads no more than this is cheap whatever it does, and runs without a watch. */
+  unwatchedElements: 2000,
+  unwatchedCharacters: 16 * 1024,
+  /** Wall time of any other, in each of two tries: loops, long texts, lists that are joined to lists. */
+  watchedMs: 200,
+  sourceShownCharacters: 200,
 } as const;
 
 /** A CEL expression, parsed and checked once, evaluated many times. */
@@ -243,7 +247,10 @@ const project = (value: Json, projection: Projection, budget: Budget): unknown =
   return copy;
 };
 
-const contextOf = (condition: Condition, scope: ExpressionScope): Record<string, unknown> => {
+const contextOf = (
+  condition: Condition,
+  scope: ExpressionScope,
+): { context: Record<string, unknown>; small: boolean } => {
   const budget: Budget = { elements: conditionBounds.elementsRead, characters: conditionBounds.charactersRead };
   const context: Record<string, unknown> = {};
   for (const [root, projection] of condition.projection.children) {
@@ -254,7 +261,10 @@ const contextOf = (condition: Condition, scope: ExpressionScope): Record<string,
       context[root] = new Map(counts);
     } else if (value !== undefined) context[root] = project(value, projection, budget);
   }
-  return context;
+  const elements = conditionBounds.elementsRead - budget.elements;
+  const characters = conditionBounds.charactersRead - budget.characters;
+  const small = elements <= conditionBounds.unwatchedElements && characters <= conditionBounds.unwatchedCharacters;
+  return { context, small };
 };
 
 /**
@@ -264,14 +274,17 @@ const contextOf = (condition: Condition, scope: ExpressionScope): Record<string,
  * @see Interface decisions, "9. Durable runs": "a failing condition fails the step with class `expression`"
  */
 export const evaluate = (condition: Condition, scope: ExpressionScope): Evaluated<boolean> => {
-  const fail = (why: string): Evaluated<never> =>
-    expressionError(`condition ${JSON.stringify(condition.source)}: ${why}`);
+  const fail = (why: string): Evaluated<never> => {
+    const { sourceShownCharacters: shown } = conditionBounds;
+    const source = condition.source.length > shown ? `${condition.source.slice(0, shown)}…` : condition.source;
+    return expressionError(`condition ${JSON.stringify(source)}: ${why}`);
+  };
   try {
-    const context = contextOf(condition, scope);
+    const { context, small } = contextOf(condition, scope);
     let value: unknown;
-    if (condition.hasMacro) {
-      const watched = runWatched(conditionBounds.macroMs, () => condition.program(context));
-      if (!watched.finished) return fail(`it took longer than ${conditionBounds.macroMs} ms`);
+    if (condition.hasMacro || !small) {
+      const watched = runWatched(conditionBounds.watchedMs, () => condition.program(context));
+      if (!watched.finished) return fail(`it took longer than ${conditionBounds.watchedMs} ms`);
       value = watched.value;
     } else value = condition.program(context);
     if (typeof value === 'boolean') return { ok: true, value };

@@ -38,19 +38,21 @@ const options: Options = {
   logger: false,
 };
 
-const createAjv = (schema: Json): Parsed<Ajv> => {
-  const dialect = schema !== null && typeof schema === 'object' && '$schema' in schema ? schema['$schema'] : undefined;
-  const named = typeof dialect === 'string' ? dialect : undefined;
-  if (dialect !== undefined && (named === undefined || !(DRAFT_07.test(named) || DRAFT_2020.test(named))))
-    return {
-      ok: false,
-      message: `$schema ${JSON.stringify(dialect)?.slice(0, 100)} is not supported; use draft 2020-12 or draft-07`,
-    };
-  // One instance a schema: in a shared one, the $id of one definition would be seen, or replaced, by the next.
-  const ajv = named !== undefined && DRAFT_07.test(named) ? new Ajv(options) : new Ajv2020(options);
+const dialectOf = (schema: Json): Parsed<typeof Ajv | typeof Ajv2020> => {
+  const named = schema !== null && typeof schema === 'object' && '$schema' in schema ? schema['$schema'] : undefined;
+  if (named === undefined) return { ok: true, value: Ajv2020 };
+  if (typeof named === 'string' && DRAFT_2020.test(named)) return { ok: true, value: Ajv2020 };
+  if (typeof named === 'string' && DRAFT_07.test(named)) return { ok: true, value: Ajv };
+  const shown = JSON.stringify(named).slice(0, 100);
+  return { ok: false, message: `$schema ${shown} is not supported; use draft 2020-12 or draft-07` };
+};
+
+/** One instance a schema: in a shared one, the $id of one definition would be seen, or replaced, by the next. */
+const createAjv = (Dialect: typeof Ajv | typeof Ajv2020): Ajv => {
+  const ajv = new Dialect(options);
   ajvFormats.default(ajv);
   for (const keyword of annotations) if (ajv.getKeyword(keyword) === false) ajv.addKeyword(keyword);
-  return { ok: true, value: ajv };
+  return ajv;
 };
 
 /**
@@ -64,15 +66,18 @@ export const compileInputSchema = (schema: Json): Parsed<InputCheck> => {
   if (text.length > inputSchemaBounds.characters)
     return { ok: false, message: `has ${text.length} characters, more than ${inputSchemaBounds.characters}` };
   if (text.includes('"$async"')) return { ok: false, message: '$async is not supported: inputs are checked at once' };
-  const ajv = createAjv(schema);
-  if (!ajv.ok) return ajv;
+  const dialect = dialectOf(schema);
+  if (!dialect.ok) return dialect;
   try {
-    if (ajv.value.validateSchema(schema as AnySchema) !== true) {
-      const [first] = ajv.value.errors ?? [];
+    const meta = createAjv(dialect.value);
+    if (meta.validateSchema(schema as AnySchema) !== true) {
+      const [first] = meta.errors ?? [];
       const fault = first === undefined ? undefined : faultOfValidation(first, '', 'shown');
       return { ok: false, message: fault === undefined ? 'is not a JSON Schema' : `${fault.path} ${fault.message}` };
     }
-    const compiled = runWatched(inputSchemaBounds.compileMs, () => ajv.value.compile(schema as AnySchema));
+    const compiled = runWatched(inputSchemaBounds.compileMs, () =>
+      createAjv(dialect.value).compile(schema as AnySchema),
+    );
     if (!compiled.finished)
       return { ok: false, message: `took longer than ${inputSchemaBounds.compileMs} ms to compile` };
     const validate = compiled.value;

@@ -175,6 +175,20 @@ describe('a condition', () => {
     expect(decided('input.a.all(x, x >= 0)', { input: { a: [1] } })).toBe(true);
   });
 
+  it('is stopped when it joins long lists over and over, though it has no macro', () => {
+    const list = Array.from({ length: 50_000 }, (_, at) => at);
+    const joined = `size(${Array.from({ length: 100 }, () => 'input.a').join(' + ')}) > 1`;
+    const started = performance.now();
+    expect(decided(joined, { input: { a: list } })).toContain('it took longer than 200 ms');
+    expect(performance.now() - started).toBeLessThan(3000);
+    expect(decided(joined, { input: { a: [1] } })).toBe(true);
+  });
+
+  it('shows no more than the beginning of a long source in its error', () => {
+    const long = `input.missing == "${'x'.repeat(1000)}"`;
+    expect(decided(long, { input: {} })).toMatch(/^condition "input\.missing == .{150,200}…": No such key: missing/);
+  });
+
   it('says which paths it reads', () => {
     expect(condition('input.a.b > 1 && steps["x"].output[0] == state.y').reads).toEqual([
       ['input', 'a', 'b'],
