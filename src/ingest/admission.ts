@@ -2,10 +2,10 @@ import { Refusal } from '../model/failure.ts';
 import { inBytes } from './limits.ts';
 
 /**
- * Bytes of memory counted for one byte of an inflated body: the body itself, and its signals as decoded, which take about
- * twice that while they wait for the commit.
+ * Bytes of memory counted for one byte of an inflated body: the body itself, its signals as decoded, and as rows on their
+ * way to the writer.
  */
-export const MEMORY_PER_BODY_BYTE = 3;
+export const MEMORY_PER_BODY_BYTE = 4;
 
 /** Requests inside at one time; small ones weigh more by their number than by their bytes. */
 const MAX_REQUESTS = 4096;
@@ -20,6 +20,11 @@ export type Reservation = {
    * @throws Refusal `overloaded` when there is no room; what was held before stays held until the release
    */
   readonly hold: (bodyBytes: number) => void;
+  /**
+   * Says what to do when the room is needed by a request that is further on; called with the refusal, at most once.
+   * Without it, or with `undefined`, what is held stays: a body that has been read is not given up.
+   */
+  readonly whenEvicted: (giveUp: ((refusal: Refusal) => void) | undefined) => void;
   /** Gives everything back; further calls change nothing. */
   readonly release: () => void;
 };
@@ -40,14 +45,16 @@ export type Admission = {
 
 /**
  * The door's bound on memory: how many bytes and how many requests may be between arrival and answer. A request that is
- * alone is always let in, so that the largest legal body passes whatever the bound is.
+ * alone is always let in, so that the largest legal body passes whatever the bound is. Where bodies that are still arriving
+ * do not all fit, the one that has brought least gives way: else many would fill the room half way, and none would end.
  * @param maxInflightBytes memory for bodies and decoded signals, in bytes: `--max-inflight-bytes`
  * @param maxRequests requests inside at one time
  * @see Interface decisions, "5. Ingest policy", back-pressure
  */
 export const createAdmission = (maxInflightBytes: number, maxRequests: number = MAX_REQUESTS): Admission => {
+  type Held = { bytes: number; giveUp: ((refusal: Refusal) => void) | undefined };
+  const inside = new Set<Held>();
   let held = 0;
-  let requests = 0;
   let waiters: (() => void)[] = [];
 
   const overloaded = (message: string): Refusal =>
@@ -57,29 +64,45 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
       `the requests in flight hold ${held} of ${inBytes(maxInflightBytes)} (--max-inflight-bytes); send this request again later`,
     );
 
+  /** Takes the room of the request that has brought least, if that is less than the asker will have. */
+  const evictBelow = (bytes: number, asker: Held): boolean => {
+    let least: Held | undefined;
+    for (const other of inside)
+      if (other !== asker && other.giveUp !== undefined && other.bytes > 0 && other.bytes < (least?.bytes ?? bytes))
+        least = other;
+    const giveUp = least?.giveUp;
+    if (least === undefined || giveUp === undefined) return false;
+    const refusal = noRoom();
+    held -= least.bytes;
+    least.bytes = 0;
+    least.giveUp = undefined;
+    giveUp(refusal);
+    return true;
+  };
+
   return {
     enter: (announcedBytes = 0) => {
-      if (requests >= maxRequests)
-        throw overloaded(`${requests} requests are in flight, the most there may be; send this request again later`);
+      if (inside.size >= maxRequests)
+        throw overloaded(`${inside.size} requests are in flight, the most there may be; send this request again later`);
       if (held > 0 && held + announcedBytes * MEMORY_PER_BODY_BYTE > maxInflightBytes) throw noRoom();
-      requests += 1;
-      let mine = 0;
-      let inside = true;
+      const mine: Held = { bytes: 0, giveUp: undefined };
+      inside.add(mine);
       return {
         hold: (bodyBytes) => {
-          if (!inside) return;
+          if (!inside.has(mine)) return;
           const more = bodyBytes * MEMORY_PER_BODY_BYTE;
-          const alone = held === mine;
-          if (!alone && held + more > maxInflightBytes) throw noRoom();
-          mine += more;
+          while (held !== mine.bytes && held + more > maxInflightBytes)
+            if (!evictBelow(mine.bytes + more, mine)) throw noRoom();
+          mine.bytes += more;
           held += more;
         },
+        whenEvicted: (giveUp) => {
+          mine.giveUp = giveUp;
+        },
         release: () => {
-          if (!inside) return;
-          inside = false;
-          held -= mine;
-          requests -= 1;
-          if (requests > 0) return;
+          if (!inside.delete(mine)) return;
+          held -= mine.bytes;
+          if (inside.size > 0) return;
           const released = waiters;
           waiters = [];
           for (const wake of released) wake();
@@ -87,7 +110,7 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
       };
     },
     heldBytes: () => held,
-    requests: () => requests,
-    empty: () => (requests === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    requests: () => inside.size,
+    empty: () => (inside.size === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   };
 };

@@ -69,6 +69,7 @@ export const streamBody = (
     const settle = (error?: unknown): void => {
       source.off('data', onWire).off('end', onWireEnd).off('error', onCut).off('close', onCut);
       signal?.removeEventListener('abort', onCut);
+      reservation.whenEvicted(undefined);
       source.pause();
       if (gunzip !== undefined) {
         gunzip.off('data', onPiece).off('end', onEnd).off('drain', onDrain);
@@ -130,6 +131,7 @@ export const streamBody = (
       return;
     }
     signal?.addEventListener('abort', onCut);
+    reservation.whenEvicted(settle);
     gunzip?.on('data', onPiece).on('end', onEnd).on('error', onDamage).on('drain', onDrain);
     source.on('end', onWireEnd).on('error', onCut).on('close', onCut).on('data', onWire);
   });
@@ -151,22 +153,37 @@ export const readBody = async (
 /** What is still taken from a client after its request was refused. */
 export type DiscardBounds = { readonly maxBytes: number; readonly maxMs: number };
 
+/** Taken in at a stretch, in bytes, and the rest after it, in milliseconds: at most 20 MiB a second from one client. */
+const DISCARD_STRETCH_BYTES = 1024 * 1024;
+const DISCARD_REST_MS = 50;
+
 /**
  * Reads on and throws away, after a refusal. A server that closes while a client still sends makes the client's kernel
- * drop the answer that was on its way; so the rest is taken in, up to a bound, and only then is the connection cut.
+ * drop the answer that was on its way; so the rest is taken in, up to a bound, and only then is the connection cut. Not
+ * faster than need be: most clients see the answer during a rest and stop by themselves, and a crowd of refused ones must
+ * not take the time of those who were let in.
  */
 export const discardRest = (source: Readable, bounds: DiscardBounds): void => {
   if (source.readableEnded || source.destroyed) return;
   let discarded = 0;
+  let stretch = 0;
+  let rest: NodeJS.Timeout | undefined;
   const cut = (): void => void source.destroy();
-  const timer = setTimeout(cut, bounds.maxMs);
-  timer.unref();
+  const limit = setTimeout(cut, bounds.maxMs);
+  limit.unref();
   const onData = (piece: Buffer): void => {
     discarded += piece.length;
+    stretch += piece.length;
     if (discarded > bounds.maxBytes) cut();
+    else if (stretch >= DISCARD_STRETCH_BYTES) {
+      stretch = 0;
+      source.pause();
+      rest = setTimeout(() => source.resume(), DISCARD_REST_MS);
+    }
   };
   const done = (): void => {
-    clearTimeout(timer);
+    clearTimeout(limit);
+    clearTimeout(rest);
     source.off('data', onData).off('end', done).off('close', done);
   };
   source.on('data', onData).on('end', done).on('close', done).on('error', done);

@@ -52,8 +52,10 @@ export type DecodeThread = {
   readonly close: () => Promise<void>;
 };
 
-/** The largest legal body, 128 MiB inflated, is held about four times over while it is decoded and redacted. */
-const HEAP_MEBIBYTES = 1024;
+/** Enough for ten thousand spans in the largest legal body, 128 MiB inflated, as decoded and as redacted. */
+const HEAP_MEBIBYTES = 512;
+/** Garbage of one body need not wait long for its collection. */
+const YOUNG_MEBIBYTES = 16;
 const IDLE_MS = 30_000;
 const TIMEOUT_MS = 20_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -73,7 +75,7 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
     const started = new Worker(options.program ?? new URL('./decode-thread-program.ts', import.meta.url), {
       name: 'decode',
       workerData: options.finish,
-      resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
+      resourceLimits: { maxOldGenerationSizeMb: heapMebibytes, maxYoungGenerationSizeMb: YOUNG_MEBIBYTES },
       env: {},
       stdin: false,
     });

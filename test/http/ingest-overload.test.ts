@@ -67,12 +67,8 @@ const pingsDuring = async (at: Door, sent: Promise<Answer>): Promise<{ answer: A
 describe('hostile and heavy bodies', () => {
   it.each([
     ['nothing but arrays', '/v1/ingest', `[${'[],'.repeat(4_000_000)}[]]`],
-    ['nothing but objects', '/v1/ingest', `[${'{},'.repeat(900_000)}{}]`],
-    [
-      'one object of a million keys',
-      '/v1/ingest',
-      `{${Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":0`).join()}}`,
-    ],
+    ['nothing but objects', '/v1/ingest', `[${'{},'.repeat(300_000)}{}]`],
+    ['one object of 300,000 keys', '/v1/ingest', `{${Array.from({ length: 300_000 }, (_, n) => `"k${n}":0`).join()}}`],
     ['a million numbers', '/v1/traces', `{"resourceSpans":[${'1,'.repeat(4_000_000)}1]}`],
     ['nesting without end', '/v1/logs', `{"resourceLogs":${'['.repeat(5_000_000)}`],
     [
@@ -130,8 +126,8 @@ describe('hostile and heavy bodies', () => {
   });
 
   it('refuses a body that its thread has no memory for, and goes on', async () => {
-    const at = await open({ decodeThread: { heapMebibytes: 24 } });
-    const spans = Array.from({ length: 9_000 }, (_, n) =>
+    const at = await open({ decodeThread: { heapMebibytes: 16 } });
+    const spans = Array.from({ length: 2_500 }, (_, n) =>
       nativeSpan(n, { attributes: Object.fromEntries(Array.from({ length: 90 }, (__, k) => [`key ${k} ${n}`, k])) }),
     );
     const answer = await post(at, '/v1/ingest', JSON.stringify({ spans }), JSON_TYPE);

@@ -24,7 +24,7 @@ describe('admission', () => {
     second.hold(40);
     expect(failureOf(() => second.hold(1))).toEqual({
       code: 'overloaded',
-      message: 'the requests in flight hold 300 of 300 bytes (--max-inflight-bytes); send this request again later',
+      message: 'the requests in flight hold 400 of 400 bytes (--max-inflight-bytes); send this request again later',
       retryAfterSeconds: 1,
     });
   });
@@ -47,8 +47,43 @@ describe('admission', () => {
     const alone = admission.enter(1000);
     alone.hold(500);
     alone.hold(500);
-    expect(admission.heldBytes()).toBe(3000);
+    expect(admission.heldBytes()).toBe(4000);
     expect(failureOf(() => admission.enter().hold(1))).toMatchObject({ code: 'overloaded' });
+  });
+
+  it('takes the room of the body that has brought least for one that is further on', () => {
+    const admission = roomFor(100);
+    const given: string[] = [];
+    const arriving = (name: string, bodyBytes: number) => {
+      const request = admission.enter();
+      request.hold(bodyBytes);
+      request.whenEvicted((refusal) => void given.push(`${name} ${refusal.failure.code}`));
+      return request;
+    };
+    const [far, near] = [arriving('far', 40), arriving('near', 20)];
+    arriving('middle', 30);
+    far.hold(20);
+    expect([given, admission.heldBytes()]).toEqual([['near overloaded'], 90 * MEMORY_PER_BODY_BYTE]);
+    far.hold(20);
+    expect(given).toEqual(['near overloaded', 'middle overloaded']);
+    near.release();
+    expect(admission.heldBytes()).toBe(80 * MEMORY_PER_BODY_BYTE);
+  });
+
+  it('takes no room from a body that is further on, nor from one that has been read', () => {
+    const admission = roomFor(100);
+    const evicted: string[] = [];
+    const read = admission.enter();
+    read.hold(10);
+    read.whenEvicted(() => void evicted.push('read'));
+    read.whenEvicted(undefined);
+    const further = admission.enter();
+    further.hold(80);
+    further.whenEvicted(() => void evicted.push('further'));
+    const late = admission.enter();
+    late.hold(10);
+    expect(failureOf(() => late.hold(1))).toMatchObject({ code: 'overloaded' });
+    expect(evicted).toEqual([]);
   });
 
   it('bounds the number of requests', () => {

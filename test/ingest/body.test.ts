@@ -156,7 +156,7 @@ describe('reading a body', () => {
   });
 
   it('counts what it holds, and stops with overloaded where there is no room', async () => {
-    const admission = createAdmission(1500, 10);
+    const admission = createAdmission(2000, 10);
     admission.enter().hold(200);
     const reservation = admission.enter();
     const body = arriving(inPieces(Buffer.alloc(400, 'x'), 100));
@@ -164,7 +164,21 @@ describe('reading a body', () => {
       code: 'overloaded',
       retryAfterSeconds: 1,
     });
-    expect(admission.heldBytes()).toBe(1500);
+    expect(admission.heldBytes()).toBe(2000);
+  });
+
+  it('gives way, while it is read, to a body that is further on; once read, to none', async () => {
+    const admission = createAdmission(2000, 10);
+    const source = new PassThrough();
+    const reading = outcomeOf(readBody({ source }, limits, admission.enter()));
+    source.write(Buffer.alloc(100, 'x'));
+    while (admission.heldBytes() === 0) await new Promise((resolve) => setImmediate(resolve));
+    const further = admission.enter();
+    further.hold(450);
+    expect(await reading).toMatchObject({ code: 'overloaded', retryAfterSeconds: 1 });
+    expect(source.listenerCount('data')).toBe(0);
+    await readBody(arriving([Buffer.alloc(50, 'x')]), limits, admission.enter());
+    expect(() => further.hold(1)).toThrow('--max-inflight-bytes');
   });
 
   it('stops when nobody waits for the outcome', async () => {
