@@ -59,8 +59,19 @@ for (const [letter, plain] of Object.entries({
 }))
   SIMPLE_ESCAPES[letter.charCodeAt(0)] = plain.charCodeAt(0);
 
+/**
+ * Whether any of four bytes may end the plain part of a string: a quote, a backslash or a control character. Bytes that
+ * are not ASCII may answer yes too, so a yes is looked at byte by byte; a no is certain.
+ */
+const mayStop = (four: number): boolean => {
+  const quote = four ^ 0x22222222;
+  const backslash = four ^ 0x5c5c5c5c;
+  return (((four - 0x20202020) | (quote - 0x01010101) | (backslash - 0x01010101)) & 0x80808080) !== 0;
+};
+
 /** Where strings are put together. One for all readers: none of them gives way to another inside of a string. */
 const scratch = Buffer.allocUnsafeSlow(65_536) as Sliceable;
+const scratchView = new DataView(scratch.buffer, scratch.byteOffset, scratch.byteLength);
 
 /** Text that all stores can hold: NUL and lone surrogates become U+FFFD. */
 export const storableText = (text: string): string => {
@@ -212,12 +223,21 @@ export class JsonReader {
   stringStart = 0;
   stringEnd = 0;
 
+  /** Passes over plain text from `at`, four bytes at a time; what comes then is looked at byte by byte. */
+  private plainEnd(at: number): number {
+    const { view } = this;
+    const last = view.byteLength - 4;
+    let end = at;
+    while (end <= last && !mayStop(view.getInt32(end, true))) end += 4;
+    return end;
+  }
+
   /** Finds the string that begins here and moves behind it. @returns true when it holds escapes */
   findString(): boolean {
     const { bytes } = this;
     const { length } = bytes;
-    let at = this.pos + 1;
-    this.stringStart = at;
+    let at = this.plainEnd(this.pos + 1);
+    this.stringStart = this.pos + 1;
     let escaped = false;
     while (at < length) {
       const byte = bytes[at] as number;
@@ -228,7 +248,7 @@ export class JsonReader {
       }
       if (byte === BACKSLASH) {
         escaped = true;
-        at = this.escapeEnd(at);
+        at = this.plainEnd(this.escapeEnd(at));
         continue;
       }
       if (byte < 0x20) break;
@@ -265,7 +285,7 @@ export class JsonReader {
     const { bytes } = this;
     const { length } = bytes;
     const start = this.pos + 1;
-    let at = start;
+    let at = this.plainEnd(start);
     while (at < length) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
@@ -288,9 +308,19 @@ export class JsonReader {
     const { bytes } = this;
     const end = Math.min(bytes.length, start + scratch.length);
     bytes.copy(scratch, 0, start, Math.min(escape, end));
+    const { view } = this;
+    const lastFour = end - 4;
     let to = escape - start;
     let at = escape;
     while (at < end) {
+      while (at <= lastFour) {
+        const four = view.getInt32(at, true);
+        if (mayStop(four)) break;
+        scratchView.setInt32(to, four, true);
+        to += 4;
+        at += 4;
+      }
+      if (at === end) break;
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
         this.pos = at + 1;

@@ -206,4 +206,5 @@ export const attributeKey = (name: string): AttributeKey => {
   return key;
 };
 
-export { EXECUTE_TOOL, MCP_TOOL_METHOD };
+// The names of the table are known from the start, so that no flood of invented names can keep them out.
+for (const name of [...spanTargets.keys(), ...resourceTargets.keys(), ...kindTargets.keys()]) attributeKey(name);

@@ -34,7 +34,7 @@ const mutation = fc.record({
   length: fc.nat(12),
   bytes: fc.uint8Array({ minLength: 1, maxLength: 6 }),
 });
-const mutated = (body: Buffer, mutations: readonly fc.ValueOf<typeof mutation>[]): Buffer => {
+const mutated = (body: Buffer, mutations: readonly fc.Value<typeof mutation>[]): Buffer => {
   let bytes = body;
   for (const { kind, at: share, length, bytes: extra } of mutations) {
     const at = Math.floor(share * bytes.length);
