@@ -1,5 +1,4 @@
 import { BlockList, isIP } from 'node:net';
-import { plainAddress } from './open-surfaces.ts';
 
 export type TrustedRanges = {
   /** Whether a socket's peer may name the person behind a request. */
@@ -7,7 +6,8 @@ export type TrustedRanges = {
 };
 
 /**
- * Compiles address ranges into one check. An address that arrived as IPv4 over an IPv6 socket is checked as IPv4.
+ * Compiles address ranges into one check. An address that arrived as IPv4 over an IPv6 socket is checked as
+ * IPv4 (the list of `node:net` does so).
  * @param ranges CIDR ranges or single addresses, IPv4 or IPv6
  * @throws RangeError naming the first range that is none
  * @see Interface decisions, "3. Keys and scopes", Audit
@@ -25,9 +25,8 @@ export const parseTrustedRanges = (ranges: readonly string[]): TrustedRanges => 
   }
   return {
     includes: (address) => {
-      const plain = plainAddress(address);
-      const version = isIP(plain);
-      return version !== 0 && list.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+      const version = isIP(address);
+      return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6');
     },
   };
 };

@@ -209,6 +209,20 @@ describe('GET /v1/api/audit', () => {
       ],
     });
   });
+  it('waits for rows that are still being written', async () => {
+    const stored: AuditEntry[] = [];
+    const service = await start({
+      store: {
+        appendAudit: async (rows) => {
+          for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+          stored.push(...rows);
+        },
+        listAudit: async () => ({ items: stored }),
+      },
+    });
+    await service.ask('/v1/api/traces');
+    expect((await service.ask('/v1/api/audit')).body.entries).toHaveLength(1);
+  });
   it('is not for readers', async () => {
     const service = await start({ keys });
     expect((await service.ask('/v1/api/audit', { key: 'reader' })).status).toBe(403);
