@@ -9,16 +9,7 @@ import {
   type ScopedEmitter,
   type Shape,
 } from './table.ts';
-import {
-  AGGREGATED_USAGE,
-  aggregates,
-  EXECUTE_TOOL,
-  kindRules,
-  MCP_METHOD,
-  MCP_TOOL_METHOD,
-  NAMED_KIND,
-  OPERATION,
-} from './kind-rules.ts';
+import { AGGREGATED_USAGE, aggregates, kindRules, MCP_METHOD, NAMED_KIND, OPERATION } from './kind-rules.ts';
 
 /** One place that an attribute may be read into: the lower the rank, the earlier its row. */
 export type Target = {

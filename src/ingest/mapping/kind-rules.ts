@@ -93,6 +93,7 @@ export const kindRules: readonly KindRule[] = [
   // One turn of an agent's loop, by the AI SDK 7 and Mastra; its model calls are spans of their own.
   seen('Vercel AI SDK, Mastra', OPERATION, {
     agent_step: 'agent_run',
+    rerank: 'rag_action',
     model_generation: 'model_generation',
     model_step: 'generic',
     model_chunk: 'generic',

@@ -289,14 +289,12 @@ const appendedRows: readonly Row[] = [
     LAMINAR,
     'gen_ai.usage.cache_creation.input_tokens.ephemeral_5m',
     'gen_ai.usage.cache_creation.ephemeral_5m_input_tokens',
-    'gen_ai.usage.cache_creation.ephemeral_5m',
   ),
   seen(
     'cacheWrite1h',
     LAMINAR,
     'gen_ai.usage.cache_creation.input_tokens.ephemeral_1h',
     'gen_ai.usage.cache_creation.ephemeral_1h_input_tokens',
-    'gen_ai.usage.cache_creation.ephemeral_1h',
   ),
   seen('cacheWrite', PYDANTIC_AI, 'gen_ai.usage.details.cache_write_tokens'),
   seen('cacheWrite', 'Strands Agents', 'gen_ai.usage.cache_write_input_tokens'),
@@ -334,6 +332,7 @@ const appendedRows: readonly Row[] = [
   seen('reasoning', GEN_AI, 'gen_ai.usage.reasoning.output_tokens'),
   seen('reasoning', PYDANTIC_AI, 'gen_ai.usage.details.reasoning_tokens'),
   seen('reasoning', AI_SDK, 'ai.usage.reasoningTokens', 'ai.usage.outputTokenDetails.reasoningTokens'),
+  seen('reasoning', LAMINAR, 'gen_ai.usage.reasoning_output_tokens'),
   seen('reasoning', CODEX_GEMINI, 'reasoning_token_count', 'thoughts_token_count'),
   inside('reasoning', LANGFUSE, 'langfuse.observation.usage_details', ['output_reasoning_tokens']),
 

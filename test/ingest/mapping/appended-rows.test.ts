@@ -224,6 +224,7 @@ const fields: Appended[] = [
       'gen_ai.usage.details.reasoning_tokens',
       'ai.usage.reasoningTokens',
       'ai.usage.outputTokenDetails.reasoningTokens',
+      'gen_ai.usage.reasoning_output_tokens',
       'reasoning_token_count',
       'thoughts_token_count',
     ],

@@ -74,6 +74,8 @@ describe('appended kind rules, tried where the specified ones end in generic', (
     ['gen_ai.operation.name', 'invoke_workflow', 'workflow_run'],
     ['gen_ai.operation.name', 'retrieval', 'retrieval'],
     ['gen_ai.operation.name', 'plan', 'agent_run'],
+    ['gen_ai.operation.name', 'agent_step', 'agent_run'],
+    ['gen_ai.operation.name', 'rerank', 'rag_action'],
     ['gen_ai.operation.name', 'search_memory', 'rag_action'],
     ['gen_ai.operation.name', 'create_memory', 'rag_action'],
     ['traceloop.span.kind', 'workflow', 'workflow_run'],

@@ -27,14 +27,20 @@ const decoders: Record<string, (body: Uint8Array) => unknown> = {
   'native ingest': (body) => decodeNativeBatch(parseJsonText(body), 0, aContext()),
 };
 
-/** Cuts, flips, inserts, repeats. */
-const mutation = fc.record({
-  kind: fc.constantFrom('flip', 'cut', 'insert', 'remove', 'repeat'),
+/** Cuts, flips, inserts, removes, repeats; `at` is a share of the length. */
+type Mutation = {
+  kind: 'flip' | 'cut' | 'insert' | 'remove' | 'repeat';
+  at: number;
+  length: number;
+  bytes: Uint8Array;
+};
+const mutation: fc.Arbitrary<Mutation> = fc.record({
+  kind: fc.constantFrom('flip', 'cut', 'insert', 'remove', 'repeat' as const),
   at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
   length: fc.nat(12),
   bytes: fc.uint8Array({ minLength: 1, maxLength: 6 }),
 });
-const mutated = (body: Buffer, mutations: readonly fc.Value<typeof mutation>[]): Buffer => {
+const mutated = (body: Buffer, mutations: readonly Mutation[]): Buffer => {
   let bytes = body;
   for (const { kind, at: share, length, bytes: extra } of mutations) {
     const at = Math.floor(share * bytes.length);
