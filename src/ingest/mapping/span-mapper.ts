@@ -186,7 +186,7 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
         return;
       }
       index++;
-      const { events, links, name } = draft;
+      const { links, name } = draft;
       const status = statusOf(draft);
       const input = readings.payload(fieldIndex.input);
       const output = readings.payload(fieldIndex.output);
@@ -201,6 +201,9 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       // A span without a start began, for all we know, when it ended or when it came.
       const startTime =
         draft.startTime !== 0n ? draft.startTime : draft.endTime !== 0n ? draft.endTime : context.receivedAt;
+      const events = draft.events.some((event) => event.time === 0n)
+        ? draft.events.map((event) => (event.time === 0n ? { ...event, time: startTime } : event))
+        : draft.events;
       const span: { -readonly [K in keyof Span]: Span[K] } = {
         traceId: draft.traceId,
         spanId: draft.spanId,

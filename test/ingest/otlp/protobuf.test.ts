@@ -110,6 +110,11 @@ describe('OTLP traces in protobuf', () => {
     expect(start({ startTimeUnixNano: '0', endTimeUnixNano: '0' })).toBe(RECEIVED_AT);
   });
 
+  it('an event without a time happened when its span began', () => {
+    const body = encodeTraces(aRequest([aWireSpan({}, { events: [{ name: 'e' }, { name: 'f', timeUnixNano: '5' }] })]));
+    expect(decode(body).batch.spans[0]?.events.map((event) => event.time)).toEqual([1_700_000_000_000_000_001n, 5n]);
+  });
+
   it('keeps int64 exactly: as a number where a double holds it, else as its digits', () => {
     const values: WireValue[] = [
       '0',
