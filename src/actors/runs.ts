@@ -378,6 +378,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
             if (woken || signal.aborted || closing.signal.aborted) resolve();
           });
       }
+    } catch (error) {
+      // A service that closes takes its store away under the read in hand: that ends the journal like the close itself.
+      if (!closing.signal.aborted) throw error;
     } finally {
       listeners.delete(onWake);
       if (listeners.size === 0) followers.delete(runId);

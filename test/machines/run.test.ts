@@ -1,0 +1,368 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createMachine, transition as publicTransition } from 'xstate';
+import { drawMachine } from '../../src/machines/mermaid.ts';
+import { encodeSnapshot, decodeSnapshot, restore, Unloadable } from '../../src/machines/persisted.ts';
+import {
+  compileRun,
+  placeOf,
+  RUN_MACHINE_VERSION,
+  runConfig,
+  type RunEvent,
+  type RunMachine,
+  type RunSnapshot,
+  statusAt,
+} from '../../src/machines/run.ts';
+import { initialSnapshot, step, UnhandledEvent } from '../../src/machines/transition.ts';
+import type { Definition } from '../../src/model/definition/definition.ts';
+import { parseDefinition } from '../../src/model/definition/parse.ts';
+import goldens from './golden-runs.json' with { type: 'json' };
+
+const definitionOf = (steps: readonly object[]): Definition => {
+  const parsed = parseDefinition(JSON.parse(JSON.stringify({ id: 'flow', version: 1, steps })));
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  return parsed.value;
+};
+
+/** One step of each kind that can be stood in. */
+const everyKind = definitionOf([
+  { id: 'pay', kind: 'task', retry: { max_attempts: 2 }, on_error: [{ class: 'fatal', to: 'ask' }] },
+  {
+    id: 'ask',
+    kind: 'wait_event',
+    event: 'approval',
+    key: 'k',
+    timeout_ms: 1000,
+    on_error: [{ class: 'timeout', to: 'nap' }],
+  },
+  { id: 'nap', kind: 'sleep', sleep_ms: 1000 },
+  {
+    id: 'kids',
+    kind: 'child',
+    definition: 'kid',
+    for_each: '${input.l}',
+    max_parallel: 2,
+    next: [{ when: 'input.x == 1', to: 'no' }, { to: 'end' }],
+  },
+  { id: 'no', kind: 'fail' },
+]);
+const machine = compileRun(everyKind);
+
+const play = (from: RunSnapshot, events: readonly RunEvent[], on: RunMachine = machine) => {
+  let snapshot = from;
+  const effects: string[] = [];
+  for (const event of events) {
+    const moved = step(on, snapshot as never, event);
+    snapshot = moved.next as unknown as RunSnapshot;
+    effects.push(
+      ...moved.effects.map(({ type, params }) => (type === 'journal' ? (params as { kind: string }).kind : type)),
+    );
+  }
+  return { snapshot, effects };
+};
+const born = initialSnapshot(machine) as unknown as RunSnapshot;
+const at = 1000;
+const begin: RunEvent[] = [
+  { type: 'run.started', at },
+  { type: 'step.opened', at },
+];
+const leased: RunEvent[] = [...begin, { type: 'step.offered', at, leaseId: 'l', workerId: 'w' }];
+const failed = (errorClass: string, more: object = {}): RunEvent => ({
+  type: 'step.failed',
+  at,
+  leaseId: 'l',
+  bodyRan: true,
+  retryAt: at + 10,
+  error: { class: errorClass, message: 'm' },
+  ...more,
+});
+const to = (target: string): RunEvent => ({ type: 'route.taken', at, to: target });
+const done: RunEvent = { type: 'step.completed', at, leaseId: 'l' };
+const atAsk: RunEvent[] = [...leased, done, to('ask')];
+const atNap: RunEvent[] = [...atAsk, { type: 'event.delivered', at, event: 'approval', key: 'k' }, to('nap')];
+const atKids: RunEvent[] = [...atNap, { type: 'step.opened', at, dueAt: 5 }, { type: 'timer.due', at }, to('kids')];
+const child = (status: 'succeeded' | 'failed', index = 0): RunEvent => ({
+  type: 'child.finished',
+  at,
+  runId: `c${index}`,
+  index,
+  status,
+  ...(status === 'failed' ? { error: { class: 'fatal', code: 'child_failed', message: 'm' } } : {}),
+});
+
+describe('run, compiled from a definition', () => {
+  it('starts at its first step, which opens', () => {
+    const { snapshot, effects } = play(born, [{ type: 'run.started', at }]);
+    expect(snapshot.value).toEqual({ active: { pay: 'opening' } });
+    expect(effects).toEqual(['run.started', 'cursor.moved', 'open']);
+    expect(snapshot.context).toMatchObject({ stepCount: 1, visits: { pay: 1 } });
+  });
+
+  const places: [string, RunEvent[], unknown, string][] = [
+    ['an opened task is queued', begin, { active: { pay: 'queued' } }, 'queued'],
+    ['an offered task is leased', leased, { active: { pay: 'leased' } }, 'running'],
+    [
+      'a retryable failure within the budget backs off',
+      [...leased, failed('retryable')],
+      { active: { pay: 'backoff' } },
+      'waiting',
+    ],
+    [
+      'a due retry is queued again',
+      [...leased, failed('retryable'), { type: 'timer.due', at }],
+      { active: { pay: 'queued' } },
+      'queued',
+    ],
+    [
+      'a retry due at once is queued at once',
+      [...leased, failed('retryable', { retryAt: at })],
+      { active: { pay: 'queued' } },
+      'queued',
+    ],
+    ['a rate limit backs off', [...leased, failed('rate_limited')], { active: { pay: 'backoff' } }, 'waiting'],
+    ['an unservable attempt is requeued', [...leased, failed('unservable')], { active: { pay: 'queued' } }, 'queued'],
+    [
+      'a lapsed offer is requeued',
+      [...leased, { type: 'step.lapsed', at, leaseId: 'l' }],
+      { active: { pay: 'queued' } },
+      'queued',
+    ],
+    [
+      'a fatal failure goes where on_error says',
+      [...leased, failed('fatal')],
+      { active: { ask: 'opening' } },
+      'waiting',
+    ],
+    ['a failure that on_error does not take fails the run', [...leased, failed('other')], 'failed', 'failed'],
+    [
+      'an event delivered at opening is routed',
+      [...atAsk, { type: 'event.delivered', at, event: 'approval', key: 'k' }],
+      { active: { ask: 'routing' } },
+      'waiting',
+    ],
+    [
+      'an open wait waits',
+      [...atAsk, { type: 'step.opened', at, key: 'k', dueAt: 9 }],
+      { active: { ask: 'waiting' } },
+      'waiting',
+    ],
+    [
+      'a wait past its deadline fails the step',
+      [
+        ...atAsk,
+        { type: 'step.opened', at, key: 'k', dueAt: 9 },
+        { type: 'timer.due', at, error: { class: 'timeout', message: 'm' } },
+      ],
+      { active: { nap: 'opening' } },
+      'waiting',
+    ],
+    ['a sleep waits', [...atNap, { type: 'step.opened', at, dueAt: 5 }], { active: { nap: 'waiting' } }, 'waiting'],
+    [
+      'children are waited for',
+      [...atKids, { type: 'step.opened', at, total: 3 }],
+      { active: { kids: 'waiting' } },
+      'waiting',
+    ],
+    [
+      'no children are waited for by nobody',
+      [...atKids, { type: 'step.opened', at, total: 0 }],
+      { active: { kids: 'routing' } },
+      'waiting',
+    ],
+    [
+      'the last child ends the step',
+      [...atKids, { type: 'step.opened', at, total: 1 }, child('succeeded')],
+      { active: { kids: 'routing' } },
+      'waiting',
+    ],
+    [
+      'a failed child fails the step',
+      [...atKids, { type: 'step.opened', at, total: 3 }, child('failed')],
+      'failed',
+      'failed',
+    ],
+    [
+      'the end is made before it is reached',
+      [...atKids, { type: 'step.opened', at, total: 0 }, to('end')],
+      { active: { kids: 'ending' } },
+      'waiting',
+    ],
+    [
+      'a run succeeds',
+      [...atKids, { type: 'step.opened', at, total: 0 }, to('end'), { type: 'run.succeeded', at }],
+      'succeeded',
+      'succeeded',
+    ],
+    [
+      'a limit ends the run',
+      [...leased, { type: 'run.failed', at, error: { class: 'limit', limit: 'max_steps', message: 'm' } }],
+      'failed',
+      'failed',
+    ],
+    ['a cancel ends the run', [...leased, { type: 'run.cancelled', at }], 'cancelled', 'cancelled'],
+  ];
+  it.each(places)('%s', (_, events, value, status) => {
+    const { snapshot } = play(born, events);
+    expect(snapshot.value).toEqual(value);
+    expect(statusAt(placeOf(snapshot.value))).toBe(status);
+  });
+
+  it('starts no more children than max_parallel at once', () => {
+    const { snapshot } = play(born, [...atKids, { type: 'step.opened', at, total: 4 }]);
+    expect(snapshot.context.children).toEqual({ total: 4, started: 2, finished: 0 });
+    const next = play(snapshot, [child('succeeded')]);
+    expect(next.snapshot.context.children).toEqual({ total: 4, started: 3, finished: 1 });
+    expect(next.effects).toEqual(['child.finished', 'startChildren']);
+  });
+
+  it('spends the budget on retryable failures and timeouts alone', () => {
+    const again: RunEvent[] = [
+      { type: 'timer.due', at },
+      { type: 'step.offered', at, leaseId: 'l', workerId: 'w' },
+    ];
+    const spared = play(born, [
+      ...leased,
+      failed('rate_limited'),
+      ...again,
+      failed('rate_limited'),
+      ...again,
+      failed('retryable'),
+      ...again,
+    ]);
+    expect(spared.snapshot.context).toMatchObject({ attempt: 4, failures: 1 });
+    expect(play(spared.snapshot, [failed('timeout')]).snapshot.value).toBe('failed');
+  });
+
+  it('remembers no payload, and stays small', () => {
+    const { snapshot } = play(born, atKids);
+    expect(encodeSnapshot(RUN_MACHINE_VERSION, snapshot).length).toBeLessThan(400);
+  });
+
+  it('takes no event that it does not know in its state', () => {
+    expect(() => play(born, [done])).toThrow(UnhandledEvent);
+    expect(() => play(born, [...begin, { type: 'run.cancelled', at }, { type: 'run.cancelled', at }])).toThrow(
+      UnhandledEvent,
+    );
+  });
+
+  it('a step that leads to itself is entered again', () => {
+    const loop = definitionOf([
+      { id: 'one', kind: 'task', next: [{ when: 'visits.one < 3', to: 'one' }, { to: 'end' }] },
+    ]);
+    const on = compileRun(loop);
+    const { snapshot, effects } = play(initialSnapshot(on) as unknown as RunSnapshot, [...leased, done, to('one')], on);
+    expect(snapshot.context).toMatchObject({ stepCount: 2, visits: { one: 2 }, attempt: 0 });
+    expect(effects.slice(-2)).toEqual(['cursor.moved', 'open']);
+  });
+
+  it('is JSON that opens in createMachine', () => {
+    const config = JSON.parse(JSON.stringify(machine.config)) as object;
+    expect(config).toEqual(runConfig(everyKind));
+    expect(Object.keys(createMachine(config as never).states['active']?.states ?? {})).toEqual([
+      'pay',
+      'ask',
+      'nap',
+      'kids',
+      'no',
+    ]);
+  });
+
+  it('draws as a state diagram', () => {
+    const picture = drawMachine('run', runConfig(everyKind));
+    expect(picture.startsWith('stateDiagram-v2\n')).toBe(true);
+    expect(picture).toContain('active_o_pay_o_queued --> active_o_pay_o_leased: step.offered');
+    expect(picture).toContain('active_o_pay_o_leased --> active_o_ask: step.failed [matchesError fatal]');
+  });
+});
+
+describe('snapshots', () => {
+  const all = [
+    [],
+    begin,
+    leased,
+    [...leased, failed('retryable')],
+    [...leased, done],
+    atAsk,
+    [...atAsk, { type: 'step.opened', at, key: 'k', dueAt: 9 }],
+    [...atNap, { type: 'step.opened', at, dueAt: null }],
+    [...atKids, { type: 'step.opened', at, total: 2 }],
+  ] as RunEvent[][];
+  const revive = (text: string): RunSnapshot =>
+    restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map()) as unknown as RunSnapshot;
+
+  it('come through JSON as they were, and go on from there', () => {
+    for (const events of all) {
+      const { snapshot } = play(born, events);
+      const text = encodeSnapshot(RUN_MACHINE_VERSION, snapshot);
+      const revived = revive(text);
+      expect(encodeSnapshot(RUN_MACHINE_VERSION, revived)).toBe(text);
+      if (events.length === 0) continue;
+      const cancel: RunEvent = { type: 'run.cancelled', at };
+      expect(play(revived, [cancel]).effects).toEqual(play(snapshot, [cancel]).effects);
+    }
+  });
+
+  it('transition as with the public transition(), actions included', () => {
+    for (const events of all) {
+      let snapshot = born;
+      for (const event of events) {
+        const [next, actions] = publicTransition(machine, snapshot as never, event as never);
+        const ours = step(machine, snapshot as never, event);
+        expect(JSON.stringify(ours.next)).toBe(JSON.stringify(next));
+        expect(ours.effects.map(({ type, params }) => [type, params])).toEqual(
+          actions.map(({ type, params }) => [type, params]),
+        );
+        snapshot = ours.next as unknown as RunSnapshot;
+      }
+    }
+  });
+
+  it('of version 1 are loaded as they were written', () => {
+    for (const [name, text] of Object.entries(goldens.version1)) {
+      const revived = revive(JSON.stringify(text));
+      expect(JSON.parse(encodeSnapshot(1, revived)), name).toEqual(text);
+    }
+    expect(Object.keys(goldens.version1).length).toBe(all.length);
+  });
+
+  it('of every state are among the golden ones', () => {
+    const written = all.map((events) => JSON.parse(encodeSnapshot(1, play(born, events).snapshot)) as unknown);
+    expect(written).toEqual(Object.values(goldens.version1));
+  });
+
+  it('the compiler makes the same machine of the same definition', () => {
+    const hash = createHash('sha256')
+      .update(JSON.stringify(runConfig(everyKind)))
+      .digest('hex');
+    expect(hash).toBe(goldens.configHash);
+  });
+
+  it('of a later version, of a state that is gone, or of no shape at all are refused, never guessed', () => {
+    expect(() => revive('{"m":2,"v":"succeeded","c":{}}')).toThrow(Unloadable);
+    expect(() => revive('{"m":0,"v":"succeeded","c":{}}')).toThrow(Unloadable);
+    expect(() => revive('{"m":1,"v":{"active":{"gone":"queued"}},"c":{}}')).toThrow(Unloadable);
+    expect(() => revive('{"m":1,"v":{"active":"pay"},"c":{}}')).toThrow(Unloadable);
+    expect(() => revive('{"m":1}')).toThrow(Unloadable);
+    expect(() => revive('not json')).toThrow(Unloadable);
+  });
+
+  it('are migrated one version at a time', () => {
+    const stored = { machineVersion: 1, value: 'created', context: { n: 1 } };
+    const bump = (persisted: { machineVersion: number; value: unknown; context: unknown }) => ({
+      ...persisted,
+      machineVersion: persisted.machineVersion + 1,
+      context: { n: (persisted.context as { n: number }).n * 10 },
+    });
+    const revived = restore(
+      machine,
+      3,
+      stored,
+      new Map([
+        [1, bump],
+        [2, bump],
+      ]),
+    ) as unknown as { context: unknown };
+    expect(revived.context).toEqual({ n: 100 });
+    expect(() => restore(machine, 3, stored, new Map([[1, bump]]))).toThrow(Unloadable);
+  });
+});
