@@ -137,11 +137,7 @@ if (import.meta.main) {
       return figures.spansPerSecond;
     };
     const limit = (): number => measureInsertLimit(folder.path, batches, seconds);
-    const big = await measurePairs(
-      pairs,
-      () => withStore((store) => measureStore(store, batches, seconds, 8)),
-      limit,
-    );
+    const big = await measurePairs(pairs, () => withStore((store) => measureStore(store, batches, seconds, 8)), limit);
     console.log(`limit: insert with trace projection, no full text   ${spread(big.b)} spans/s`);
     console.log(`store.write, 512 spans x 8 at once, full text       ${spread(big.a)} spans/s`);
     console.log(`  of the limit: ${percent(big.ratio)} (floor 45 %, aim 60 %); p99 ${spread(p99s)} ms`);

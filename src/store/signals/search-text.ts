@@ -29,10 +29,15 @@ export const parseSearch = (q: string): SearchTerm[] => {
 /** Characters of one payload that are searched, from its start: 256 Ki UTF-16 units. */
 export const SEARCHED_LENGTH = 256 * 1024;
 
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/g;
+const BACKSLASH = 0x5c;
+const QUOTE = 0x22;
+const SLASH = 0x2f;
+const LOWER_U = 0x75;
+const HEX_4 = /^[0-9a-fA-F]{4}$/;
+
 const looksLikeJson = (text: string): boolean => {
   const first = text.charCodeAt(0);
-  return first === 0x7b || first === 0x5b || first === 0x22; // { [ "
+  return first === 0x7b || first === 0x5b || first === QUOTE; // { [ "
 };
 
 /**
@@ -42,9 +47,22 @@ const looksLikeJson = (text: string): boolean => {
  */
 export const searchText = (payload: string): string => {
   const text = payload.length > SEARCHED_LENGTH ? payload.slice(0, SEARCHED_LENGTH) : payload;
-  if (!text.includes('\\') || !looksLikeJson(text)) return text;
-  return text.replace(ESCAPE, (_, hex: string | undefined, char: string | undefined) => {
-    if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-    return char === '"' || char === '\\' || char === '/' ? char : ' ';
-  });
+  let at = text.indexOf('\\');
+  if (at === -1 || !looksLikeJson(text)) return text;
+  // Read by hand: this runs over every payload, and a replacing function costs twice as much.
+  let read = '';
+  let from = 0;
+  while (at !== -1) {
+    read += text.slice(from, at);
+    const escaped = text.charCodeAt(at + 1);
+    from = at + 2;
+    if (escaped === LOWER_U && HEX_4.test(text.slice(at + 2, at + 6))) {
+      read += String.fromCharCode(Number.parseInt(text.slice(at + 2, at + 6), 16));
+      from = at + 6;
+    } else if (escaped === QUOTE || escaped === SLASH) read += text[at + 1];
+    else if (escaped === BACKSLASH) read += '\\';
+    else read += ' ';
+    at = text.indexOf('\\', from);
+  }
+  return read + text.slice(from);
 };
