@@ -16,8 +16,10 @@ export type LoadPlan = {
   readonly signalsPerBody: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Trace ids are rewritten in each request, so that every request stores new rows: offsets of 16-byte ids in a body. */
-  readonly idOffsets?: readonly (readonly number[])[];
+  /** Where the trace ids stand in each body. Their first half is rewritten in each request, so that it stores new rows. */
+  readonly traceIdOffsets: readonly (readonly number[])[];
+  /** Protobuf holds an id as bytes, JSON as hex text. */
+  readonly traceIdsAre: 'bytes' | 'hex';
 };
 
 export type LoadFigures = {
@@ -47,7 +49,9 @@ const run = async (plan: LoadPlan): Promise<LoadFigures> => {
       const serial = seed + BigInt(turn);
       turn += 1;
       const body = Buffer.from(templates[index] ?? Buffer.alloc(0));
-      for (const offset of plan.idOffsets?.[index] ?? []) body.writeBigUInt64BE(serial, offset);
+      const half = serial.toString(16).padStart(16, '0');
+      for (const offset of plan.traceIdOffsets[index] ?? [])
+        body.write(half, offset, plan.traceIdsAre === 'hex' ? 'latin1' : 'hex');
       const sent = performance.now();
       const response = await pool.request({
         path: plan.path,
