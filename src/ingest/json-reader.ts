@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
-import { LONGEST_WORD, type Sliceable, wordOfBytes } from './words.ts';
+import { type Sliceable, words } from './words.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
 
 /** What one JSON text may hold. Counted while reading, before anything is built. */
@@ -275,8 +275,13 @@ export class JsonReader {
       // Only an escape can bring in what is not storable: raw control characters were refused, and raw text is UTF-8.
       return storableText(JSON.parse(quoted) as string);
     }
-    if (!this.ascii) return bytes.utf8Slice(start, end);
-    return end - start <= LONGEST_WORD ? wordOfBytes(bytes, start, end) : bytes.latin1Slice(start, end);
+    const length = end - start;
+    const known = words.find(this.view, start, length);
+    if (known !== undefined) return known;
+    const text = this.ascii ? bytes.latin1Slice(start, end) : bytes.utf8Slice(start, end);
+    // As many characters as bytes: it is ASCII.
+    if (text.length === length) words.put(this.view, start, length, text);
+    return text;
   }
 
   /** The string that begins here. */

@@ -9,41 +9,59 @@ export type Sliceable = Buffer & {
   utf8Slice(start: number, end: number): string;
 };
 
-/** Slots of the direct-mapped caches of names and words. */
-export const SLOTS = 4096;
-
-/** The slot of the bytes in `[start, end)`, at least four, from a sample of them. */
-export const slotOf = (bytes: Uint8Array, start: number, end: number): number => {
-  const length = end - start;
-  const middle = start + (length >> 1);
-  let hash = length * 0x9e5 + (bytes[end - 1] as number);
-  hash = Math.imul(hash, 31) + (bytes[end - 2] as number);
-  hash = Math.imul(hash, 31) + (bytes[end - 4] as number);
-  hash = Math.imul(hash, 31) + (bytes[middle] as number);
-  hash = Math.imul(hash, 31) + (bytes[middle + 2] as number);
-  hash = Math.imul(hash, 31) + (bytes[start + (length >> 2)] as number);
-  return (hash ^ (hash >>> 12)) & (SLOTS - 1);
-};
-
-/** Longest value that is remembered: the words that come again (models, providers, kinds, regions) are short. */
-export const LONGEST_WORD = 24;
-const words = new Array<string>(SLOTS).fill('');
+/** Shortest run of bytes that a cache keeps: they are compared four at a time. */
+const SHORTEST = 4;
+const SLOTS = 4096;
 
 /**
- * The ASCII text in `bytes[start, end)`, at most `LONGEST_WORD` long, taken from the last texts with the same slot where
- * it is among them: most short values of a batch come again with each span.
+ * Values found again by the bytes they were made of: most names and many words of a batch come again with each span, and
+ * making a text is dearer than comparing its bytes. Direct-mapped, in one block of memory: a collision costs a miss, and
+ * no sender can make it grow.
  */
-export const wordOfBytes = (bytes: Sliceable, start: number, end: number): string => {
-  const length = end - start;
-  if (length < 4) return bytes.latin1Slice(start, end);
-  const slot = slotOf(bytes, start, end);
-  const candidate = words[slot] as string;
-  if (candidate.length === length) {
-    let at = 0;
-    while (at < length && candidate.charCodeAt(at) === bytes[start + at]) at++;
-    if (at === length) return candidate;
+export class ByteCache<T> {
+  /** Longest run of bytes that is kept. */
+  private readonly width: number;
+  private readonly block: DataView;
+  private readonly lengths = new Uint8Array(SLOTS);
+  private readonly values = new Array<T | undefined>(SLOTS).fill(undefined);
+
+  /** @param width longest run of bytes to keep; a multiple of four below 256 */
+  constructor(width: number) {
+    this.width = width;
+    this.block = new DataView(new ArrayBuffer(SLOTS * width));
   }
-  const word = bytes.latin1Slice(start, end);
-  words[slot] = word;
-  return word;
-};
+
+  private slotOf(view: DataView, start: number, length: number): number {
+    const first = view.getInt32(start, true);
+    const middle = view.getInt32(start + ((length - 4) >> 1), true);
+    const last = view.getInt32(start + length - 4, true);
+    const hash = Math.imul(Math.imul(first, 0x9e3779b1) + middle, 0x85ebca6b) + Math.imul(last, 0xc2b2ae35) + length;
+    return (hash ^ (hash >>> 15)) & (SLOTS - 1);
+  }
+
+  /** What was last put for these bytes, if it is still there. */
+  find(view: DataView, start: number, length: number): T | undefined {
+    if (length < SHORTEST || length > this.width) return undefined;
+    const slot = this.slotOf(view, start, length);
+    if (this.lengths[slot] !== length) return undefined;
+    const { block } = this;
+    const kept = slot * this.width;
+    const last = length - 4;
+    for (let at = 0; at < last; at += 4)
+      if (view.getInt32(start + at, true) !== block.getInt32(kept + at, true)) return undefined;
+    if (view.getInt32(start + last, true) !== block.getInt32(kept + last, true)) return undefined;
+    return this.values[slot];
+  }
+
+  put(view: DataView, start: number, length: number, value: T): void {
+    if (length < SHORTEST || length > this.width) return;
+    const slot = this.slotOf(view, start, length);
+    const kept = slot * this.width;
+    for (let at = 0; at < length; at++) this.block.setUint8(kept + at, view.getUint8(start + at));
+    this.lengths[slot] = length;
+    this.values[slot] = value;
+  }
+}
+
+/** Short ASCII texts without a NUL, by their bytes: models, providers, kinds, regions. */
+export const words = new ByteCache<string>(24);

@@ -10,7 +10,7 @@ import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span
 import { tooManySignals } from './bounds.ts';
 import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
 import { readIdText } from './id-text.ts';
-import { keyOfBytes } from './intern.ts';
+import { keysByBytes } from './keys-by-bytes.ts';
 import { emitterOfScope } from './scope.ts';
 import { bytesText, doubleOf, integerOf, statusCodeOf, timeOf } from './wire-json.ts';
 
@@ -426,7 +426,7 @@ class TracesJsonReader {
     reader.pos += 2;
     reader.countObjects(2);
     this.attributeValue = value;
-    return keyOfBytes(bytes, keyStart, at, () => reader.textOf(keyStart, at, false));
+    return this.keyAt(keyStart, at);
   }
 
   /** Reads one attribute; its value is left in `attributeValue`. */
@@ -454,7 +454,17 @@ class TracesJsonReader {
     const escaped = reader.findString();
     const { stringStart, stringEnd } = reader;
     if (escaped) return attributeKey(reader.textOf(stringStart, stringEnd, true));
-    return keyOfBytes(reader.bytes, stringStart, stringEnd, () => reader.textOf(stringStart, stringEnd, false));
+    return this.keyAt(stringStart, stringEnd);
+  }
+
+  /** The attribute name in these bytes, which hold no escape. */
+  private keyAt(start: number, end: number): AttributeKey {
+    const { reader } = this;
+    const known = keysByBytes.find(reader.view, start, end - start);
+    if (known !== undefined) return known;
+    const key = attributeKey(reader.textOf(start, end, false));
+    keysByBytes.put(reader.view, start, end - start, key);
+    return key;
   }
 
   private anyValue(): Json {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../model/failure.ts';
-import { type AttributeKey } from '../mapping/key.ts';
-import { LONGEST_WORD, type Sliceable, wordOfBytes } from '../words.ts';
-import { keyOfBytes } from './intern.ts';
+import { type AttributeKey, attributeKey } from '../mapping/key.ts';
+import { type Sliceable, words } from '../words.ts';
+import { keysByBytes } from './keys-by-bytes.ts';
 
 /** Deepest nesting of groups that is skipped over; no field of ours is a group. */
 const MOST_GROUPS = 64;
@@ -140,13 +140,19 @@ export class WireReader {
     const length = end - start;
     if (length <= SHORT_TEXT) {
       if (length === 0) return '';
+      const known = words.find(this.view, start, length);
+      if (known !== undefined) return known;
       let at = start;
       while (at < end) {
         const byte = bytes[at] as number;
         if (byte >= 0x80 || byte === 0) break;
         at++;
       }
-      if (at === end) return length <= LONGEST_WORD ? wordOfBytes(bytes, start, end) : bytes.latin1Slice(start, end);
+      if (at === end) {
+        const word = bytes.latin1Slice(start, end);
+        words.put(this.view, start, length, word);
+        return word;
+      }
     }
     const text = bytes.utf8Slice(start, end);
     if (text.includes(REPLACEMENT) && !isUtf8(bytes.subarray(start, end))) this.badText = true;
@@ -155,11 +161,17 @@ export class WireReader {
 
   key(end: number): AttributeKey {
     const start = this.pos;
-    const key = keyOfBytes(this.bytes, start, end, () => {
-      this.pos = start;
-      return this.text(end);
-    });
-    this.pos = end;
+    const known = keysByBytes.find(this.view, start, end - start);
+    if (known !== undefined) {
+      this.pos = end;
+      return known;
+    }
+    const wasBad = this.badText;
+    this.badText = false;
+    const key = attributeKey(this.text(end));
+    // What is not UTF-8 is no name: remembered, it would pass the next time.
+    if (!this.badText) keysByBytes.put(this.view, start, end - start, key);
+    this.badText ||= wasBad;
     return key;
   }
 

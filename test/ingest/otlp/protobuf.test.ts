@@ -278,6 +278,11 @@ describe('what refuses one span, while "the rest of the batch is written"', () =
       ]);
     }
   });
+  it('names that are not UTF-8, each time they come', () => {
+    const key = Buffer.concat([Buffer.from('a.name.with.'), Buffer.from([0xff, 0xfe])]);
+    const bad = field(0x4a, Buffer.concat([field(0x0a, key), field(0x12, field(0x0a, Buffer.from('v')))]));
+    for (let time = 0; time < 3; time++) expect(decode(around(...ids, bad)).refusals).toHaveLength(1);
+  });
   it(`values nested deeper than ${MOST_VALUE_DEPTH}`, () => {
     // Built by hand: the library that encodes for us has a bound of its own.
     const nested = (depth: number): Buffer =>

@@ -1,0 +1,41 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteCache } from '../../src/ingest/words.ts';
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+describe('ByteCache', () => {
+  it('never gives a value that was put for other bytes', () => {
+    // Few letters, so that runs of bytes are much alike.
+    const run = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 200 }), (texts) => {
+        const cache = new ByteCache<string>(24);
+        for (const text of texts) {
+          const view = viewOf(new Uint8Array(Buffer.from(`xx${text}yy`)));
+          const found = cache.find(view, 2, text.length);
+          if (found === undefined) cache.put(view, 2, text.length, text);
+          else expect(found).toBe(text);
+        }
+      }),
+    );
+  });
+
+  it('finds what was put, from four bytes up to its width, wherever the bytes stand', () => {
+    const cache = new ByteCache<string>(24);
+    const text = 'abcdefghijklmnopqrstuvwxyz';
+    for (const length of [4, 5, 7, 8, 23, 24]) {
+      cache.put(viewOf(new Uint8Array(Buffer.from(text))), 0, length, text.slice(0, length));
+      expect(cache.find(viewOf(new Uint8Array(Buffer.from(`123${text}`))), 3, length)).toBe(text.slice(0, length));
+    }
+  });
+
+  it('keeps nothing shorter or longer', () => {
+    const cache = new ByteCache<string>(24);
+    const view = viewOf(new Uint8Array(Buffer.alloc(64, 'a')));
+    for (const length of [0, 1, 3, 25, 64]) {
+      cache.put(view, 0, length, 'x');
+      expect(cache.find(view, 0, length)).toBeUndefined();
+    }
+  });
+});
