@@ -92,8 +92,10 @@ export const createMemoryRunStore = (): RunStore => {
           `run ${record.runId} is at version ${stored} in the store, not at ${record.version - 1}: another process writes to it`,
         );
     }
-    for (const { runId, firstSeq } of changes.journal) {
-      const last = runs.get(runId)?.journal.at(-1)?.lastSeq ?? -1;
+    const lasts = new Map<string, number>();
+    for (const { runId, firstSeq, lastSeq } of changes.journal) {
+      const last = lasts.get(runId) ?? runs.get(runId)?.journal.at(-1)?.lastSeq ?? -1;
+      lasts.set(runId, lastSeq);
       if (firstSeq !== last + 1)
         throw new StoreUnavailable(`the journal of run ${runId} would have a gap at ${last + 1}`);
     }

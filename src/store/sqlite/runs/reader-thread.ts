@@ -2,11 +2,11 @@
 import { statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { openForWriting } from '../signals/connection.ts';
-import { errorInfo, mainPort, post } from '../signals/inbox.ts';
+import { mainPort, post } from '../signals/inbox.ts';
 import { transactionsOf } from '../signals/transaction.ts';
 import type { Request } from '../signals/wire.ts';
 import { type Queries, queriesOf } from './queries.ts';
-import { RUNS_FILE } from './schema.ts';
+import { faultOf } from './fault.ts';
 
 export type RunsReaderOptions = { readonly path: string; readonly cacheMiB: number };
 
@@ -46,11 +46,11 @@ try {
       const value = transactions.read(() => read(...args));
       post(main, [[id, value]]);
     } catch (error) {
-      post(main, [[id, undefined, errorInfo(options.path, error, RUNS_FILE.store)]]);
+      post(main, [[id, undefined, faultOf(options.path, error)]]);
     }
   });
   post(main, [[0, undefined]]);
 } catch (error) {
-  post(main, [[0, undefined, errorInfo(options.path, error, RUNS_FILE.store)]]);
+  post(main, [[0, undefined, faultOf(options.path, error)]]);
   main.close();
 }

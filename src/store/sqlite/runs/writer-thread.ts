@@ -4,12 +4,13 @@ import type Database from 'better-sqlite3';
 import type { Changes, Lookup } from '../../runs/run-store.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../signals/connection.ts';
 import { driverCode, needsReopening } from '../signals/driver-error.ts';
-import { errorInfo, mainPort, post } from '../signals/inbox.ts';
+import { mainPort, post } from '../signals/inbox.ts';
 import { type Transactions, transactionsOf } from '../signals/transaction.ts';
 import type { Request } from '../signals/wire.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
+import { faultOf } from './fault.ts';
 import { RUNS_FILE } from './schema.ts';
-import { changesWriterOf, RowMoved } from './write-changes.ts';
+import { changesWriterOf } from './write-changes.ts';
 
 export type RunsWriterOptions = { readonly path: string; readonly cacheMiB: number };
 
@@ -57,7 +58,7 @@ const noteFault = (error: unknown): void => {
     // It is dropped whether or not it could be closed; the next request opens another.
   }
   engine = undefined;
-  if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, RUNS_FILE.store).message });
+  if (faults >= FATAL_FAULTS) post(main, { fatal: faultOf(path, error).message });
 };
 
 const commit = <T>(work: (engine: Engine) => T): T => {
@@ -85,7 +86,7 @@ const releaseLock = ((): (() => void) | undefined => {
   try {
     return lockFile(path, RUNS_FILE);
   } catch (error) {
-    post(main, [[0, undefined, errorInfo(path, error, RUNS_FILE.store)]]);
+    post(main, [[0, undefined, faultOf(path, error)]]);
     main.close();
     return undefined;
   }
@@ -112,13 +113,12 @@ if (releaseLock !== undefined)
         post(main, [[id, work(...args)]]);
       } catch (error) {
         noteFault(error);
-        const info = errorInfo(path, error, RUNS_FILE.store);
-        post(main, [[id, undefined, error instanceof RowMoved ? { ...info, unavailable: true } : info]]);
+        post(main, [[id, undefined, faultOf(path, error)]]);
       }
     });
     post(main, [[0, path]]);
   } catch (error) {
     close();
-    post(main, [[0, undefined, errorInfo(path, error, RUNS_FILE.store)]]);
+    post(main, [[0, undefined, faultOf(path, error)]]);
     main.close();
   }

@@ -1,0 +1,122 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
+import { noChanges } from '../../src/store/runs/run-store.ts';
+import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
+import { runStoreContract } from './runs-contract.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'run-store-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+const freshPath = (): string => join(folder, `${crypto.randomUUID()}.db`);
+
+runStoreContract('memory', async () => createMemoryRunStore());
+runStoreContract('sqlite', () => openSqliteRunStore({ path: freshPath() }));
+
+describe('sqlite: the runs file', () => {
+  it('is for its owner alone, in 16 KiB pages, with a schema version of its own', async () => {
+    const path = freshPath();
+    const store = await openSqliteRunStore({ path });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await store.close();
+    const db = new Database(path, { readonly: true });
+    expect(db.pragma('page_size', { simple: true })).toBe(16_384);
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+    expect(db.prepare('SELECT max(version) FROM schema_version').pluck().get()).toBe(1);
+    db.close();
+  });
+
+  it('is refused to a second service at once, and free again when the first is closed', async () => {
+    const path = freshPath();
+    const first = await openSqliteRunStore({ path });
+    await expect(openSqliteRunStore({ path })).rejects.toThrow(/runs store .* is in use by another process/);
+    await first.close();
+    await (await openSqliteRunStore({ path })).close();
+  });
+
+  it('is refused, and left as it is, when it is foreign, damaged, cut short or of a newer release', async () => {
+    const spoiled: [string, (path: string) => void, RegExp][] = [
+      [
+        'foreign',
+        (path) => new Database(path).exec('CREATE TABLE t (a)').close(),
+        /database of another program|damaged header/,
+      ],
+      ['no database', (path) => writeFileSync(path, 'x'.repeat(200)), /not a SQLite database/],
+      ['cut short', (path) => truncateSync(path, statSync(path).size - 16_384), /cut short/],
+      [
+        'newer',
+        (path) => {
+          const db = new Database(path);
+          db.exec("INSERT INTO schema_version VALUES (99, 'later')");
+          db.close();
+        },
+        /newer release \(schema version 99/,
+      ],
+    ];
+    for (const [name, spoil, message] of spoiled) {
+      const path = freshPath();
+      if (name !== 'foreign' && name !== 'no database') await (await openSqliteRunStore({ path })).close();
+      spoil(path);
+      chmodSync(path, 0o600);
+      const before = readFileSync(path);
+      await expect(openSqliteRunStore({ path }), name).rejects.toThrow(message);
+      expect(readFileSync(path).equals(before), name).toBe(true);
+      expect(existsSync(`${path}.new`)).toBe(false);
+    }
+  });
+
+  it('is found as it was by the next service', async () => {
+    const path = freshPath();
+    const first = await openSqliteRunStore({ path });
+    const changes = noChanges();
+    changes.definitions.push({ id: 'a', version: 1, document: '{}', hash: 'h', createdAt: 1 });
+    await first.commit(changes);
+    await first.close();
+    const second = await openSqliteRunStore({ path });
+    expect((await second.listDefinitions(undefined, 10)).length).toBe(1);
+    await second.close();
+  });
+
+  it('holds no byte of an erased payload', async () => {
+    const path = freshPath();
+    const store = await openSqliteRunStore({ path });
+    const secret = 'canary-7c1f';
+    const put = noChanges();
+    put.runsInserted.push({
+      runId: 'a',
+      traceId: 't',
+      project: 'p',
+      definitionId: 'd',
+      definitionVersion: 1,
+      correlation: '{}',
+      createdAt: 1,
+      depth: 0,
+      status: 'succeeded',
+      snapshot: '{}',
+      version: 1,
+      updatedAt: 1,
+      endedAt: 1,
+    });
+    put.documents.push({ runId: 'a', name: 'input', body: JSON.stringify(secret) });
+    put.outbox.push({ no: 1, runId: 'a', span: secret });
+    await store.commit(put);
+    const erase = noChanges();
+    erase.erased.push('a');
+    await store.commit(erase);
+    for (const file of [path, `${path}-wal`]) expect(readFileSync(file).includes(secret), file).toBe(false);
+    await store.close();
+  });
+});
