@@ -411,9 +411,13 @@ class TracesJsonReader {
       case INT_1: {
         if (view.getUint32(type + 4, true) !== INT_2 || bytes[type + 8] !== 0x22 || bytes[type + 9] !== 0x3a)
           return undefined;
-        reader.pos = type + 10;
-        const read = this.scalar('attributes.value.intValue');
-        value = read === undefined ? null : this.known(integerOf(read), 'attributes.value.intValue');
+        const short = this.shortInteger(type + 10);
+        if (short !== undefined) value = short;
+        else {
+          reader.pos = type + 10;
+          const read = this.scalar('attributes.value.intValue');
+          value = read === undefined ? null : this.known(integerOf(read), 'attributes.value.intValue');
+        }
         break;
       }
       default:
@@ -427,6 +431,25 @@ class TracesJsonReader {
     reader.countObjects(2);
     this.attributeValue = value;
     return this.keyAt(keyStart, at);
+  }
+
+  /**
+   * The quoted integer at `start` and past it, when it is one to fifteen digits and so exact: almost all are.
+   * @returns `undefined`, with nothing consumed, for anything else
+   */
+  private shortInteger(start: number): number | undefined {
+    const { bytes } = this.reader;
+    if (bytes[start] !== STRING) return undefined;
+    let at = start + 1;
+    let value = 0;
+    for (let digit = (bytes[at] as number) - 0x30; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - 0x30) {
+      value = value * 10 + digit;
+      at++;
+    }
+    const digits = at - start - 1;
+    if (bytes[at] !== STRING || digits === 0 || digits > 15) return undefined;
+    this.reader.pos = at + 1;
+    return value;
   }
 
   /** Reads one attribute; its value is left in `attributeValue`. */
