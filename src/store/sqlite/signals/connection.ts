@@ -110,6 +110,7 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, k
       store,
     );
   let db: Database.Database | undefined;
+  const hadLog = existsSync(`${path}-wal`);
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     if (db.pragma('application_id', { simple: true }) !== kind.applicationId)
@@ -142,6 +143,9 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, k
     throw new FileRefused(path, `the file is damaged or not readable (${code})`, store);
   } finally {
     db?.close();
+    // Reading makes an empty log and its scratch file where there were none.
+    if (!hadLog && sizeOf(`${path}-wal`) === 0)
+      for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
   }
 };
 
@@ -278,6 +282,8 @@ export const openDataFile = (
   const db = openForWriting(path, cacheMiB);
   try {
     if (schemaVersion < kind.schemaVersion) migrate(db, kind);
+    // Brings the first page into the write-ahead log, so that a log can be told from that of another file.
+    transactionsOf(db).run(() => db.pragma(`user_version = ${storeNumber}`));
     return { db, storeNumber };
   } catch (error) {
     db.close();

@@ -20,6 +20,10 @@ export const driverCode = (error: unknown): string | undefined => {
   return error.code.startsWith('SQLITE_') || 'syscall' in error ? error.code : undefined;
 };
 
+/** Whether an error says that storage failed or is away. Any other, such as a broken constraint, is a bug of ours. */
+export const isStorageFault = (code: string): boolean =>
+  !code.startsWith('SQLITE_') || (code !== 'SQLITE_TOOBIG' && causes.some(([prefix]) => code.startsWith(prefix)));
+
 /** After these the state of the connection is unknown: it is dropped, and opened and checked again. */
 export const needsReopening = (code: string): boolean =>
   code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');

@@ -28,11 +28,12 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
     .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
     .pluck();
   const keepTexts = db.prepare(
-    `INSERT INTO pending_search_deletes (span, forms, input, output)
-     SELECT p.span, p.forms, p.input, p.output FROM spans s JOIN span_payloads p ON p.span = s.span
+    `INSERT INTO pending_erasures (span) SELECT p.span FROM spans s JOIN span_payloads p ON p.span = s.span
      WHERE s.trace = ? AND (p.input IS NOT NULL OR p.output IS NOT NULL)`,
   );
-  const deletePayloads = db.prepare('DELETE FROM span_payloads WHERE span IN (SELECT span FROM spans WHERE trace = ?)');
+  const deleteOtherPayloads = db.prepare(
+    `DELETE FROM span_payloads WHERE span IN (SELECT span FROM spans WHERE trace = ?) AND input IS NULL AND output IS NULL`,
+  );
   const deleteSpans = db.prepare('DELETE FROM spans WHERE trace = ?');
   const deleteContexts = db.prepare('DELETE FROM trace_contexts WHERE trace = ?');
   // Judgements that name a span alone belong to the trace that holds the span.
@@ -68,7 +69,7 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
 
   const removeTrace = (trace: number): void => {
     keepTexts.run(trace);
-    deletePayloads.run(trace);
+    deleteOtherPayloads.run(trace);
     deleteSpans.run(trace);
     deleteContexts.run(trace);
     writer.projection.remove(trace);

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
-import { describeFault, driverCode } from './driver-error.ts';
 import { FileRefused } from './connection.ts';
+import { describeFault, driverCode, isStorageFault } from './driver-error.ts';
 import type { ErrorInfo, Replies } from './wire.ts';
 
 /** Takes all that waits on a port without going back to the event loop: what has gathered is committed together. */
@@ -18,10 +18,11 @@ export const mainPort = (): MessagePort => {
 export const post = (port: MessagePort, replies: Replies): void => port.postMessage(replies);
 
 /** An error as it crosses to the main thread: its cause for an operator, never a stored value. */
-export const errorInfo = (path: string, error: unknown, store?: string): ErrorInfo => ({
-  unavailable: error instanceof FileRefused || driverCode(error) !== undefined,
-  message: error instanceof FileRefused ? error.message : describeFault(path, error, store),
-});
+export const errorInfo = (path: string, error: unknown, store?: string): ErrorInfo => {
+  if (error instanceof FileRefused) return { unavailable: true, message: error.message };
+  const code = driverCode(error);
+  return { unavailable: code !== undefined && isStorageFault(code), message: describeFault(path, error, store) };
+};
 
 /** How long a thread is idle before it gives its page cache back, in milliseconds. */
 export const IDLE_MS = 2_000;

@@ -1,6 +1,7 @@
 /** Body of a thread that reads: one connection, one question at a time. */
 import { workerData } from 'node:worker_threads';
 import { openForReading, searchPath } from './connection.ts';
+import { driverCode, needsReopening } from './driver-error.ts';
 import { errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import {
@@ -63,28 +64,54 @@ const methods = {
 };
 export type ReaderMethods = typeof methods;
 
-try {
+const connect = () => {
   const db = openForReading(options.path, options.cacheMiB);
-  db.prepare('ATTACH ? AS search').run(searchPath(options.path));
-  const statements = statementsOf(db);
-  const transactions = transactionsOf(db);
-  const idle = setTimeout(() => db.pragma('shrink_memory'), IDLE_MS);
-  main.on('message', ([id, method, ...args]: Request) => {
-    if (method === 'close') {
-      clearTimeout(idle);
-      db.close();
-      post(main, [[id, undefined]]);
-      main.close();
+  try {
+    db.prepare('ATTACH ? AS search').run(searchPath(options.path));
+    return { db, statements: statementsOf(db), transactions: transactionsOf(db) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/** Opened again after a fault of the disk, when nobody knows what state it is in. */
+let connection: ReturnType<typeof connect> | undefined;
+
+const idle = setTimeout(() => connection?.db.pragma('shrink_memory'), IDLE_MS);
+
+const answer = ([id, method, ...args]: Request): void => {
+  try {
+    connection ??= connect();
+    const { statements, transactions } = connection;
+    const read = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
+    post(main, [[id, transactions.read(() => read(statements, ...args))]]);
+  } catch (error) {
+    const code = driverCode(error);
+    if (code !== undefined && needsReopening(code)) {
+      try {
+        connection?.db.close();
+      } catch {
+        // It is dropped whether or not it could be closed.
+      }
+      connection = undefined;
+    }
+    post(main, [[id, undefined, errorInfo(options.path, error)]]);
+  }
+  idle.refresh();
+};
+
+try {
+  connection = connect();
+  main.on('message', (request: Request) => {
+    if (request[1] !== 'close') {
+      answer(request);
       return;
     }
-    try {
-      const read = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
-      const value = transactions.read(() => read(statements, ...args));
-      post(main, [[id, value]]);
-    } catch (error) {
-      post(main, [[id, undefined, errorInfo(options.path, error)]]);
-    }
-    idle.refresh();
+    clearTimeout(idle);
+    connection?.db.close();
+    post(main, [[request[0], undefined]]);
+    main.close();
   });
   post(main, [[0, undefined]]);
 } catch (error) {

@@ -102,10 +102,10 @@ CREATE TABLE IF NOT EXISTS span_payloads (
   error_stack TEXT, error_message TEXT
 );
 
--- Text that the side file still holds of spans that are gone. A row leaves when the side file has let go of it.
-CREATE TABLE IF NOT EXISTS pending_search_deletes (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT, span INTEGER NOT NULL, forms INTEGER NOT NULL, input TEXT, output TEXT
-);
+-- Spans that are gone, but whose words the side file may still hold. To take words out of the index their text is needed, so
+-- the payload stays, out of every reader's sight, until the side file has let go of it; then both rows leave.
+CREATE TABLE IF NOT EXISTS pending_erasures (seq INTEGER PRIMARY KEY AUTOINCREMENT, span INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS pending_erasures_by_span ON pending_erasures (span);
 
 CREATE TABLE IF NOT EXISTS trace_scores (
   project INTEGER NOT NULL, scorer_id TEXT NOT NULL, trace INTEGER NOT NULL, mean REAL NOT NULL,

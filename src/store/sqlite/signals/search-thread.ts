@@ -74,18 +74,32 @@ const openIndex = (): Index => {
   return indexOf(openForWriting(file, options.cacheMiB));
 };
 
-const data = openForReading(options.path, 2);
-const rowsAfter = data
-  .prepare<[number, number], SearchRow>(
-    `SELECT span, forms, input, output FROM span_payloads
-     WHERE span > ? AND (input IS NOT NULL OR output IS NOT NULL) ORDER BY span LIMIT ?`,
-  )
-  .raw();
-const erasuresAfter = data
-  .prepare<[number, number], [number, ...SearchRow]>(
-    'SELECT seq, span, forms, input, output FROM pending_search_deletes WHERE seq > ? ORDER BY seq LIMIT ?',
-  )
-  .raw();
+/** What the index follows: a connection that reads the data file. */
+const dataOf = (db: Database.Database) => ({
+  db,
+  transactions: transactionsOf(db),
+  /** Payloads beyond the index. Those of erased spans never enter it. */
+  rowsAfter: db
+    .prepare<[number, number], SearchRow>(
+      `SELECT l.span, l.forms, l.input, l.output FROM span_payloads AS l
+       WHERE l.span > ? AND (l.input IS NOT NULL OR l.output IS NOT NULL)
+         AND NOT EXISTS (SELECT 1 FROM pending_erasures AS e WHERE e.span = l.span) ORDER BY l.span LIMIT ?`,
+    )
+    .raw(),
+  erasuresAfter: db
+    .prepare<[number, number], [number, ...SearchRow]>(
+      `SELECT e.seq, l.span, l.forms, l.input, l.output FROM pending_erasures AS e JOIN span_payloads AS l ON l.span = e.span
+       WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+    )
+    .raw(),
+});
+type Data = ReturnType<typeof dataOf>;
+
+let data: Data | undefined;
+const reachData = (): Data => {
+  data ??= dataOf(openForReading(options.path, 2));
+  return data;
+};
 
 let index: Index | undefined;
 /** True when the data file may hold rows beyond the index: they are read from there before anything else is indexed. */
@@ -119,10 +133,13 @@ const fail = (error: unknown): ErrorInfo => {
     index?.transactions.rollback();
     if (code?.startsWith('SQLITE_FULL') !== true) {
       index?.db.close();
+      data?.db.close();
       index = undefined;
+      data = undefined;
     }
   } catch {
     index = undefined;
+    data = undefined;
   }
   const info = errorInfo(file, error);
   // A damaged index is not worth saving: the next start makes another from the data file.
@@ -134,24 +151,11 @@ const fail = (error: unknown): ErrorInfo => {
   return info;
 };
 
-const catchUp = (): void => {
-  const current = reach();
-  for (;;) {
-    const rows = rowsAfter.all(current.highWater, CATCH_UP_ROWS);
-    const last = rows.at(-1)?.[0];
-    if (last === undefined) break;
-    current.transactions.begin();
-    insertRows(current, rows);
-    commitProgress(current, last);
-  }
-  behind = false;
-};
-
-/** Lets go of the text of spans that are gone. A row beyond the high water was never indexed. */
+/** Lets go of the words of spans that are gone. A row beyond the high water was never indexed. */
 const eraseTexts = (): void => {
   const current = reach();
   for (;;) {
-    const rows = erasuresAfter.all(current.erasedSeq, CATCH_UP_ROWS);
+    const rows = reachData().erasuresAfter.all(current.erasedSeq, CATCH_UP_ROWS);
     const last = rows.at(-1)?.[0];
     if (last === undefined) return;
     current.transactions.begin();
@@ -161,6 +165,23 @@ const eraseTexts = (): void => {
     current.transactions.commit();
     current.erasedSeq = last;
   }
+};
+
+/** Indexes what the data file has beyond the index. One state of the data file tells both what is gone and what is new. */
+const catchUp = (): void => {
+  const current = reach();
+  for (let isBehind = true; isBehind; )
+    reachData().transactions.read(() => {
+      eraseTexts();
+      const rows = reachData().rowsAfter.all(current.highWater, CATCH_UP_ROWS);
+      const last = rows.at(-1)?.[0];
+      isBehind = last !== undefined;
+      if (last === undefined) return;
+      current.transactions.begin();
+      insertRows(current, rows);
+      commitProgress(current, last);
+    });
+  behind = false;
 };
 
 const truncateLog = (): boolean => {
@@ -235,7 +256,7 @@ const tellWriter = (notice: SearchNotice): void => writerPort.postMessage(notice
 const erase = (truncate: boolean): void => {
   try {
     if (behind) catchUp();
-    eraseTexts();
+    else eraseTexts();
     tellWriter(['erased', reach().erasedSeq, truncate ? truncateLog() : undefined]);
   } catch (error) {
     fail(error);
@@ -245,7 +266,7 @@ const erase = (truncate: boolean): void => {
 
 const close = (id: number): void => {
   index?.db.close();
-  data.close();
+  data?.db.close();
   post(main, [[id, undefined]]);
   main.close();
   writerPort.close();
@@ -269,7 +290,7 @@ const takeAll = (): void => {
 
 const idle = setTimeout(() => {
   index?.db.pragma('shrink_memory');
-  data.pragma('shrink_memory');
+  data?.db.pragma('shrink_memory');
 }, IDLE_MS);
 
 const work = (): void => {
@@ -298,7 +319,6 @@ const work = (): void => {
 
 try {
   index = openIndex();
-  eraseTexts();
   catchUp();
   tellWriter(['erased', index.erasedSeq, undefined]);
   main.on('message', (request: Request) => {

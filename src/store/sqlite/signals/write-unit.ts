@@ -65,8 +65,8 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     .pluck();
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
   const keepOldText = db.prepare(
-    `INSERT INTO pending_search_deletes (span, forms, input, output)
-     SELECT span, forms, input, output FROM span_payloads WHERE span = ? AND (input IS NOT NULL OR output IS NOT NULL)`,
+    `INSERT INTO pending_erasures (span)
+     SELECT span FROM span_payloads WHERE span = ? AND (input IS NOT NULL OR output IS NOT NULL)`,
   );
   const deletePayload = db.prepare('DELETE FROM span_payloads WHERE span = ?');
   const insertPayload = insertInto(db, 'span_payloads');
@@ -152,7 +152,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     const old = findSpan.get(entry.trace, row[SPAN.spanId] as string);
     if (old === undefined) throw new Error('a span conflicts with one that does not exist');
     if (keepOldText.run(old).changes > 0) replacedText = true;
-    deletePayload.run(old);
+    else deletePayload.run(old);
     deleteSpan.run(old);
     insertSpan.run(row);
     entry.atHand = undefined;

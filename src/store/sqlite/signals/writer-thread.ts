@@ -1,7 +1,7 @@
 /** Body of the thread that owns the only writing connection of the data file. */
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from './connection.ts';
+import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from './connection.ts';
 import { driverCode, needsReopening } from './driver-error.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { drain, errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
@@ -35,6 +35,7 @@ type Engine = {
   readonly eraser: Eraser;
   readonly evaluation: EvaluationWriter;
   readonly insertAudit: Database.Statement;
+  readonly deleteErased: Database.Statement;
   readonly forgetErased: Database.Statement;
   readonly lastPending: Database.Statement<[], number | null>;
 };
@@ -55,8 +56,11 @@ const engineOf = (db: Database.Database): Engine => {
     eraser: eraserOf(db, writer),
     evaluation: evaluationWriterOf(db),
     insertAudit: db.prepare('INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-    forgetErased: db.prepare('DELETE FROM pending_search_deletes WHERE seq <= ?'),
-    lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_search_deletes').pluck(),
+    deleteErased: db.prepare(
+      'DELETE FROM span_payloads WHERE span IN (SELECT span FROM pending_erasures WHERE seq <= ?)',
+    ),
+    forgetErased: db.prepare('DELETE FROM pending_erasures WHERE seq <= ?'),
+    lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_erasures').pluck(),
   };
 };
 
@@ -71,8 +75,7 @@ const open = (): WriterOpened => {
     engine = engineOf(db);
     const lastSpan = db
       .prepare<[], number>(
-        `SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0),
-                    coalesce((SELECT max(span) FROM pending_search_deletes), 0))`,
+        'SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0))',
       )
       .pluck()
       .get();
@@ -95,7 +98,7 @@ const reach = (): Engine => {
 /** Counts faults of the disk in a row, and lets go of a connection whose state is no longer known. */
 const noteFault = (error: unknown): void => {
   const code = driverCode(error);
-  if (code === undefined || !needsReopening(code)) return;
+  if (!(error instanceof FileRefused) && (code === undefined || !needsReopening(code))) return;
   faults++;
   try {
     engine?.db.close();
@@ -110,13 +113,13 @@ const tellSearch = (notice: WriterNotice): void => searchPort.postMessage(notice
 
 /** Runs work in one transaction, and leaves nothing of it in memory when it fails. */
 const commit = <T>(work: (engine: Engine) => T): T => {
-  const current = reach();
   try {
+    const current = reach();
     const value = current.transactions.run(() => work(current));
     faults = 0;
     return value;
   } catch (error) {
-    current.writer.abandon();
+    engine?.writer.abandon();
     noteFault(error);
     throw error;
   }
@@ -226,7 +229,11 @@ const onSearchNotice = (notice: SearchNotice): void => {
   try {
     if (notice[0] === 'erased') {
       const [, seq, truncated] = notice;
-      if (seq > 0) commit(({ forgetErased }) => forgetErased.run(seq));
+      if (seq > 0)
+        commit(({ deleteErased, forgetErased }) => {
+          deleteErased.run(seq);
+          forgetErased.run(seq);
+        });
       if (truncated === undefined) return;
       upTo = seq;
       pending = !(truncateLog() && truncated);

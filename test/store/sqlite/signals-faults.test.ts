@@ -1,0 +1,231 @@
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
+import { searchPath } from '../../../src/store/sqlite/signals/connection.ts';
+import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
+import { aLog, aNote, aSpan, aUnit, inDefault, spanIdOf, T0, traceIdOf, traces } from '../signal-factories.ts';
+import { openTemporary, temporaryFolder } from './temporary-store.ts';
+
+const found = async (store: SignalStore, q: string): Promise<number> =>
+  (await store.listTraces(traces({ q, limit: 1000 }))).items.length;
+
+describe('faults of the disk', () => {
+  const leave: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of leave.splice(0).toReversed()) await step();
+  });
+
+  it('a full disk: writes are unavailable, reads go on, nothing is half stored, and it recovers without a restart (P16)', async () => {
+    const { store, remove } = await openTemporary({ maxFileBytes: 4 * 1024 * 1024 });
+    leave.push(remove);
+    const written: string[] = [];
+    const refused: string[] = [];
+    const big = 'lorem ipsum '.repeat(5_000);
+    for (let n = 1; refused.length < 5; n++) {
+      const spans = Array.from({ length: 8 }, (_, i) =>
+        aSpan({ traceId: traceIdOf(n), spanId: spanIdOf(i), input: `${big} mark${n}` }),
+      );
+      try {
+        await store.write(aUnit({ spans }, `key ${n}`));
+        written.push(traceIdOf(n));
+      } catch (error) {
+        expect(error).toBeInstanceOf(StoreUnavailable);
+        expect((error as Error).message).toMatch(/the disk is full \(SQLITE_FULL\)/);
+        refused.push(traceIdOf(n));
+      }
+    }
+    expect(written.length).toBeGreaterThan(2);
+    const listed = (await store.listTraces(traces({ order: 'asc', limit: 1000 }))).items;
+    expect(listed.map(({ traceId }) => traceId).toSorted()).toEqual(written.toSorted());
+    expect(listed.every(({ spanCount }) => spanCount === 8)).toBe(true);
+    expect(await found(store, 'lorem')).toBe(written.length);
+    await store.deleteTraces(written.slice(0, 2), 'all');
+    const n = Number.parseInt((refused[0] ?? '').slice(1), 16);
+    expect(await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(n), input: 'after' })] }, `key ${n}`))).toBe(
+      'written',
+    );
+    expect(await found(store, 'after')).toBe(1);
+  });
+});
+
+describe('full-text side file', () => {
+  const leave: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of leave.splice(0).toReversed()) await step();
+  });
+  const closedFile = async () => {
+    const made = temporaryFolder();
+    leave.push(made.remove);
+    const store = await openSqliteSignalStore({ path: made.path });
+    for (let n = 1; n <= 30; n++)
+      await store.write(
+        aUnit({ spans: [aSpan({ traceId: traceIdOf(n), input: { text: `common word${n}` }, output: 'tail' })] }),
+      );
+    await store.close();
+    return made;
+  };
+  const reopened = async (path: string): Promise<SignalStore> => {
+    const store = await openSqliteSignalStore({ path });
+    leave.push(() => store.close());
+    return store;
+  };
+
+  it('is made anew from the data file when it is missing', async () => {
+    const { path } = await closedFile();
+    rmSync(searchPath(path));
+    const store = await reopened(path);
+    expect(await found(store, 'common tail')).toBe(30);
+    expect(await found(store, 'word7')).toBe(1);
+  });
+  it.each([
+    ['cut short', (path: string) => truncateSync(path, 100)],
+    ['no database', (path: string) => writeFileSync(path, 'x'.repeat(50_000))],
+    ['empty', (path: string) => truncateSync(path, 0)],
+    [
+      'overwritten in its middle',
+      (path: string) => {
+        const bytes = readFileSync(path);
+        bytes.fill(0xa5, 16_384, bytes.length);
+        writeFileSync(path, bytes);
+      },
+    ],
+  ])('is made anew when it is %s', async (_, damage) => {
+    const { path } = await closedFile();
+    damage(searchPath(path));
+    const store = await reopened(path);
+    expect(await found(store, 'common')).toBe(30);
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(99), input: 'common' })] }));
+    expect(await found(store, 'common')).toBe(31);
+  });
+  it('is made anew when it belongs to another data file', async () => {
+    const mine = await closedFile();
+    const other = await closedFile();
+    writeFileSync(searchPath(mine.path), readFileSync(searchPath(other.path)));
+    const store = await reopened(mine.path);
+    expect(await found(store, 'word7')).toBe(1);
+  });
+  it('is brought up to a data file that is ahead of it, as a crash between the two commits leaves them', async () => {
+    const { path } = await closedFile();
+    const behind = readFileSync(searchPath(path));
+    const store = await openSqliteSignalStore({ path });
+    await store.write(
+      aUnit({ spans: [aSpan({ traceId: traceIdOf(50), input: 'lagging' }), aSpan({ traceId: traceIdOf(51) })] }),
+    );
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(3), spanId: spanIdOf(5000), input: 'lagging' })] }));
+    await store.deleteTraces([traceIdOf(4)], 'all');
+    await store.close();
+    writeFileSync(searchPath(path), behind);
+    const again = await reopened(path);
+    expect(await found(again, 'lagging')).toBe(2);
+    expect(await found(again, 'common')).toBe(29);
+    await again.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(60), input: 'lagging' })] }));
+    expect(await found(again, 'lagging')).toBe(3);
+  });
+});
+
+describe('erasure', () => {
+  const leave: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of leave.splice(0).toReversed()) await step();
+  });
+  /** How often the text stands in any file of the folder. */
+  const occurrences = (folder: string, text: string): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const name of readdirSync(folder)) {
+      const bytes = readFileSync(join(folder, name));
+      let count = 0;
+      for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + 1)) count++;
+      if (count > 0) counts[name] = count;
+    }
+    return counts;
+  };
+
+  it('after a delete no byte of the trace remains in any file: row, index, log (P25)', async () => {
+    const { store, path, remove } = await openTemporary();
+    leave.push(remove);
+    const folder = join(path, '..');
+    const canary = 'zqcanary';
+    const bystander = (n: number) =>
+      aSpan({ traceId: traceIdOf(n), input: `plain text number${n} `.repeat(50), correlation: { userId: `user${n}` } });
+    for (let n = 1; n <= 60; n++) {
+      await store.write(
+        aUnit({
+          spans: [
+            bystander(n),
+            ...(n % 10 === 0
+              ? [
+                  aSpan({
+                    traceId: traceIdOf(1000),
+                    spanId: spanIdOf(n),
+                    name: `${canary}name`,
+                    model: `${canary}model`,
+                    input: `begin ${canary}in${n} ${'long '.repeat(n * 200)} ${canary}tail`,
+                    output: { nested: [`${canary}out`] },
+                    attributes: { key: `${canary}attr` },
+                    events: [{ name: `${canary}event`, time: T0, attributes: {} }],
+                    status: 'error',
+                    error: { message: `${canary}error`, stack: `${canary}stack` },
+                    correlation: { userId: `${canary}user`, sessionId: `${canary}session`, tags: [`${canary}tag`] },
+                  }),
+                ]
+              : []),
+          ],
+          ...(n === 30
+            ? {
+                logs: [aLog({ traceId: traceIdOf(1000), message: `${canary}log` })],
+                aspectNotes: [aNote({ traceId: traceIdOf(1000), text: `${canary}note` })],
+              }
+            : {}),
+        }),
+      );
+    }
+    // Replaced text must go as well.
+    await store.write(
+      aUnit({ spans: [aSpan({ traceId: traceIdOf(1000), spanId: spanIdOf(10), input: `${canary}replaced` })] }),
+    );
+    expect(Object.keys(occurrences(folder, canary)).length).toBeGreaterThan(0);
+    expect(await store.deleteTraces([traceIdOf(1000)], 'all')).toEqual({ deleted: 1, pending: false });
+    expect(occurrences(folder, canary)).toEqual({});
+    expect(await found(store, 'plain')).toBe(50 + 10);
+    expect(await found(store, `${canary}*`)).toBe(0);
+    expect((await store.listTraces({ ...traces(), ...inDefault })).items).toHaveLength(50);
+  });
+
+  it('after trimming no byte of old traces remains in any file', async () => {
+    const { store, path, remove } = await openTemporary();
+    leave.push(remove);
+    await store.write(
+      aUnit({
+        spans: [
+          aSpan({ startTime: T0, input: 'zqold words' }),
+          aSpan({ traceId: traceIdOf(2), startTime: T0 + 9n, input: 'fresh' }),
+        ],
+      }),
+    );
+    expect(await store.trim('default', T0 + 1n, 10)).toBe(1);
+    expect(occurrences(join(path, '..'), 'zqold')).toEqual({});
+    expect(await found(store, 'fresh')).toBe(1);
+  });
+
+  it('an erasure that a crash cut off between the files is finished at the next start', async () => {
+    const { folder, path, remove } = temporaryFolder();
+    leave.push(remove);
+    const store = await openSqliteSignalStore({ path });
+    await store.write(
+      aUnit({ spans: [aSpan({ input: 'zqcut off' }), aSpan({ traceId: traceIdOf(2), input: 'stays' })] }),
+    );
+    await store.close();
+    const index = readFileSync(searchPath(path));
+    const again = await openSqliteSignalStore({ path });
+    await again.deleteTraces([traceIdOf(1)], 'all');
+    await again.close();
+    // The side file as it was before the delete, while the data file says that it has been done: what is left is unreachable.
+    writeFileSync(searchPath(path), index);
+    const last = await openSqliteSignalStore({ path });
+    leave.push(() => last.close());
+    expect(await found(last, 'zqcut')).toBe(0);
+    expect(await found(last, 'stays')).toBe(1);
+    expect(readdirSync(folder)).toContain('svc.db.fts');
+  });
+});
