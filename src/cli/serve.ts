@@ -33,10 +33,13 @@ import { createLogger } from './logger.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
 import { EXIT_BROKEN, EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import { settleAfterStart } from './settle.ts';
 import { createShutdown, type Stage } from './shutdown.ts';
 import { describeStartFailure, StartRefused } from './start-failure.ts';
 import { version } from './version.ts';
 
+/** After the start's own work: threads are up, the first requests of whoever waited for the start are through. */
+const SETTLE_AFTER_MS = 1_000;
 /** Of the time a stop may take, what the parts after the connections get. */
 const LET_GO_MS = 4_000;
 /** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
@@ -236,6 +239,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   ])
     log.warn({}, warning);
   log.info({ address: urlOf(bound), storage: store.kind, data: resolve(settings.data), version }, 'listening');
+  setTimeout(settleAfterStart, SETTLE_AFTER_MS).unref();
 };
 
 /**
