@@ -23,9 +23,14 @@ export const temporaryFolder = (): { path: string; remove: () => void } => {
 /**
  * Starts the real daemon as its own process, on a free port of the loopback address.
  * @param folder where its files live; the same folder again is a restart
+ * @param env variables of its environment, beside those of this process
  * @throws Error with everything the process printed when it ends before it listens
  */
-export const startDaemon = async (folder: string, flags: readonly string[] = []): Promise<Daemon> => {
+export const startDaemon = async (
+  folder: string,
+  flags: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Daemon> => {
   const child = spawn(
     process.execPath,
     [
@@ -33,7 +38,7 @@ export const startDaemon = async (folder: string, flags: readonly string[] = [])
       ...['--port', '0', '--data', join(folder, 'svc.db'), '--runs-data', join(folder, 'svc-runs.db')],
       ...flags,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'production' } },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'production', ...env } },
   );
   const lines: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));

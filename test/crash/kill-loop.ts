@@ -4,9 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Agent, request } from 'undici';
+import { join } from 'node:path';
+import { Agent } from 'undici';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { COST_PER_SPAN, type Entry, nativeEntry, otlpEntry, seededRandom } from './ledger.ts';
+import { checkFiles, find, post } from './verify.ts';
 
 const WRITERS = 8;
 const MAX_SPANS_PER_BATCH = 60;
@@ -17,48 +19,9 @@ export type KillFigures = {
   /** Batches without an answer that were found whole after the restart. */
   readonly unknownKept: number;
   readonly unknownLost: number;
+  /** Batches sent again after a restart: all of unknown outcome, and every tenth of the others. */
+  readonly resent: number;
   readonly spans: number;
-};
-
-type Detail = {
-  readonly trace: { span_count: number; cost?: { total_cost: number } };
-  readonly spans: readonly unknown[];
-  readonly scores?: readonly unknown[];
-  readonly feedback?: readonly unknown[];
-  readonly logs?: readonly unknown[];
-};
-
-const post = async (url: string, entry: Entry, dispatcher: Agent): Promise<number> => {
-  const { statusCode, body } = await request(`${url}${entry.door === 'otlp' ? '/v1/traces' : '/v1/ingest'}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: entry.body,
-    dispatcher,
-  });
-  const text = await body.text();
-  if (statusCode !== 200) return statusCode;
-  const reply = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: number }; rejected?: number };
-  if ((reply.partialSuccess?.rejectedSpans ?? reply.rejected ?? 0) !== 0) throw new Error(`refused signals: ${text}`);
-  return statusCode;
-};
-
-const readDetail = async (url: string, traceId: string): Promise<Detail | undefined> => {
-  const response = await fetch(`${url}/v1/api/traces/${traceId}?include=all&payloads=none`);
-  if (response.status === 404) return undefined;
-  if (!response.ok) throw new Error(`reading trace ${traceId} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Detail;
-};
-
-/** Says what is wrong with a stored batch, or nothing when it is whole. */
-const faultOf = (entry: Entry, detail: Detail): string | undefined => {
-  const cost = detail.trace.cost?.total_cost ?? 0;
-  if (detail.spans.length !== entry.spans) return `${detail.spans.length} of ${entry.spans} spans`;
-  if (detail.trace.span_count !== entry.spans) return `the summary counts ${detail.trace.span_count} of ${entry.spans}`;
-  if (Math.abs(cost - entry.spans * COST_PER_SPAN) > 1e-9) return `a total cost of ${cost}`;
-  if (entry.door === 'otlp') return undefined;
-  for (const part of ['scores', 'feedback', 'logs'] as const)
-    if (detail[part]?.length !== 1) return `${detail[part]?.length ?? 'no'} ${part} instead of one`;
-  return undefined;
 };
 
 /** @throws Error that names the seed, the cycle and the batch on the first promise that does not hold */
@@ -72,27 +35,33 @@ export const killLoop = async (options: {
   const ledger: Entry[] = [];
   let unknownKept = 0;
   let unknownLost = 0;
+  let resent = 0;
 
+  const reader = new Agent({ connections: 4 });
   const check = async (daemon: Daemon, entry: Entry, cycle: number): Promise<void> => {
     const fail = (what: string) => new Error(`seed ${options.seed}, cycle ${cycle}, batch ${entry.traceId}: ${what}`);
-    const detail = await readDetail(daemon.url, entry.traceId);
-    const fault = detail === undefined ? undefined : faultOf(entry, detail);
-    if (fault !== undefined) throw fail(`${entry.outcome}, but ${fault}`);
-    if (entry.outcome === 'acknowledged') {
-      if (detail === undefined) throw fail('acknowledged, but not there');
-      return;
-    }
-    if (detail === undefined) unknownLost += 1;
+    const found = await find(daemon.url, entry, reader);
+    if (typeof found === 'object') throw fail(`${entry.outcome}, but ${found.fault}`);
+    const wasAcknowledged = entry.outcome === 'acknowledged';
+    if (wasAcknowledged) {
+      if (found === 'absent') throw fail('acknowledged, but not there');
+    } else if (found === 'absent') unknownLost += 1;
     else unknownKept += 1;
-    // An unknown outcome is resent. A keyed batch and spans with ids are then there exactly once.
-    const dispatcher = new Agent();
-    const status = await post(daemon.url, entry, dispatcher);
-    await dispatcher.close();
+    if (wasAcknowledged && random() < 0.9) return;
+    // An unknown outcome is resent, and now and then a known one. Spans with ids and a keyed batch are there once.
+    const { status, duplicate } = await post(daemon.url, entry, reader);
     if (status !== 200) throw fail(`the resend answered ${status}`);
+    const wasThere = found === 'whole' && entry.door === 'native' ? 1 : 0;
+    if (duplicate !== wasThere) throw fail(`the resend counted ${duplicate} duplicates instead of ${wasThere}`);
     entry.outcome = 'acknowledged';
-    const again = await readDetail(daemon.url, entry.traceId);
-    const faultAgain = again === undefined ? 'is not there' : faultOf(entry, again);
-    if (faultAgain !== undefined) throw fail(`after the resend it holds ${faultAgain}`);
+    resent += 1;
+    const again = await find(daemon.url, entry, reader);
+    if (again !== 'whole') throw fail(`after the resend: ${JSON.stringify(again)}`);
+  };
+  /** Checks in fours: the daemon has four readers. */
+  const checkAll = async (daemon: Daemon, entries: readonly Entry[], cycle: number): Promise<void> => {
+    for (let at = 0; at < entries.length; at += 4)
+      await Promise.all(entries.slice(at, at + 4).map((entry) => check(daemon, entry, cycle)));
   };
 
   let daemon = await startDaemon(options.folder);
@@ -107,7 +76,7 @@ export const killLoop = async (options: {
         const entry = random() < 0.5 ? otlpEntry(spans, now) : nativeEntry(spans, now);
         entries.push(entry);
         try {
-          const status = await post(daemon.url, entry, dispatcher);
+          const { status } = await post(daemon.url, entry, dispatcher);
           if (status === 200) entry.outcome = 'acknowledged';
           else if (status !== 429 && status !== 503) throw new Error(`an ingest call answered ${status}`);
         } catch (error) {
@@ -122,7 +91,7 @@ export const killLoop = async (options: {
     await Promise.all(writers);
     await dispatcher.destroy();
     daemon = await startDaemon(options.folder);
-    for (const entry of entries) await check(daemon, entry, cycle);
+    await checkAll(daemon, entries, cycle);
     ledger.push(...entries);
     options.onCycle?.(cycle);
   }
@@ -136,8 +105,10 @@ export const killLoop = async (options: {
   if (Math.abs(report.total_cost - spans * COST_PER_SPAN) > 1e-6)
     throw new Error(`seed ${options.seed}: analytics sum ${report.total_cost}, the ledger ${spans * COST_PER_SPAN}`);
   const code = await daemon.stop('SIGTERM');
+  await reader.close();
   if (code !== 0) throw new Error(`seed ${options.seed}: the last stop ended with ${code}`);
-  return { cycles: options.cycles, acknowledged: ledger.length, unknownKept, unknownLost, spans };
+  checkFiles(join(options.folder, 'svc.db'));
+  return { cycles: options.cycles, acknowledged: ledger.length, unknownKept, unknownLost, resent, spans };
 };
 
 if (import.meta.main) {

@@ -28,8 +28,11 @@ export const COST_PER_SPAN = (TOKENS.input * 0.15 + TOKENS.output * 0.6) / 1e6;
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** One OTLP/JSON request: a trace of `spans` priced model calls, all below one root. */
-export const otlpEntry = (spans: number, now: bigint): Entry => {
+/**
+ * One OTLP/JSON request: a trace of `spans` priced model calls, all below one root.
+ * @param filler is added to each output, so that a batch weighs something
+ */
+export const otlpEntry = (spans: number, now: bigint, filler = ''): Entry => {
   const traceId = hex(16);
   const rootId = hex(8);
   const attribute = (key: string, value: string | number) => ({
@@ -57,7 +60,7 @@ export const otlpEntry = (spans: number, now: bigint): Entry => {
                 attribute('gen_ai.usage.input_tokens', TOKENS.input),
                 attribute('gen_ai.usage.output_tokens', TOKENS.output),
                 attribute('input.value', `question ${index} of batch ${traceId}`),
-                attribute('output.value', `answer ${index}`),
+                attribute('output.value', `answer ${index} ${filler}`),
               ],
             })),
           },
@@ -69,7 +72,7 @@ export const otlpEntry = (spans: number, now: bigint): Entry => {
 };
 
 /** One keyed native batch that holds all six signals about one trace. */
-export const nativeEntry = (spans: number, now: bigint): Entry => {
+export const nativeEntry = (spans: number, now: bigint, filler = ''): Entry => {
   const traceId = hex(16);
   const ingestKey = `key-${traceId}`;
   const at = new Date(Number(now / 1_000_000n)).toISOString();
@@ -85,7 +88,7 @@ export const nativeEntry = (spans: number, now: bigint): Entry => {
       model: 'gpt-4o-mini',
       usage: { input_tokens: TOKENS.input, output_tokens: TOKENS.output },
       input: `question ${index} of batch ${traceId}`,
-      output: `answer ${index}`,
+      output: `answer ${index} ${filler}`,
     })),
     logs: [{ timestamp: at, severity: 'info', message: `log of ${traceId}`, trace_id: traceId }],
     metrics: [{ name: `crash_${traceId}`, type: 'gauge', timestamp: at, value: 1 }],
