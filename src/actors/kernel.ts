@@ -336,6 +336,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
       if (hasChanges(changes)) await store.commit(changes);
     } catch (error) {
       drop();
+      options.onFault?.(error, { type: 'group', id: '', body: undefined });
       for (const message of messages) message.reject(asUnavailable(error));
       return [];
     }

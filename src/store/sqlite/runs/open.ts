@@ -1,6 +1,7 @@
 import type { RunStore } from '../../runs/run-store.ts';
 import { StoreUnavailable } from '../../signals/signal-store.ts';
 import { startThread } from '../signals/thread.ts';
+import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';
 
@@ -44,7 +45,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
   return {
     kind: 'sqlite',
     load: (lookups) => call(writer, 'load', lookups),
-    commit: (changes) => call(writer, 'commit', changes),
+    commit: (changes) => call(writer, 'commit', encodeChanges(changes), changes.erased.length > 0),
     resume: (leasesUntil) => call(writer, 'resume', leasesUntil),
     dueTimers: (now, limit) => call(writer, 'dueTimers', now, limit),
     readOutbox: (after, limit) => call(writer, 'readOutbox', after, limit),

@@ -1,13 +1,14 @@
 /** Body of the thread that owns the only writing connection of the runs file. */
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import type { Changes, Lookup } from '../../runs/run-store.ts';
+import type { Lookup } from '../../runs/run-store.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../signals/connection.ts';
 import { driverCode, needsReopening } from '../signals/driver-error.ts';
 import { mainPort, post } from '../signals/inbox.ts';
 import { type Transactions, transactionsOf } from '../signals/transaction.ts';
 import type { Request } from '../signals/wire.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
+import type { EncodedChanges } from './encode-changes.ts';
 import { faultOf } from './fault.ts';
 import { RUNS_FILE } from './schema.ts';
 import { changesWriterOf } from './write-changes.ts';
@@ -28,7 +29,7 @@ const path = settlePath(options.path);
 type Engine = {
   readonly db: Database.Database;
   readonly transactions: Transactions;
-  readonly write: (changes: Changes) => void;
+  readonly write: (changes: EncodedChanges) => void;
   readonly lookups: Lookups;
 };
 const engineOf = (db: Database.Database): Engine => {
@@ -70,12 +71,12 @@ const commit = <T>(work: (engine: Engine) => T): T => {
 
 const methods = {
   load: (lookups: readonly Lookup[]) => lookups.map(reach().lookups.find),
-  commit: (changes: Changes) => {
+  commit: (changes: EncodedChanges, erases: boolean) => {
     commit(({ write }) => {
       write(changes);
     });
     // Erased bytes are overwritten in the file; the log that still holds them is emptied.
-    if (changes.erased.length > 0) reach().db.pragma('wal_checkpoint(TRUNCATE)');
+    if (erases) reach().db.pragma('wal_checkpoint(TRUNCATE)');
   },
   resume: (leasesUntil: number) => commit(({ lookups }) => lookups.resume(leasesUntil)),
   dueTimers: (now: number, limit: number) => reach().lookups.dueTimers(now, limit),
