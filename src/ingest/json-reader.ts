@@ -14,6 +14,8 @@ export type JsonBounds = {
   readonly values: number;
 };
 
+export type JsonMark = { readonly pos: number; readonly containers: number; readonly values: number };
+
 /** @see Interface decisions, "5. Ingest policy": JSON nesting is bounded at 128 */
 export const jsonBounds: JsonBounds = { depth: 128, containers: 1_000_000, values: 8_000_000 };
 
@@ -110,6 +112,18 @@ export class JsonReader {
     if (!this.ascii && !isUtf8(this.bytes)) throw notJson('it is not UTF-8');
     // RFC 8259 lets a reader ignore a byte order mark.
     if (this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf) this.pos = 3;
+  }
+
+  /** A place to come back to, with what was counted on the way there. */
+  mark(): JsonMark {
+    return { pos: this.pos, containers: this.containers, values: this.values };
+  }
+
+  /** Goes to a place at the same depth. What is read a second time is counted once. */
+  goTo(mark: JsonMark): void {
+    this.pos = mark.pos;
+    this.containers = mark.containers;
+    this.values = mark.values;
   }
 
   /** The first byte of the next value, or -1 at the end. */

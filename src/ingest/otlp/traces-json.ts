@@ -3,7 +3,7 @@ import { Refusal } from '../../model/failure.ts';
 import type { SpanEvent, SpanLink } from '../../model/span.ts';
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
 import { newJsonObject } from '../json-object.ts';
-import { JsonReader } from '../json-reader.ts';
+import { type JsonMark, JsonReader } from '../json-reader.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readResource } from '../mapping/readings.ts';
 import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span-mapper.ts';
@@ -119,7 +119,7 @@ class TracesJsonReader {
 
   private resourceSpans(): void {
     const { reader, mapper } = this;
-    const later: number[] = [];
+    const later: JsonMark[] = [];
     let known = false;
     if (reader.enterObject())
       do {
@@ -135,7 +135,7 @@ class TracesJsonReader {
           // Members come in any order, and spans need their resource: without it they wait.
           if (known) this.eachObject('scopeSpans', this.scopeSpans);
           else {
-            later.push(reader.pos);
+            later.push(reader.mark());
             reader.skipValue();
           }
         } else reader.skipValue();
@@ -144,14 +144,14 @@ class TracesJsonReader {
     this.revisit(later, () => this.eachObject('scopeSpans', this.scopeSpans));
   }
 
-  private revisit(positions: readonly number[], read: () => void): void {
+  private revisit(marks: readonly JsonMark[], read: () => void): void {
     const { reader } = this;
-    const behind = reader.pos;
-    for (const position of positions) {
-      reader.pos = position;
+    const behind = reader.mark();
+    for (const mark of marks) {
+      reader.goTo(mark);
       read();
     }
-    reader.pos = behind;
+    reader.goTo(behind);
   }
 
   /** The attributes of an object that has nothing else of interest. */
@@ -174,7 +174,7 @@ class TracesJsonReader {
 
   private scopeSpans(): void {
     const { reader, mapper } = this;
-    const later: number[] = [];
+    const later: JsonMark[] = [];
     let known = false;
     let name = '';
     const useScope = (keys: AttributeKey[], values: Json[]): void =>
@@ -207,7 +207,7 @@ class TracesJsonReader {
         } else if (field === 'spans') {
           if (known) this.eachObject('spans', () => this.span(name));
           else {
-            later.push(reader.pos);
+            later.push(reader.mark());
             reader.skipValue();
           }
         } else reader.skipValue();

@@ -240,10 +240,20 @@ describe('what is refused', () => {
   it('more than 1,000,000 objects and arrays', () => {
     const body = `{"x":[${'[],'.repeat(1_000_000)}[]]}`;
     expect(refusalOf(() => decode(body)).failure).toMatchObject({ code: 'payload_too_large' });
-    // Attributes read four bytes at a time are counted like all others.
-    const attribute = '{"key":"kkkk","value":{"stringValue":"v"}}';
-    const long = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[${Array.from({ length: 500_001 }, () => attribute).join(',')}]}]}]}]}`;
-    expect(refusalOf(() => decode(long)).failure).toMatchObject({ code: 'payload_too_large' });
+  });
+  it('attributes read four bytes at a time are counted like all others, and those that wait for their scope once', () => {
+    const attributes = (count: number) => Array(count).fill('{"key":"kkkk","value":{"stringValue":"v"}}').join(',');
+    const spans = (count: number) =>
+      `"spans":[{"traceId":"${A_TRACE_ID}","spanId":"${A_SPAN_ID}","attributes":[${attributes(count)}]}]`;
+    for (const scoped of [
+      (count: number) => `"scope":{},${spans(count)}`,
+      (count: number) => `${spans(count)},"scope":{}`,
+    ]) {
+      const body = (count: number) => `{"resourceSpans":[{"resource":{},"scopeSpans":[{${scoped(count)}}]}]}`;
+      // Ten objects and arrays stand around the attributes, each of which is two.
+      expect(decode(body(499_995)).batch.spans).toHaveLength(1);
+      expect(refusalOf(() => decode(body(499_996))).failure).toMatchObject({ code: 'payload_too_large' });
+    }
   });
 });
 
