@@ -137,6 +137,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
   let damaged = false;
   let idlers: (() => void)[] = [];
 
+  // Turns follow each other, so one overlay serves them all: it is emptied when a turn ends, however it ends.
+  const scratch = { overlay: new Map<string, unknown>(), rows: noChanges() };
+
   const lookUp = (group: Group, key: string): unknown => {
     const changed = group.overlay.get(key);
     if (changed !== undefined) return changed;
@@ -146,8 +149,18 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   /** Decides one message and all it sets off. Throws what the turn throws; then nothing of it is left. */
   const takeTurn = (group: Group, message: Message): (() => unknown) => {
-    const overlay = new Map<string, unknown>();
-    const rows = noChanges();
+    try {
+      return decideTurn(group, message);
+    } finally {
+      scratch.overlay.clear();
+      for (const name of listNames) if (scratch.rows[name].length > 0) scratch.rows[name].length = 0;
+      scratch.rows.outboxDelivered = undefined;
+      scratch.rows.parkedBefore = undefined;
+    }
+  };
+
+  const decideTurn = (group: Group, message: Message): (() => unknown) => {
+    const { overlay, rows } = scratch;
     const afters: (() => void)[] = [];
     const ends: (() => void)[] = [];
     const told: Message[] = [];

@@ -187,8 +187,6 @@ export type MachineDescription = MachineInfo & {
 export type ErasedSubject = {
   readonly runsErased: number;
   readonly runsInFlight: number;
-  /** Traces of the erased runs, for the caller to delete from the signal store. */
-  readonly traceIds: readonly string[];
 };
 
 /** An open run that nothing will ever move: no runnable step, live lease, timer, wait or live child. There must be none. */
@@ -273,7 +271,15 @@ export interface RunsService {
   /** A Mermaid `stateDiagram-v2`. */
   getMachineDiagram(name: string): Promise<Result<string>>;
 
-  eraseSubject(request: Asking & { readonly userId: string }): Promise<Result<ErasedSubject>>;
+  /**
+   * Erases the finished runs of a person. Their traces go first: when something fails between, the runs are still there to
+   * be found by the next call.
+   * @param eraseTraces deletes these from the trace store; all their spans have been sent there before
+   */
+  eraseSubject(
+    request: Asking & { readonly userId: string },
+    eraseTraces: (traceIds: readonly string[]) => Promise<void>,
+  ): Promise<Result<ErasedSubject>>;
   /** Removes up to `limit` runs of the project whose root ended before the boundary, with all that is theirs. */
   trimFinishedRuns(project: string, before: UnixMs, limit: number): Promise<number>;
   findStuckRuns(): Promise<readonly StuckRun[]>;

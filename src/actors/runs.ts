@@ -851,17 +851,17 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         return { ok: true, value: drawMachine(name === 'lease' ? 'lease' : 'run', described.value.config) };
       }),
 
-    eraseSubject: ({ userId, reach }) =>
+    eraseSubject: ({ userId, reach }, eraseTraces) =>
       attempt(async () => {
-        const traceIds = new Set<string>();
         let runsErased = 0;
         for (;;) {
           const { finished, inFlight } = await store.subjectRuns(userId, reach, ERASE_SLICE);
-          if (finished.length === 0)
-            return { ok: true, value: { runsErased, runsInFlight: inFlight, traceIds: [...traceIds] } };
+          if (finished.length === 0) return { ok: true, value: { runsErased, runsInFlight: inFlight } };
+          // A span that still waits would come back after its trace was deleted.
+          await outbox.flush();
+          await eraseTraces([...new Set(finished.map(({ traceId }) => traceId))]);
           await erase(finished.map(({ runId }) => runId));
           runsErased += finished.length;
-          for (const { traceId } of finished) traceIds.add(traceId);
         }
       }),
 
