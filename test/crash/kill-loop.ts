@@ -1,6 +1,7 @@
 /**
  * Kills the daemon with SIGKILL under load, again and again, and holds it to what it had acknowledged. The ledger lives in
- * this process, outside the victim. Run as a command: `node test/crash/kill-loop.ts --cycles 1000 --seed 7`.
+ * this process, outside the victim. Run as a command: `node test/crash/kill-loop.ts --cycles 1000 --seed 7`,
+ * with `--minutes 10` to end sooner.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -30,6 +31,8 @@ export const killLoop = async (options: {
   readonly seed: number;
   readonly folder: string;
   readonly onCycle?: (cycle: number) => void;
+  /** Ends sooner when this is over, in milliseconds. */
+  readonly withinMs?: number;
 }): Promise<KillFigures> => {
   const random = seededRandom(options.seed);
   const ledger: Entry[] = [];
@@ -65,7 +68,9 @@ export const killLoop = async (options: {
   };
 
   let daemon = await startDaemon(options.folder);
-  for (let cycle = 0; cycle < options.cycles; cycle += 1) {
+  const until = performance.now() + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  let cycle = 0;
+  for (; cycle < options.cycles && performance.now() < until; cycle += 1) {
     const entries: Entry[] = [];
     const dispatcher = new Agent({ connections: WRITERS });
     let stopped = false;
@@ -108,7 +113,7 @@ export const killLoop = async (options: {
   await reader.close();
   if (code !== 0) throw new Error(`seed ${options.seed}: the last stop ended with ${code}`);
   checkFiles(join(options.folder, 'svc.db'));
-  return { cycles: options.cycles, acknowledged: ledger.length, unknownKept, unknownLost, resent, spans };
+  return { cycles: cycle, acknowledged: ledger.length, unknownKept, unknownLost, resent, spans };
 };
 
 if (import.meta.main) {
@@ -116,6 +121,7 @@ if (import.meta.main) {
     options: {
       cycles: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      minutes: { type: 'string', default: 'Infinity' },
     },
   });
   const folder = temporaryFolder();
@@ -125,6 +131,7 @@ if (import.meta.main) {
       cycles: Number(values.cycles),
       seed: Number(values.seed),
       folder: folder.path,
+      withinMs: Number(values.minutes) * 60_000,
       onCycle: (cycle) => {
         if (cycle % 50 === 49) console.log(`${cycle + 1} cycles`);
       },
