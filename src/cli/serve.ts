@@ -3,12 +3,15 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { RunningRuns } from '../actors/runs.ts';
 import { buildApp } from '../http/app.ts';
 import { administrationRoutes } from '../http/administration-routes.ts';
 import { analyticsRoutes } from '../http/analytics-routes.ts';
 import { createAuditLog } from '../http/audit-log.ts';
 import { createAuthenticator } from '../http/auth.ts';
 import { ingestRoutes } from '../http/ingest-routes.ts';
+import { datasetRoutes, type EvaluationDeps } from '../http/dataset-routes.ts';
+import { experimentRoutes } from '../http/experiment-routes.ts';
 import { judgementRoutes } from '../http/judgement-routes.ts';
 import { openSurfaceWarnings } from '../http/open-surfaces.ts';
 import { operationsRoutes } from '../http/operations-routes.ts';
@@ -17,19 +20,27 @@ import { parseTrustedRanges } from '../http/peer.ts';
 import type { QueryDeps } from '../http/query-deps.ts';
 import { rollUpRoutes } from '../http/rollup-routes.ts';
 import type { Route } from '../http/route.ts';
+import { scoringRoutes } from '../http/scoring-routes.ts';
 import { signalRoutes } from '../http/signal-routes.ts';
+import { runsSurface } from '../http/runs-surface.ts';
 import { createStreamRegistry } from '../http/streams.ts';
 import { traceRoutes } from '../http/trace-routes.ts';
 import { createAdmission } from '../ingest/admission.ts';
 import { createForwarder } from '../ingest/forward.ts';
+import { createOutbound, type Outbound } from '../ingest/outbound.ts';
 import { createPipeline } from '../ingest/pipeline.ts';
+import { builtinPriceBook } from '../ingest/price-book.ts';
 import { createQuota } from '../ingest/quota.ts';
 import { createSampler } from '../ingest/sample.ts';
 import { createCounters } from '../model/counters.ts';
+import { createJudge, type Judge } from '../scoring/judge.ts';
+import { createRecordRedactor } from '../scoring/redact-item.ts';
+import { createScoring } from '../scoring/score-runs.ts';
 import { nowUnixNano } from '../model/time.ts';
 import { type SignalStore, StoreUnavailable } from '../store/signals/signal-store.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { createLogger } from './logger.ts';
+import { openRuns } from './runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
 import { EXIT_BROKEN, EXIT_START, EXIT_USAGE } from './exit-status.ts';
@@ -46,6 +57,8 @@ const LET_GO_MS = 4_000;
 const FORWARD_DRAIN_MS = 2_000;
 /** Connections are kept alive by their clients; while stopping, those that fall idle are looked for this often. */
 const IDLE_SWEEP_MS = 50;
+/** Model calls of judged scoring that are open at once, over all requests. */
+const JUDGE_CONNECTIONS = 16;
 
 /** The values that one key of the `projects` block has, by project; projects without it are left out. */
 const perProject = <T>(
@@ -57,6 +70,18 @@ const perProject = <T>(
       const held = read(block);
       return held === undefined ? [] : [[name, held]];
     }),
+  );
+
+const judgeOf = (judge: NonNullable<Settings['judge']>, outbound: Outbound): Judge =>
+  createJudge(
+    {
+      endpoint: judge.endpoint,
+      model: judge.model,
+      apiKey: judge.api_key,
+      timeoutSeconds: judge.timeout_seconds,
+      criteria: judge.criteria,
+    },
+    { outbound, priceBook: builtinPriceBook },
   );
 
 /** Picks the engine. @throws StartRefused for one that this release does not have */
@@ -86,7 +111,7 @@ const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: num
 };
 
 /** The hourly deletion of what is too old; a failed pass is logged, and the next one tries again. */
-const startRetention = (settings: Settings, store: SignalStore, log: Logger): Schedule => {
+const startRetention = (settings: Settings, store: SignalStore, runs: RunningRuns, log: Logger): Schedule => {
   let stopping = false;
   const windows = retentionWindows(settings);
   const schedule = scheduleHourly(async () => {
@@ -94,6 +119,7 @@ const startRetention = (settings: Settings, store: SignalStore, log: Logger): Sc
       await runRetentionPass(
         {
           store,
+          runs,
           windows,
           auditRetentionDays: settings.auditRetentionDays,
           rest: (ms) => sleep(ms),
@@ -142,6 +168,11 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   const admission = createAdmission(settings.maxInflightBytes);
   const forwarder = settings.forward && createForwarder(settings.forward, counters, log, { drainMs: FORWARD_DRAIN_MS });
   const { keys: redactedKeys, hash_identifiers, hash_key } = settings.redaction;
+  const redaction = {
+    ...(redactedKeys === undefined ? {} : { keys: redactedKeys }),
+    ...(hash_identifiers === undefined ? {} : { hashIdentifiers: hash_identifiers }),
+    ...(hash_key === undefined ? {} : { hashKey: hash_key }),
+  };
   const pipeline = createPipeline({
     store,
     counters,
@@ -153,31 +184,56 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       ...(settings.quotaPerMinute === undefined ? {} : { perMinute: settings.quotaPerMinute }),
       projects: perProject(settings, ({ quota_per_minute }) => quota_per_minute),
     }),
-    finish: {
-      redaction: {
-        ...(redactedKeys === undefined ? {} : { keys: redactedKeys }),
-        ...(hash_identifiers === undefined ? {} : { hashIdentifiers: hash_identifiers }),
-        ...(hash_key === undefined ? {} : { hashKey: hash_key }),
-      },
-    },
+    finish: { redaction },
     ...(forwarder === undefined ? {} : { forward: forwarder.forward }),
   });
 
+  const hasRuns = settings.runsData !== undefined;
+  const runs = await openRuns(settings, pipeline, log, (message) => endBroken({}, message)).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
+
   const query: QueryDeps = { store, pipeline, authenticator, audit, defaultProject, version, clock: nowUnixNano };
-  // Durable runs join here: their routes and probe below, their stop among the stages.
+  const judgeOutbound = createOutbound({ maxConnections: JUDGE_CONNECTIONS });
+  const scoring = createScoring({
+    store,
+    pipeline,
+    ...(settings.judge === undefined ? {} : { judge: judgeOf(settings.judge, judgeOutbound) }),
+    clock: nowUnixNano,
+    requestTimeoutSeconds,
+  });
+  const evaluation: EvaluationDeps = {
+    store,
+    defaultProject,
+    clock: nowUnixNano,
+    redactRecord: createRecordRedactor(redaction),
+  };
   const routes: Route[] = [
     ...ingestRoutes({ pipeline, log }),
     ...traceRoutes(query),
     ...signalRoutes(query),
     ...judgementRoutes(query),
+    ...scoringRoutes({ scoring, defaultProject, clock: nowUnixNano, requestTimeoutSeconds }),
+    ...datasetRoutes(evaluation),
+    ...experimentRoutes(evaluation),
     ...rollUpRoutes(query),
     ...analyticsRoutes(query),
     ...administrationRoutes(query),
+    ...runsSurface(
+      { runs, traces: store, streams, defaultProject, clock: nowUnixNano, requestTimeoutSeconds, log },
+      hasRuns,
+    ),
     ...operationsRoutes({
       counters,
       version,
       storage: store.kind,
-      probes: [{ name: 'signal store', ping: () => store.ping() }],
+      probes: [
+        { name: 'signal store', ping: () => store.ping() },
+        ...(hasRuns ? [{ name: 'runs store', ping: () => runs.ping() }] : []),
+      ],
       uptimeSeconds: () => performance.now() / 1000,
     }),
     ...pageRoutes(),
@@ -202,15 +258,27 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   try {
     await app.listen({ host: settings.host, port: settings.port });
   } catch (error) {
+    await runs.close();
     await store.close();
     throw error;
   }
-  const retention = startRetention(settings, store, log);
+  const retention = startRetention(settings, store, runs, log);
 
   const stages: Stage[] = [
     { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
     { name: 'retention', run: () => retention.stop() },
+    {
+      name: 'runs',
+      run: async () => {
+        // What ended a moment ago is told before the way to the trace store closes. What cannot be is told after the next start.
+        await runs
+          .flushOutbox()
+          .catch((error: unknown) => log.warn({ err: error }, 'spans of runs wait for the next start'));
+        await runs.close();
+      },
+    },
     { name: 'pipeline', run: () => pipeline.close() },
+    { name: 'judge', run: async () => judgeOutbound.close() },
     ...(forwarder === undefined ? [] : [{ name: 'forwarding', run: () => forwarder.close() }]),
     { name: 'store', run: () => store.close() },
   ];
@@ -232,13 +300,21 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
 
   // Said last: whoever waits for it may send a signal the next moment.
   const bound = app.server.address() as AddressInfo;
-  const hasRuns = routes.some(({ surface }) => surface === 'runs');
   for (const warning of [
     ...settings.warnings,
     ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
   ])
     log.warn({}, warning);
-  log.info({ address: urlOf(bound), storage: store.kind, data: resolve(settings.data), version }, 'listening');
+  log.info(
+    {
+      address: urlOf(bound),
+      storage: store.kind,
+      data: resolve(settings.data),
+      runs: settings.runsData === undefined ? 'off' : resolve(settings.runsData),
+      version,
+    },
+    'listening',
+  );
   setTimeout(settleAfterStart, SETTLE_AFTER_MS).unref();
 };
 

@@ -58,16 +58,26 @@ describe('routes and document', () => {
     // Names, counts and sums; the audit itself; and writes, which read nothing.
     expect(unaudited.toSorted()).toEqual(
       [
+        'compareExperiments',
+        'createDataset',
+        'createDatasetItem',
+        'createExperiment',
         'createFeedback',
         'createScore',
         'getCaller',
         'getCostReport',
+        'getDataset',
+        'getExperiment',
         'getSummaryReport',
         'listAudit',
+        'listDatasets',
+        'listExperiments',
         'listMetrics',
         'listProjects',
+        'listScorers',
         'listSessions',
         'listUsers',
+        'replaceDatasetItem',
       ].toSorted(),
     );
   });
@@ -77,7 +87,17 @@ const OWN = 'own';
 const OTHER = 'other';
 
 /** A request that each route of the query API answers well, and the same aimed at another project. */
-const requests: Record<string, { own: string; other: string; body?: object }> = {
+const inBoth = (path: string): { own: string; other: string } => ({
+  own: `${path}?project=${OWN}`,
+  other: `${path}?project=${OTHER}`,
+});
+const requests: Record<string, { own: string; other: string }> = {
+  compareExperiments: {
+    own: `/v1/api/experiments/compare?baseline=a&candidate=b&project=${OWN}`,
+    other: `/v1/api/experiments/compare?baseline=a&candidate=b&project=${OTHER}`,
+  },
+  getExperiment: inBoth('/v1/api/experiments/e'),
+
   getTrace: { own: `/v1/api/traces/${TRACE}`, other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}` },
   deleteTrace: { own: `/v1/api/traces/${TRACE}`, other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}` },
   getSpan: {
@@ -94,7 +114,11 @@ const requests: Record<string, { own: string; other: string; body?: object }> = 
   },
 };
 /** Answer by the caller's reach alone, and have nothing of another project to ask for. */
-const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'createFeedback']);
+const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'createFeedback', 'listScorers']);
+/** Say the project of what they write in their body. */
+const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns']);
+/** Have a body, and make nothing new. */
+const answers200 = new Set(['scoreRuns', 'replaceDatasetItem']);
 
 describe('routes x scopes x own and other project', () => {
   let service: Service;
@@ -117,6 +141,22 @@ describe('routes x scopes x own and other project', () => {
                 spans: [aSpan({ traceId, correlation: { project: projectOf(traceId) } })],
               }
             : undefined,
+        findDataset: async (datasetId, reach) => ({
+          datasetId,
+          name: 'n',
+          project: reach === 'all' ? OTHER : (reach[0] ?? OTHER),
+          createdAt: 0n,
+          itemCount: 0,
+        }),
+        deleteDataset: async () => ({ deleted: 1, pending: false }),
+        findItem: async (_dataset, itemId) => ({ itemId, datasetId: 'd', input: 'i', createdAt: 0n }),
+        deleteItem: async () => ({ deleted: 1, pending: false }),
+        findExperiment: async (experimentId, reach) => ({
+          experimentId,
+          name: 'n',
+          project: reach === 'all' ? OTHER : (reach[0] ?? OTHER),
+          createdAt: 0n,
+        }),
         findSpan: async (traceId, spanId, reach) =>
           within(traceId, reach) ? aSpan({ traceId, spanId, correlation: { project: projectOf(traceId) } }) : undefined,
       },
@@ -134,17 +174,29 @@ describe('routes x scopes x own and other project', () => {
   const bodies: Record<string, object> = {
     createScore: { trace_id: TRACE, scorer_id: 's', value: 1 },
     createFeedback: { trace_id: TRACE, kind: 'thumbs', value: 'up' },
+    scoreRuns: {},
+    createDataset: { name: 'n' },
+    createDatasetItem: { input: 'i' },
+    replaceDatasetItem: { input: 'i' },
+    captureRuns: { trace_ids: [] },
+    createExperiment: { name: 'n' },
   };
   const pathOf = (route: Route, target: 'own' | 'other'): string =>
     requests[route.operationId]?.[target] ??
-    (withoutProject.has(route.operationId) ? route.path : `${route.path}?project=${target === 'own' ? OWN : OTHER}`);
+    (withoutProject.has(route.operationId) || projectInBody.has(route.operationId)
+      ? route.path
+      : `${route.path}?project=${target === 'own' ? OWN : OTHER}`);
 
   it('covers every route of the query API', () => expect(queryRoutes.length).toBeGreaterThan(15));
 
   it.each(cases)(
     '$route.method $route.path with the $owner $scope key on the $target project',
     async ({ route, owner, scope, target }) => {
-      const body = bodies[route.operationId];
+      const plain = bodies[route.operationId];
+      const body =
+        plain !== undefined && projectInBody.has(route.operationId)
+          ? { ...plain, project: target === 'own' ? OWN : OTHER }
+          : plain;
       const answer = await service.ask(pathOf(route, target), {
         method: route.method,
         key: `${owner}-${scope}`,
@@ -152,7 +204,8 @@ describe('routes x scopes x own and other project', () => {
       });
       const hasScope = route.scope === 'open' || route.scope === scope;
       const hasProject = owner === 'top' || target === 'own' || withoutProject.has(route.operationId);
-      const expected = hasScope && hasProject ? (body === undefined ? 200 : 201) : 403;
+      const expected =
+        hasScope && hasProject ? (body === undefined || answers200.has(route.operationId) ? 200 : 201) : 403;
       expect([answer.status, answer.body.code]).toEqual([expected, expected === 403 ? 'forbidden' : undefined]);
     },
   );

@@ -4,6 +4,8 @@ import { administrationRoutes } from '../../src/http/administration-routes.ts';
 import { analyticsRoutes } from '../../src/http/analytics-routes.ts';
 import { type AuditLog, createAuditLog } from '../../src/http/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
+import { datasetRoutes } from '../../src/http/dataset-routes.ts';
+import { experimentRoutes } from '../../src/http/experiment-routes.ts';
 import { judgementRoutes } from '../../src/http/judgement-routes.ts';
 import { operationsRoutes, type Probe } from '../../src/http/operations-routes.ts';
 import { pageRoutes } from '../../src/http/page-routes.ts';
@@ -11,6 +13,7 @@ import { parseTrustedRanges } from '../../src/http/peer.ts';
 import type { QueryDeps } from '../../src/http/query-deps.ts';
 import { rollUpRoutes } from '../../src/http/rollup-routes.ts';
 import type { Route } from '../../src/http/route.ts';
+import { scoringRoutes } from '../../src/http/scoring-routes.ts';
 import { signalRoutes } from '../../src/http/signal-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from '../../src/http/streams.ts';
 import { traceRoutes } from '../../src/http/trace-routes.ts';
@@ -118,11 +121,17 @@ const readAnswer = async (response: Response): Promise<Answer> => {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
 };
 
+/** Tests that score have a service of their own. */
+const noScoring = { score: async () => ({ scores: [], scoresWritten: 0, skipped: [], isCutShort: false }) };
+
 /** Every route of the query API and of operations, as the composition root mounts them. */
 export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly Probe[]): Route[] => [
   ...traceRoutes(query),
   ...signalRoutes(query),
   ...judgementRoutes(query),
+  ...scoringRoutes({ ...query, scoring: noScoring, requestTimeoutSeconds: 30 }),
+  ...datasetRoutes({ ...query, redactRecord: (record) => record }),
+  ...experimentRoutes({ ...query, redactRecord: (record) => record }),
   ...rollUpRoutes(query),
   ...analyticsRoutes(query),
   ...administrationRoutes(query),

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: b18dd73c3483b877a9b4f25a7b066c56f535626a69dd629d96662c0bf0b0ae23
-// content sha256: ee40063278a60c9a15f00ab2293374dd2df7d6304851bf1f21a6a01bae6b48c6
+// source sha256: d77bc27f54091be72521df0e11c5dd9bd9ec4649ff183535329d997c4869d8ff
+// content sha256: 99624e9dff42e2762017b66483f46617695ca49969dbe62cacdc22618c2739d7
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -559,6 +559,253 @@ export interface paths {
          * @description Counts runs in every grouping; `groups` is there when `group_by` is.
          */
         readonly get: operations["getSummaryReport"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/scorers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The built-in scorers
+         * @description The thirteen deterministic ones. Criteria of a configured judge are not listed.
+         */
+        readonly get: operations["listScorers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/score": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Run scorers over stored runs
+         * @description Runs exactly `trace_ids` if given, else the newest `limit` runs of the project that started at `from` or after it, newest first. Without
+         *     `scorers` every deterministic scorer that needs no configuration runs; a judged one runs only where it is named. For every run and
+         *     scorer there is either a score or an entry of `skipped`. Scoring a run again replaces the score that the same scorer, in the same
+         *     version, gave it. Every stored score counts against the project's ceiling per minute.
+         *
+         *     A judged scorer is one model call a run, and the request must end in time: more runs than fit if every call took its whole timeout are
+         *     refused with `cap_exceeded`, which names the cap, before any call; without `limit` as many of the newest runs as fit are graded.
+         */
+        readonly post: operations["scoreRuns"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/datasets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List datasets
+         * @description Newest first.
+         */
+        readonly get: operations["listDatasets"];
+        readonly put?: never;
+        /**
+         * Create a dataset
+         * @description An id that was sent before replaces that record; its cases stay. A name that another dataset of the project has is 409 `conflict`.
+         */
+        readonly post: operations["createDataset"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/datasets/{dataset}": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /** One dataset */
+        readonly get: operations["getDataset"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a dataset with its cases */
+        readonly delete: operations["deleteDataset"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/datasets/{dataset}/items": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The cases of a dataset
+         * @description In the order in which they were made, so that who walks the pages while others add sees every case.
+         */
+        readonly get: operations["listDatasetItems"];
+        readonly put?: never;
+        /**
+         * Add a case
+         * @description An id that was sent before replaces that case.
+         */
+        readonly post: operations["createDatasetItem"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/datasets/{dataset}/items/{item}": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+                /** @description Id of the case */
+                readonly item: components["schemas"]["RecordId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Replace a case
+         * @description Keeps its id, its place and the time of its making. What the body leaves out, the case no longer has.
+         */
+        readonly put: operations["replaceDatasetItem"];
+        readonly post?: never;
+        /** Delete a case */
+        readonly delete: operations["deleteDatasetItem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/datasets/{dataset}/capture": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make cases of stored runs
+         * @description Runs of the dataset's project. Each case keeps `source_trace_id`; its input is the run's, its expected answer, where asked for, what the
+         *     run answered. The answer names the cases and does not repeat what they hold.
+         */
+        readonly post: operations["captureRuns"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/experiments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List experiments
+         * @description Newest first.
+         */
+        readonly get: operations["listExperiments"];
+        readonly put?: never;
+        /**
+         * Record an experiment
+         * @description An id that was sent before replaces that record. Scores belong to it by their `experiment_id`.
+         */
+        readonly post: operations["createExperiment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/experiments/compare": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Compare two experiments, scorer by scorer
+         * @description Only equal scorer versions compare. `decidable` is false while a side has fewer than 20 scores; `regressed` is true when it is decidable,
+         *     the candidate's mean is lower, and the p-value of Welch's t-test is below 0.05.
+         */
+        readonly get: operations["compareExperiments"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/experiments/{experiment_id}": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly experiment_id: components["schemas"]["RecordId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One experiment */
+        readonly get: operations["getExperiment"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1253,6 +1500,168 @@ export interface components {
         };
         /** @enum {string} */
         readonly Scope: "ingest" | "read" | "write" | "admin" | "execute" | "worker";
+        readonly RecordId: string;
+        readonly Deletion: {
+            readonly deleted: boolean;
+            /** @description Whether bytes of it are still to be removed */
+            readonly deletes_pending: boolean;
+        };
+        readonly Scorer: {
+            readonly scorer_id: string;
+            readonly scorer_version: string;
+            /** @description When it scores 1 */
+            readonly description: string;
+            /** @description When it gives no score */
+            readonly declines?: string;
+            /** @description Runs only where it is named and configured */
+            readonly needs_config: boolean;
+            /** @description The keys of `config` that it reads */
+            readonly config: readonly string[];
+        };
+        readonly ScoreRequest: {
+            readonly project?: string;
+            readonly trace_ids?: readonly string[];
+            /** @description RFC 3339, or before now as `-1d` */
+            readonly from?: string;
+            /** @description 1000 by default; with judged scorers as many as fit */
+            readonly limit?: number;
+            readonly scorers?: readonly string[];
+            readonly config?: components["schemas"]["ScorerConfig"];
+            /**
+             * @description Store nothing
+             * @default false
+             */
+            readonly dry_run?: boolean;
+        };
+        /** @description Other keys are refused by name. */
+        readonly ScorerConfig: {
+            /** @description The right answer; else that of the newest case captured from the run */
+            readonly expected?: unknown;
+            readonly contains?: string | readonly string[];
+            readonly max_ms?: number;
+            readonly max_cost?: number;
+            readonly max_tool_calls?: number;
+            readonly span_kind?: components["schemas"]["SpanKind"];
+            readonly span_name?: string;
+            readonly tool_name?: string;
+            /**
+             * @description Of `exact_match` and `contains`; names are always compared exactly
+             * @default false
+             */
+            readonly case_sensitive?: boolean;
+        } & {
+            readonly [key: string]: unknown;
+        };
+        readonly ScoreReport: {
+            readonly scores: readonly components["schemas"]["Score"][];
+            readonly scores_written: number;
+            readonly skipped: readonly {
+                readonly trace_id: string;
+                readonly scorer_id: string;
+                readonly reason: string;
+            }[];
+            /**
+             * @description Present when the request deadline came before all runs were looked for
+             * @constant
+             */
+            readonly cut_short?: true;
+        };
+        readonly NewDataset: {
+            /** @description Absent or empty makes the server generate one */
+            readonly dataset_id?: string;
+            /** @description Unique in its project */
+            readonly name: string;
+            readonly project?: string;
+            readonly description?: string;
+        };
+        readonly Dataset: {
+            readonly dataset_id: string;
+            readonly name: string;
+            readonly project: string;
+            readonly description?: string;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly item_count: number;
+        };
+        readonly DatasetItemContent: {
+            /** @description Any JSON */
+            readonly input: unknown;
+            /** @description Any JSON; null is absent */
+            readonly expected?: unknown;
+            readonly metadata?: components["schemas"]["Attributes"];
+            /** @description The run that the case was made of */
+            readonly source_trace_id?: string;
+        };
+        readonly NewDatasetItem: {
+            /** @description Absent or empty makes the server generate one */
+            readonly item_id?: string;
+            /** @description Any JSON */
+            readonly input: unknown;
+            /** @description Any JSON; null is absent */
+            readonly expected?: unknown;
+            readonly metadata?: components["schemas"]["Attributes"];
+            /** @description The run that the case was made of */
+            readonly source_trace_id?: string;
+        };
+        readonly DatasetItem: {
+            readonly item_id: string;
+            readonly dataset_id: string;
+            /** @description Any JSON */
+            readonly input: unknown;
+            /** @description Any JSON */
+            readonly expected?: unknown;
+            readonly metadata?: components["schemas"]["Attributes"];
+            readonly source_trace_id?: components["schemas"]["TraceId"];
+            readonly created_at: components["schemas"]["Timestamp"];
+        };
+        readonly NewExperiment: {
+            /** @description Absent or empty makes the server generate one */
+            readonly experiment_id?: string;
+            readonly name: string;
+            readonly project?: string;
+            readonly dataset_id?: string;
+            readonly service_version?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+        };
+        readonly Experiment: {
+            readonly experiment_id: string;
+            readonly name: string;
+            readonly project: string;
+            readonly dataset_id?: string;
+            readonly service_version?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+            readonly created_at: components["schemas"]["Timestamp"];
+        };
+        readonly ScoreSample: {
+            readonly mean: number;
+            readonly count: number;
+            /** @description Of the sample; absent for a single score */
+            readonly stddev?: number;
+        };
+        readonly Comparison: {
+            readonly baseline: string;
+            readonly candidate: string;
+            readonly scorers: readonly {
+                readonly scorer_id: string;
+                readonly scorer_version?: string;
+                readonly baseline: components["schemas"]["ScoreSample"];
+                readonly candidate: components["schemas"]["ScoreSample"];
+                /** @description Mean of the candidate less that of the baseline */
+                readonly delta: number;
+                /** @description Two-sided, of Welch's t-test; absent where a side has a single score */
+                readonly p_value?: number;
+                /** @description Whether both sides have 20 scores */
+                readonly decidable: boolean;
+                readonly regressed: boolean;
+            }[];
+            /** @description Scorers in a version that only one side was scored with. */
+            readonly not_compared: readonly {
+                readonly scorer_id: string;
+                readonly scorer_version?: string;
+                /** @enum {string} */
+                readonly side: "baseline" | "candidate";
+                readonly count: number;
+            }[];
+        };
         readonly AuditEntry: {
             readonly audit_id: string;
             readonly at: components["schemas"]["Timestamp"];
@@ -1498,6 +1907,10 @@ export interface components {
         /** @description Before this time; now by default. */
         readonly analyticsTo: components["schemas"]["TimeParameter"];
         readonly order: "asc" | "desc";
+        /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+        readonly datasetInPath: string;
+        /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+        readonly ownerProject: string;
         readonly traceIdInPath: components["schemas"]["TraceId"];
         readonly spanIdInPath: components["schemas"]["SpanId"];
     };
@@ -2780,6 +3193,608 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listScorers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them, in their order. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly scorers: readonly components["schemas"]["Scorer"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+        };
+    };
+    readonly scoreRuns: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "from": "-1d",
+                 *       "scorers": [
+                 *         "answered",
+                 *         "latency_budget"
+                 *       ],
+                 *       "config": {
+                 *         "max_ms": 5000
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ScoreRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description What was scored, and what was not. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ScoreReport"];
+                };
+            };
+            /**
+             * @description `unknown_scorer`: lists built-in scorers and configured criteria. `cap_exceeded`: names the cap. `invalid_parameter`: a key of
+             *     `config` that no scorer reads, an id, or a time; `field` names it. Where the body is not JSON, plain text.
+             */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_parameter",
+                     *       "message": "\"max_seconds\" is not a key of `config`; scorers read expected, contains, max_ms, max_cost, max_tool_calls, span_kind, span_name, tool_name, case_sensitive",
+                     *       "field": "config.max_seconds"
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["Error"];
+                    readonly "text/plain": string;
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listDatasets: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description Created at or after this time. */
+                readonly from?: components["schemas"]["TimeParameter"];
+                /** @description Created before this time. */
+                readonly to?: components["schemas"]["TimeParameter"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of datasets. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly datasets: readonly components["schemas"]["Dataset"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createDataset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "name": "refunds",
+                 *       "description": "runs that paid twice"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewDataset"];
+            };
+        };
+        readonly responses: {
+            /** @description The dataset as stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getDataset: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The dataset. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly deleteDataset: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone, or goes later. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deletion"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listDatasetItems: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of cases. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly items: readonly components["schemas"]["DatasetItem"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createDatasetItem: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "input": {
+                 *         "question": "Where is my order?"
+                 *       },
+                 *       "expected": "It arrives on Friday."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewDatasetItem"];
+            };
+        };
+        readonly responses: {
+            /** @description The case as stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DatasetItem"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceDatasetItem: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+                /** @description Id of the case */
+                readonly item: components["schemas"]["RecordId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "input": {
+                 *         "question": "Where is my order?"
+                 *       },
+                 *       "expected": "It arrives on Monday."
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["DatasetItemContent"];
+            };
+        };
+        readonly responses: {
+            /** @description The case as stored. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DatasetItem"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly deleteDatasetItem: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+                /** @description Id of the case */
+                readonly item: components["schemas"]["RecordId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone, or goes later. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deletion"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly captureRuns: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id or name of a dataset. A name is looked for in the project that lists without `project` answer for; an id, wherever the key reaches. */
+                readonly dataset: components["parameters"]["datasetInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "trace_ids": [
+                 *         "5b8efff798038103d269b633813fc60c"
+                 *       ],
+                 *       "use_output_as_expected": true
+                 *     }
+                 */
+                readonly "application/json": {
+                    readonly trace_ids: readonly string[];
+                    /** @default false */
+                    readonly use_output_as_expected?: boolean;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The cases that were made, and the runs that none was made of. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description Number of cases made */
+                        readonly captured: number;
+                        readonly items: readonly {
+                            readonly item_id: string;
+                            readonly source_trace_id: components["schemas"]["TraceId"];
+                        }[];
+                        readonly skipped: readonly {
+                            readonly trace_id: string;
+                            readonly reason: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listExperiments: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description Created at or after this time. */
+                readonly from?: components["schemas"]["TimeParameter"];
+                /** @description Created before this time. */
+                readonly to?: components["schemas"]["TimeParameter"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of experiments. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly experiments: readonly components["schemas"]["Experiment"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createExperiment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "name": "shorter prompt",
+                 *       "service_version": "2.1.0",
+                 *       "metadata": {
+                 *         "prompt": "v7"
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewExperiment"];
+            };
+        };
+        readonly responses: {
+            /** @description The experiment as stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 422: components["responses"]["Undecodable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly compareExperiments: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Id of an experiment */
+                readonly baseline: components["schemas"]["RecordId"];
+                /** @description Id of an experiment */
+                readonly candidate: components["schemas"]["RecordId"];
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The comparison. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getExperiment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project to look in. Needed for a name outside of the default project, or for an id that several projects have. */
+                readonly project?: components["parameters"]["ownerProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly experiment_id: components["schemas"]["RecordId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The experiment. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
