@@ -15,8 +15,7 @@ export const benchFolder = (): { path: string; remove: () => void } => {
 };
 
 /** The daemon as it is shipped, in a process of its own, with nothing but its files moved. */
-export const serveFrom = (folder: string, flags: readonly string[] = []): Promise<Daemon> =>
-  startDaemon(folder, flags);
+export const serveFrom = (folder: string, flags: readonly string[] = []): Promise<Daemon> => startDaemon(folder, flags);
 
 export type Door = {
   readonly encoding: 'protobuf' | 'json';
