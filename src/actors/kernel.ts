@@ -31,9 +31,9 @@ export interface Turn {
    * What is known under a key: as this turn, else this group, else the last commit left it.
    * @param lookup how the store finds it when memory does not hold it
    */
-  read<K extends Lookup['kind'], T = Found[K]>(key: string, lookup: Lookup & { readonly kind: K }): T;
+  read<K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K];
   /** What this turn or this group wrote, without asking the store. */
-  peek<T>(key: string): T | undefined;
+  peek(key: string): unknown;
   write(key: string, value: unknown): void;
   /** After the commit memory lets go of it: an actor that will rest, or has ended. */
   forget(key: string): void;
@@ -169,13 +169,13 @@ export const createKernel = (options: KernelOptions): Kernel => {
       at: group.at,
       newId: options.newId,
       random: options.random,
-      read: <T>(key: string, lookup: Lookup): T => {
+      read: <K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K] => {
         let value = overlay.get(key);
         if (value === undefined) value = lookUp(group, key);
         if (value === undefined) throw new Missing(new Map([[key, lookup]]));
-        return (value === ABSENT || value === GONE ? undefined : value) as T;
+        return (value === ABSENT || value === GONE ? undefined : value) as Found[K];
       },
-      peek: <T>(key: string): T | undefined => (overlay.get(key) ?? group.overlay.get(key)) as T | undefined,
+      peek: (key) => overlay.get(key) ?? group.overlay.get(key),
       write: (key, value) => {
         overlay.set(key, value);
       },

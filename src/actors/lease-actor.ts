@@ -151,7 +151,7 @@ const verbs = {
 export const createLeaseActors = (host: LeaseHost): ActorKind => {
   const read = (turn: Turn, leaseId: string): LeaseActor | undefined => {
     const key = leaseKey(leaseId);
-    const found: AttemptRecord | LeaseActor | undefined = turn.read(key, { kind: 'lease', leaseId });
+    const found = turn.read(key, { kind: 'lease', leaseId }) as AttemptRecord | LeaseActor | undefined;
     if (found === undefined || 'snapshot' in found) return found;
     const actor = revive(found);
     turn.keep(key, actor);
@@ -299,11 +299,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
   };
 
   const offered = (turn: Turn, leaseId: string, body: LeaseMessage & { kind: 'offered' }): void => {
-    const { next } = transition(leaseMachine, unissued, {
-      type: 'lease.offered',
-      delivery: body.delivery,
-      expiresAt: body.lapsesAt,
-    });
+    const event: LeaseEvent = { type: 'lease.offered', delivery: body.delivery, expiresAt: body.lapsesAt };
+    const { next } = transition(leaseMachine, unissued, event);
     const record: AttemptRecord = {
       leaseId,
       runId: body.runId,

@@ -43,4 +43,4 @@ export const snapshotAt = async (
 };
 
 const fold = (program: Program, snapshot: RunSnapshot, event: RunEvent): RunSnapshot =>
-  transition(program.machine, snapshot as never, event).next as unknown as RunSnapshot;
+  transition(program.machine, snapshot as never, event).next;

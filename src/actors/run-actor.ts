@@ -569,7 +569,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
     }
   };
 
-  const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place, before: RunContext): JsonObject => {
+  const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): JsonObject => {
     const { context } = work.snapshot;
     const to = placeOf(work.snapshot.value);
     switch (kind) {
@@ -636,7 +636,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       ...stepFields,
       ...(leaseId === undefined ? {} : { leaseId, attempt: of.attempt }),
       ...(event.type === 'step.offered' ? { workerId: event.workerId } : {}),
-      data: dataOf(work, kind, event, from, before),
+      data: dataOf(work, kind, event, from),
     });
   };
 
@@ -699,7 +699,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       const before = work.snapshot.context;
       const from = placeOf(work.snapshot.value);
       const { next, effects } = transition(work.program.machine, work.snapshot as never, event);
-      work.snapshot = next as unknown as RunSnapshot;
+      work.snapshot = next;
       const entriesBefore = work.entries.length;
       const slot: [RunEvent | null, number] = [event, 0];
       work.events.push(slot);
@@ -1123,7 +1123,7 @@ const recentOutputs = (
   turn: Turn,
   runId: string,
   of: { readonly stepId: string; readonly visit: number },
-): RecentOutputs => turn.peek<RecentOutputs>(recentKey(runId, of)) ?? [];
+): RecentOutputs => (turn.peek(recentKey(runId, of)) as RecentOutputs | undefined) ?? [];
 
 const stepIdOf = (place: Place): { readonly stepId?: string } => (place.at === 'step' ? { stepId: place.step } : {});
 

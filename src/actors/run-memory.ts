@@ -57,7 +57,7 @@ const isLive = (value: StoredRun | RunActor): value is RunActor => 'snapshot' in
 
 /** @throws Unloadable for a snapshot that does not belong to this release's machine */
 export const reviveRun = (program: Program, text: string): RunSnapshot =>
-  restore(program.machine, RUN_MACHINE_VERSION, decodeSnapshot(text), runMigrations) as unknown as RunSnapshot;
+  restore(program.machine, RUN_MACHINE_VERSION, decodeSnapshot(text), runMigrations);
 
 export const readProgram = (turn: Turn, programs: Programs, id: string, version: number): Program => {
   const record = turn.read(`definition/${id}@${version}`, { kind: 'definition', id, version });

@@ -215,7 +215,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     },
     recover: resume,
     onFault: (error, message) => {
-      if (error instanceof Quarantined) void setAside(error, message).catch(onFault);
+      if (error instanceof Quarantined) setAside(error, message);
       else onFault(error);
     },
   });
@@ -234,13 +234,17 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
   /** Marks the run, and leaves its timers and leases alone for a while: they would fail every second. */
-  const setAside = async (fault: Quarantined, { type, id, body }: Message): Promise<void> => {
+  const putAside = async (fault: Quarantined, { type, id, body }: Message): Promise<void> => {
     const message: RunMessage = { kind: 'quarantine', fault: fault.message };
     await kernel.send({ type: 'run', id: fault.runId, body: message });
     if (type === 'lease') watch.putOff(id, PUT_OFF_MS);
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
     if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
       await upkeep({ kind: 'put_off', runId: id, name: timer.name, until: serviceClock.now() + PUT_OFF_MS });
+  };
+
+  const setAside = (fault: Quarantined, message: Message): void => {
+    putAside(fault, message).catch(onFault);
   };
 
   const unavailable = (error: StoreUnavailable): Failure => ({
@@ -930,7 +934,7 @@ const readCursor = (cursor: string, mark: string): readonly string[] | undefined
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (!Array.isArray(parsed) || parsed[0] !== mark || !parsed.every((part) => typeof part === 'string'))
       return undefined;
-    return parsed.slice(1) as string[];
+    return parsed.slice(1);
   } catch {
     return undefined;
   }

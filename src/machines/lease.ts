@@ -51,7 +51,7 @@ export const leaseMachine = setup({
     declareRunning: assign({ bodyRan: true }),
     extend: assign({ expiresAt: ({ context, event }) => ('expiresAt' in event ? event.expiresAt : context.expiresAt) }),
     // Intents: the host makes rows and messages of them.
-    journal: (_, _params: { readonly kind: string }) => {},
+    journal: (_args, _params: { readonly kind: string }) => {},
     completeStep: () => {},
     failStep: () => {},
     requeueStep: () => {},

@@ -56,8 +56,8 @@ export const drawMachine = (id: string, config: object): string => {
           lines.push(`  ${idOf(path)} --> ${idOf(targetOf(path, target))}: ${label(`${event}${guardText(guard)}`)}`);
     for (const [key, child] of Object.entries(node.states ?? {})) connect(child, [...path, key]);
   };
-  draw(config as Node, [], '  ');
-  connect(config as Node, []);
+  draw(config, [], '  ');
+  connect(config, []);
   return `${lines.join('\n')}\n`;
 };
 
@@ -71,6 +71,6 @@ export const stateNames = (config: object): string[] => {
       walk(child, childPath);
     }
   };
-  walk(config as Node, []);
+  walk(config, []);
   return names;
 };

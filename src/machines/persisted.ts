@@ -57,7 +57,7 @@ export const restore = <M extends AnyStateMachine>(
     }
     const snapshot = machine.resolveState({
       value: persisted.value as never,
-      context: persisted.context as never,
+      context: persisted.context,
     }) as SnapshotFrom<M>;
     const { value } = snapshot as unknown as { value: unknown };
     if (!isDeepStrictEqual(value, persisted.value))

@@ -128,7 +128,7 @@ export const RUN_MACHINE_VERSION = 1;
 export const MAX_ORPHANS = 10;
 
 const mayRunAgain = (delivery: Delivery, event: RunEvent): boolean =>
-  delivery === 'at_least_once' || ('bodyRan' in event && event.bodyRan === false);
+  delivery === 'at_least_once' || ('bodyRan' in event && !event.bodyRan);
 const isDueAtOnce = (event: RunEvent): boolean =>
   event.type === 'step.failed' && (event.retryAt ?? event.at) <= event.at;
 const errorOf = (event: RunEvent): StepError | undefined => ('error' in event ? event.error : undefined);
@@ -235,12 +235,12 @@ const runSetup = setup({
     }),
     failRun: assign(({ event }) => (event.type === 'run.failed' ? { error: event.error } : {})),
     // Intents: the host makes rows and messages of them.
-    journal: (_, _params: { readonly kind: JournalKind }) => {},
+    journal: (_args, _params: { readonly kind: JournalKind }) => {},
     open: () => {},
     route: () => {},
     conclude: () => {},
-    schedule: (_, _params: { readonly timer: string }) => {},
-    unschedule: (_, _params: { readonly timer: string }) => {},
+    schedule: (_args, _params: { readonly timer: string }) => {},
+    unschedule: (_args, _params: { readonly timer: string }) => {},
     openWait: () => {},
     closeWait: () => {},
     dropLease: () => {},
@@ -496,9 +496,7 @@ export const runConfig = (definition: Definition): object => ({
  * value of its snapshot. @see Interface specification, "States and transitions", "Run"
  */
 export const compileRun = (definition: Definition): RunMachine =>
-  runSetup.createMachine(
-    runConfig(definition) as unknown as Parameters<typeof runSetup.createMachine>[0],
-  ) as unknown as RunMachine;
+  runSetup.createMachine(runConfig(definition) as unknown as Parameters<typeof runSetup.createMachine>[0]);
 
 export type RunSnapshot = Omit<SnapshotFrom<AnyStateMachine>, 'context' | 'value'> & {
   readonly value: unknown;

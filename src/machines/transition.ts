@@ -36,7 +36,7 @@ type Scope<M extends AnyStateMachine> = Parameters<M['transition']>[2];
 /** The snapshot in which an actor of this machine is born. Effects of entering it are not given: our machines have none there. */
 export const initialSnapshot = <M extends AnyStateMachine>(machine: M): SnapshotFrom<M> => {
   sink = [];
-  return machine.getInitialSnapshot(inertScope as unknown as Scope<M>, undefined as never) as SnapshotFrom<M>;
+  return machine.getInitialSnapshot(inertScope as unknown as Scope<M>, undefined) as SnapshotFrom<M>;
 };
 
 /**
@@ -45,14 +45,14 @@ export const initialSnapshot = <M extends AnyStateMachine>(machine: M): Snapshot
  * @returns the next snapshot and the effects in the order of their execution
  * @throws UnhandledEvent when the present state has no transition for the event: xstate itself would be silent
  */
-export const step = <M extends AnyStateMachine, E extends EventObject>(
+export const step = <M extends AnyStateMachine>(
   machine: M,
   snapshot: SnapshotFrom<M>,
-  event: E,
+  event: Readonly<EventObject>,
 ): { readonly next: SnapshotFrom<M>; readonly effects: readonly Effect[] } => {
   const effects: Effect[] = [];
   sink = effects;
-  const next = machine.transition(snapshot, event as never, inertScope as unknown as Scope<M>) as SnapshotFrom<M>;
+  const next = machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>;
   if (next === snapshot && effects.length === 0)
     throw new UnhandledEvent(machine.id, event.type, (snapshot as { value?: unknown }).value);
   return { next, effects };

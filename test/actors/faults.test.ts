@@ -100,7 +100,7 @@ describe('a store that fails', () => {
       const service = await createHarness({ store: faulty.store, definitions: [flow] });
       await service.start('flow');
       faulty.failNext(fault);
-      await expect(service.runs.flushOutbox()).rejects.toThrow();
+      await expect(service.runs.flushOutbox()).rejects.toThrow('the disk said');
       await service.runs.flushOutbox();
       expect(new Set(service.spans.map(({ spanId }) => spanId)).size).toBe(1);
       expect(await service.store.readOutbox(0, 10)).toEqual([]);

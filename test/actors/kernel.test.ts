@@ -12,7 +12,7 @@ const account: ActorKind = {
   type: 'account',
   receive: (turn: Turn, id, body) => {
     const { add, payTo, thenThrow } = body as Order;
-    const before: Account | undefined = turn.read(`account/${id}`, { kind: 'worker', workerId: id });
+    const before = turn.read(`account/${id}`, { kind: 'worker', workerId: id }) as unknown as Account | undefined;
     const balance = (before?.balance ?? 0) + add;
     turn.write(`account/${id}`, { balance, version: (before?.version ?? 0) + 1 } satisfies Account);
     if (payTo !== undefined)

@@ -1379,13 +1379,24 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       must(await service.complete(await service.take(), 'secret'));
       const open = await service.start('plain', {}, { correlation: { user_id: 'u' } });
       const other = await service.start('plain', {}, { correlation: { user_id: 'v' } });
-      const erased = must(await service.runs.eraseSubject({ ...ALL, userId: 'u' }));
-      expect(erased).toMatchObject({ runsErased: 2, runsInFlight: 1, traceIds: [done.traceId] });
+      const traceIds: string[] = [];
+      const ofTrace = () => service.spans.filter(({ traceId }) => traceId === done.traceId);
+      let sent = 0;
+      const erased = must(
+        await service.runs.eraseSubject({ ...ALL, userId: 'u' }, async (ids) => {
+          traceIds.push(...ids);
+          sent = ofTrace().length;
+        }),
+      );
+      expect(erased).toEqual({ runsErased: 2, runsInFlight: 1 });
+      expect(traceIds).toEqual([done.traceId]);
+      expect(sent).toBeGreaterThan(0);
       expect(codeOf(await service.runs.getRun({ ...ALL, runId: done.runId }))).toBe('not_found');
       expect((await service.detail(open.runId)).status).toBe('queued');
       expect((await service.detail(other.runId)).status).toBe('queued');
       await service.runs.flushOutbox();
-      expect(service.spans.filter(({ traceId }) => traceId === done.traceId)).toEqual([]);
+      // Every span had been sent before its trace was erased: none comes back.
+      expect(ofTrace()).toHaveLength(sent);
       expect((await service.start('plain', {}, { idempotencyKey: 'k' })).runId).not.toBe(done.runId);
     });
 

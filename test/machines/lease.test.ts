@@ -13,7 +13,7 @@ import { initialSnapshot, step, UnhandledEvent } from '../../src/machines/transi
 import type { Delivery } from '../../src/model/definition/definition.ts';
 
 const offered = (delivery: Delivery = 'at_least_once'): LeaseSnapshot =>
-  step(leaseMachine, initialSnapshot(leaseMachine), { type: 'lease.offered', delivery, expiresAt: 5 }).next;
+  after(initialSnapshot(leaseMachine), { type: 'lease.offered', delivery, expiresAt: 5 });
 const after = (snapshot: LeaseSnapshot, ...events: LeaseEvent[]): LeaseSnapshot =>
   events.reduce((before, event) => step(leaseMachine, before, event).next, snapshot);
 const started: LeaseEvent = { type: 'lease.started', expiresAt: 30 };

@@ -53,7 +53,7 @@ const play = (from: RunSnapshot, events: readonly RunEvent[], on: RunMachine = m
   const effects: string[] = [];
   for (const event of events) {
     const moved = step(on, snapshot as never, event);
-    snapshot = moved.next as unknown as RunSnapshot;
+    snapshot = moved.next;
     effects.push(
       ...moved.effects.map(({ type, params }) => (type === 'journal' ? (params as { kind: string }).kind : type)),
     );
@@ -250,7 +250,7 @@ describe('run, compiled from a definition', () => {
       { id: 'one', kind: 'task', next: [{ when: 'visits.one < 3', to: 'one' }, { to: 'end' }] },
     ]);
     const on = compileRun(loop);
-    const { snapshot, effects } = play(initialSnapshot(on) as unknown as RunSnapshot, [...leased, done, to('one')], on);
+    const { snapshot, effects } = play(initialSnapshot(on), [...leased, done, to('one')], on);
     expect(snapshot.context).toMatchObject({ stepCount: 2, visits: { one: 2 }, attempt: 0 });
     expect(effects.slice(-2)).toEqual(['cursor.moved', 'open']);
   });
@@ -287,8 +287,7 @@ describe('snapshots', () => {
     [...atNap, { type: 'step.opened', at, dueAt: null }],
     [...atKids, { type: 'step.opened', at, total: 2 }],
   ] as RunEvent[][];
-  const revive = (text: string): RunSnapshot =>
-    restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map()) as unknown as RunSnapshot;
+  const revive = (text: string): RunSnapshot => restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map());
 
   it('come through JSON as they were, and go on from there', () => {
     for (const events of all) {
@@ -312,7 +311,7 @@ describe('snapshots', () => {
         expect(ours.effects.map(({ type, params }) => [type, params])).toEqual(
           actions.map(({ type, params }) => [type, params]),
         );
-        snapshot = ours.next as unknown as RunSnapshot;
+        snapshot = ours.next;
       }
     }
   });

@@ -37,6 +37,8 @@ const anAttempt = (leaseId: string, runId: string, more: Partial<AttemptRecord> 
 });
 const input = (runId: string) => ({ runId, name: 'input', body: '{}' }) as const;
 
+const byFirst = (a: readonly unknown[], b: readonly unknown[]): number => (String(a[0]) < String(b[0]) ? -1 : 1);
+
 /** What every engine promises. Called once an engine; `open` gives an empty store of its own. */
 export const runStoreContract = (engine: string, open: () => Promise<RunStore>): void => {
   describe(`${engine}: run store`, () => {
@@ -155,7 +157,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       });
       await commit((changes) => changes.documents.push({ runId: 'a', name: 'state/x', body: '4' }));
       const found = (await find({ kind: 'documents', runId: 'a', steps: ['one', 'two'] })) as { state: string[][] };
-      expect({ ...found, state: found.state.toSorted() }).toEqual({
+      expect({ ...found, state: found.state.toSorted(byFirst) }).toEqual({
         input: '{}',
         output: '3',
         state: [
@@ -290,7 +292,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       await put(aRun('a', { idempotencyKey: 'k' }));
       expect(await find({ kind: 'idempotency', project: 'p', key: 'k' })).toBe('a');
       expect(await find({ kind: 'idempotency', project: 'q', key: 'k' })).toBeUndefined();
-      await expect(put(aRun('b', { idempotencyKey: 'k' }))).rejects.toThrow();
+      await expect(put(aRun('b', { idempotencyKey: 'k' }))).rejects.toThrow(/idempotency|constraint|storage engine/i);
     });
 
     it('keeps definitions and workers', async () => {
@@ -345,7 +347,9 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       await commit((changes) => changes.documents.push({ runId: 'c0', name: 'output', body: '"zero"' }));
       expect(await find({ kind: 'open_children', runId: 'a' })).toEqual(['c1', 'old']);
       expect(
-        ((await find({ kind: 'child_outputs', runId: 'a', stepId: 's', visit: 1 })) as [number, unknown][]).toSorted(),
+        ((await find({ kind: 'child_outputs', runId: 'a', stepId: 's', visit: 1 })) as [number, unknown][]).toSorted(
+          byFirst,
+        ),
       ).toEqual([
         [0, '"zero"'],
         [1, undefined],

@@ -19,8 +19,10 @@ export type Row = Readonly<Record<string, string | number | null>>;
 const text = (row: Row, column: string): string => row[column] as string;
 const number = (row: Row, column: string): number => row[column] as number;
 /** One field, or none: a record has no key for what is absent. */
-const optional = <K extends string, T>(key: K, value: string | number | null | undefined): { readonly [N in K]?: T } =>
-  value === null || value === undefined ? {} : ({ [key]: value } as { [N in K]: T });
+const textAs = <K extends string>(key: K, value: Row[string] | undefined): { readonly [N in K]?: string } =>
+  typeof value === 'string' ? ({ [key]: value } as { [N in K]: string }) : {};
+const numberAs = <K extends string>(key: K, value: Row[string] | undefined): { readonly [N in K]?: number } =>
+  typeof value === 'number' ? ({ [key]: value } as { [N in K]: number }) : {};
 
 export const runOf = (row: Row): RunRecord => ({
   runId: text(row, 'run_id'),
@@ -29,10 +31,10 @@ export const runOf = (row: Row): RunRecord => ({
   definitionId: text(row, 'definition_id'),
   definitionVersion: number(row, 'definition_version'),
   correlation: text(row, 'correlation'),
-  ...optional<'userId', string>('userId', row['user_id']),
-  ...optional<'idempotencyKey', string>('idempotencyKey', row['idempotency_key']),
+  ...textAs('userId', row['user_id']),
+  ...textAs('idempotencyKey', row['idempotency_key']),
   createdAt: number(row, 'created_at'),
-  ...optional<'deadlineAt', number>('deadlineAt', row['deadline_at']),
+  ...numberAs('deadlineAt', row['deadline_at']),
   ...(row['parent_run_id'] === null
     ? {}
     : {
@@ -45,13 +47,13 @@ export const runOf = (row: Row): RunRecord => ({
       }),
   depth: number(row, 'depth'),
   status: text(row, 'status') as RunStatus,
-  ...optional<'cursor', string>('cursor', row['cursor']),
+  ...textAs('cursor', row['cursor']),
   snapshot: text(row, 'snapshot'),
   version: number(row, 'version'),
   updatedAt: number(row, 'updated_at'),
-  ...optional<'endedAt', number>('endedAt', row['ended_at']),
-  ...optional<'queueOrder', number>('queueOrder', row['queue_order']),
-  ...optional<'fault', string>('fault', row['fault']),
+  ...numberAs('endedAt', row['ended_at']),
+  ...numberAs('queueOrder', row['queue_order']),
+  ...textAs('fault', row['fault']),
 });
 
 export const attemptOf = (row: Row): AttemptRecord => ({
@@ -66,13 +68,13 @@ export const attemptOf = (row: Row): AttemptRecord => ({
   state: text(row, 'state') as LeaseState,
   bodyRan: row['body_ran'] === 1,
   expiresAt: number(row, 'expires_at'),
-  ...optional<'startedAt', number>('startedAt', row['started_at']),
-  ...optional<'endedAt', number>('endedAt', row['ended_at']),
-  ...optional<'timeoutAt', number>('timeoutAt', row['timeout_at']),
-  ...optional<'error', string>('error', row['error']),
-  ...optional<'usage', string>('usage', row['usage']),
-  ...optional<'cost', string>('cost', row['cost']),
-  ...optional<'details', string>('details', row['details']),
+  ...numberAs('startedAt', row['started_at']),
+  ...numberAs('endedAt', row['ended_at']),
+  ...numberAs('timeoutAt', row['timeout_at']),
+  ...textAs('error', row['error']),
+  ...textAs('usage', row['usage']),
+  ...textAs('cost', row['cost']),
+  ...textAs('details', row['details']),
 });
 
 export const journalOf = (row: Row): JournalRow => ({
@@ -86,8 +88,8 @@ export const journalOf = (row: Row): JournalRow => ({
 export const timerOf = (row: Row): TimerRecord => ({
   runId: text(row, 'run_id'),
   name: text(row, 'name'),
-  ...optional<'dueAt', number>('dueAt', row['due_at']),
-  ...optional<'stepId', string>('stepId', row['step_id']),
+  ...numberAs('dueAt', row['due_at']),
+  ...textAs('stepId', row['step_id']),
 });
 
 export const waitOf = (row: Row): WaitRecord => ({
@@ -98,7 +100,7 @@ export const waitOf = (row: Row): WaitRecord => ({
   stepId: text(row, 'step_id'),
   since: number(row, 'since'),
   order: number(row, 'ord'),
-  ...optional<'deadlineAt', number>('deadlineAt', row['deadline_at']),
+  ...numberAs('deadlineAt', row['deadline_at']),
 });
 
 export const parkedOf = (row: Row): ParkedEvent => ({
@@ -114,7 +116,7 @@ export const seenOf = (row: Row): SeenEvent => ({
   project: text(row, 'project'),
   eventId: text(row, 'event_id'),
   at: number(row, 'at'),
-  ...optional<'runId', string>('runId', row['run_id']),
+  ...textAs('runId', row['run_id']),
 });
 
 export const definitionOf = (row: Row): DefinitionRecord => ({
@@ -127,10 +129,10 @@ export const definitionOf = (row: Row): DefinitionRecord => ({
 
 export const workerOf = (row: Row): WorkerRecord => ({
   workerId: text(row, 'worker_id'),
-  ...optional<'name', string>('name', row['name']),
-  ...optional<'version', string>('version', row['version']),
-  ...optional<'project', string>('project', row['project']),
-  ...optional<'concurrency', number>('concurrency', row['concurrency']),
+  ...textAs('name', row['name']),
+  ...textAs('version', row['version']),
+  ...textAs('project', row['project']),
+  ...numberAs('concurrency', row['concurrency']),
   definitions: JSON.parse(text(row, 'definitions')) as WorkerRecord['definitions'],
   lastSeenAt: number(row, 'last_seen_at'),
 });

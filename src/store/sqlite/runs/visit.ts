@@ -1,0 +1,51 @@
+import { inspectFile, openForReading, openForWriting } from '../signals/connection.ts';
+import { driverCode, describeFault } from '../signals/driver-error.ts';
+import { StoreUnavailable } from '../../signals/signal-store.ts';
+import { knock } from '../signals/visit.ts';
+import { transactionsOf } from '../signals/transaction.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { type Queries, queriesOf } from './queries.ts';
+import { RUNS_FILE } from './schema.ts';
+
+/** What a visitor may ask of a runs file. */
+export type RunReads = Pick<
+  RunStore,
+  'counts' | 'stuckRuns' | 'listDefinitions' | 'definitionVersions' | 'listWorkers'
+>;
+
+export type RunVisit = { readonly schemaVersion: number; readonly reads: RunReads; readonly close: () => void };
+
+const CACHE_MIB = 16;
+
+/**
+ * Looks into a runs file from another process, beside a service that may run on it; changes nothing in it.
+ * @param mayWrite whether SQLite may clean up its side files; false opens the file read-only
+ * @throws FileRefused when the file is foreign, damaged or newer; an error of the driver when it cannot be opened
+ */
+export const visitRuns = (path: string, mayWrite: boolean): RunVisit => {
+  knock(path);
+  const { schemaVersion } = inspectFile(path, undefined, RUNS_FILE);
+  const db = mayWrite ? openForWriting(path, CACHE_MIB) : openForReading(path, CACHE_MIB);
+  db.pragma('query_only = ON');
+  const queries = queriesOf(db);
+  const transactions = transactionsOf(db);
+  const read = async <T>(ask: (from: Queries) => T): Promise<T> => {
+    try {
+      return transactions.read(() => ask(queries));
+    } catch (error) {
+      if (driverCode(error) === undefined) throw error;
+      throw new StoreUnavailable(describeFault(path, error, RUNS_FILE.store), { cause: error });
+    }
+  };
+  return {
+    schemaVersion,
+    reads: {
+      counts: () => read((from) => from.counts()),
+      stuckRuns: (limit) => read((from) => from.stuckRuns(limit)),
+      listDefinitions: (after, limit) => read((from) => from.listDefinitions(after, limit)),
+      definitionVersions: (id) => read((from) => from.definitionVersions(id)),
+      listWorkers: () => read((from) => from.listWorkers()),
+    },
+    close: () => db.close(),
+  };
+};
