@@ -1,7 +1,9 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { HashableIdentifier } from '../ingest/redact.ts';
 import type { Scope } from '../model/scope.ts';
-import { configSchema, type Watch } from './config-schema.ts';
+import { findBuiltIn } from '../scoring/built-in.ts';
+import type { Watch } from '../model/watch.ts';
+import { configSchema } from './config-schema.ts';
 import { parseHttpUrl } from './flags.ts';
 
 export type ProjectConfig = {
@@ -199,6 +201,9 @@ const findJoinedFault = (file: ConfigFile): ConfigFault | undefined => {
       return fault(['forward', 'headers', name], 'holds a character that no header may hold');
   if (judge !== undefined && parseHttpUrl(judge.endpoint) === undefined)
     return fault(['judge', 'endpoint'], 'is not a URL');
+  for (const id of Object.keys(judge?.criteria ?? {}))
+    if (findBuiltIn(id) !== undefined)
+      return fault(['judge', 'criteria', id], 'is the id of a built-in scorer; choose another');
   return undefined;
 };
 

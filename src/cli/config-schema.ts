@@ -1,18 +1,7 @@
 import { hashableIdentifiers } from '../ingest/redact.ts';
 import { scopes } from '../model/scope.ts';
+import { watches } from '../model/watch.ts';
 import { flagNames, flags, type JsonSchema, KEY_CHARACTERS, PROJECT_NAME, snakeName } from './flags.ts';
-
-/** What a monitor may watch. @see Interface specification, "Monitor and SLO" */
-export const watches = [
-  'error_rate',
-  'latency_p95',
-  'cost',
-  'score_mean',
-  'trace_count',
-  'step_count_divergence',
-  'run_repetition',
-] as const;
-export type Watch = (typeof watches)[number];
 
 const closed = (properties: { readonly [name: string]: JsonSchema }, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
@@ -26,7 +15,8 @@ const url = { type: 'string', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/]' } as c
 const days = { type: 'integer', minimum: 1, maximum: 36_525 } as const;
 const id = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' } as const;
 const project = { type: 'string', pattern: PROJECT_NAME.source } as const;
-const minSamples = { type: 'integer', minimum: 1, default: 20 } as const;
+/** 0 lets a monitor of trace_count see that nothing arrives at all. */
+const minSamples = { type: 'integer', minimum: 0, default: 20 } as const;
 
 const projectBlock = closed({
   retention_days: { ...days, description: 'Days that this project is kept; else --retention-days.' },

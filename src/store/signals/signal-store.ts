@@ -25,6 +25,7 @@ import type {
   TraceQuery,
   TraceSummary,
 } from './query.ts';
+import type { WatchStore } from './watch.ts';
 
 /** Signals that are stored together or not at all. With a key, a unit that was written before is not written again. */
 export type WriteUnit = { readonly ingestKey?: string; readonly batch: SignalBatch };
@@ -40,7 +41,7 @@ export type DeleteOutcome = { readonly deleted: number; readonly pending: boolea
  * row per project and id. Trace totals are the same whatever the order, the repeats or the batching of the writes.
  * A resolved write is durable (fsynced) and is seen by every later read, full text included.
  */
-export interface SignalStore extends EvaluationStore {
+export interface SignalStore extends EvaluationStore, WatchStore {
   /** The name of the storage kind in the health document. */
   readonly kind: string;
   /** Whether a delete has happened when it answers, or is accepted and happens later. */
@@ -84,7 +85,7 @@ export interface SignalStore extends EvaluationStore {
   /** Removes audit rows and ingest keys older than their boundaries. */
   trimRecords(auditBefore: UnixNano, ingestKeysBefore: UnixNano): Promise<void>;
 
-  /** One trivial read of the store. */
+  /** One trivial read of the store. Rejects as well while writes are known to fail, which it finds out by a trivial write. */
   ping(): Promise<void>;
   /** Commits what was taken, then lets go of the store. Writes after it are refused. */
   close(): Promise<void>;

@@ -27,6 +27,7 @@ import {
 import { listRollUps } from './read-rollups.ts';
 import { findSpan, findTrace, listSpans } from './read-spans.ts';
 import { listTraces } from './read-traces.ts';
+import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
 import { statementsOf } from './statements.ts';
 import { transactionsOf } from './transaction.ts';
 import type { ReaderOptions, Request } from './wire.ts';
@@ -49,6 +50,9 @@ const methods = {
   listProjects,
   costReport,
   summaryReport,
+  runTotals,
+  latencyPercentile,
+  scoreSample,
   listAudit,
   listDatasets,
   findDataset,

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { drawMachine } from '../machines/mermaid.ts';
+import type { Result } from '../model/failure.ts';
+import { reaches } from '../model/scope.ts';
+import { forbidden, notFound } from './run-failures.ts';
+import type { ActorSummary, Page, RunsService } from './runs-service.ts';
+import type { WatchActorView, Watchers } from './watchers.ts';
+
+/** Actors and machines, as debugging sees them. @see Interface decisions, "10. Actors and machines, for debugging" */
+export type ActorDirectory = Pick<
+  RunsService,
+  'listActors' | 'getActor' | 'listMachines' | 'getMachine' | 'getMachineDiagram'
+>;
+
+const OWN = 'watch';
+
+const markOf = (type: string | undefined, status: string | undefined): string =>
+  createHash('sha256')
+    .update(JSON.stringify([type ?? null, status ?? null]))
+    .digest('base64url')
+    .slice(0, 12);
+const writeCursor = (mark: string, { type, id }: ActorSummary): string =>
+  Buffer.from(JSON.stringify([OWN, mark, type, id])).toString('base64url');
+
+/** @returns where the page before ended; `undefined` for a cursor that is not of this directory */
+const readCursor = (cursor: string): { mark: unknown; type: unknown; id: unknown } | undefined => {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (!Array.isArray(parsed) || parsed.length !== 4 || parsed[0] !== OWN) return undefined;
+    const [, mark, type, id] = parsed as unknown[];
+    return { mark, type, id };
+  } catch {
+    return undefined;
+  }
+};
+
+const badCursor = {
+  ok: false,
+  failure: {
+    code: 'invalid_parameter',
+    message: 'the cursor is not one of this list with these filters',
+    field: 'cursor',
+  },
+} as const;
+
+const summaryOf = ({
+  project: _,
+  machineVersion: _v,
+  context: _c,
+  mailbox: _m,
+  ...summary
+}: WatchActorView): ActorSummary => summary;
+
+/**
+ * Shows monitors and SLOs beside runs and leases: first in lists, since they are few.
+ * @param runs absent: `--runs-data off`; then they are all there is
+ */
+export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | undefined): ActorDirectory => {
+  const machine = (name: string) => watchers.machines.find((known) => known.name === name);
+
+  return {
+    listActors: async (query): Promise<Result<Page<ActorSummary>>> => {
+      const { type, status, reach, limit, cursor } = query;
+      const mark = markOf(type, status);
+      const after = cursor === undefined ? undefined : readCursor(cursor);
+      if (cursor !== undefined && after === undefined) return runs === undefined ? badCursor : runs.listActors(query);
+      if (after !== undefined && after.mark !== mark) return badCursor;
+
+      const all = watchers
+        .actors()
+        .filter(
+          (actor) =>
+            reaches(reach, actor.project) &&
+            (type === undefined || actor.type === type) &&
+            (status === undefined || actor.status === status),
+        );
+      const isAfter = ({ type: kind, id }: WatchActorView): boolean =>
+        after === undefined || `${kind}/${id}` > `${String(after.type)}/${String(after.id)}`;
+      const own = all.filter(isAfter);
+      const items = own.slice(0, limit).map(summaryOf);
+      const last = items.at(-1);
+      const next = last === undefined ? {} : { nextCursor: writeCursor(mark, last) };
+      if (own.length > limit) return { ok: true, value: { items, ...next } };
+      if (runs === undefined || type === 'monitor' || type === 'slo') return { ok: true, value: { items } };
+
+      const { cursor: _, ...first } = query;
+      const room = limit - items.length;
+      // A full page still has to say whether anything follows.
+      const rest = await runs.listActors({ ...first, limit: Math.max(1, room) });
+      if (!rest.ok) return rest;
+      if (room === 0) return { ok: true, value: rest.value.items.length === 0 ? { items } : { items, ...next } };
+      return { ok: true, value: { ...rest.value, items: [...items, ...rest.value.items] } };
+    },
+
+    getActor: async (request) => {
+      const { type, id, reach, atSeq } = request;
+      if (type !== 'monitor' && type !== 'slo')
+        return runs === undefined ? notFound('actor', `${type}/${id}`) : runs.getActor(request);
+      const found = watchers.actors().find((actor) => actor.type === type && actor.id === id);
+      if (found === undefined) return notFound('actor', `${type}/${id}`);
+      if (!reaches(reach, found.project)) return forbidden(found.project);
+      if (atSeq !== undefined)
+        return {
+          ok: false,
+          failure: {
+            code: 'invalid_parameter',
+            message: 'at_seq is for runs: a run alone has a journal',
+            field: 'at_seq',
+          },
+        };
+      const { project: _, ...snapshot } = found;
+      return { ok: true, value: snapshot };
+    },
+
+    listMachines: async () => {
+      const rest = runs === undefined ? undefined : await runs.listMachines();
+      if (rest !== undefined && !rest.ok) return rest;
+      return { ok: true, value: [...watchers.machines.map(({ config: _, ...info }) => info), ...(rest?.value ?? [])] };
+    },
+    getMachine: async (name) => {
+      const own = machine(name);
+      if (own !== undefined) return { ok: true, value: own };
+      return runs === undefined ? notFound('machine', name) : runs.getMachine(name);
+    },
+    getMachineDiagram: async (name) => {
+      const own = machine(name);
+      if (own !== undefined) return { ok: true, value: drawMachine(name, own.config) };
+      return runs === undefined ? notFound('machine', name) : runs.getMachineDiagram(name);
+    },
+  };
+};

@@ -1,0 +1,4 @@
+import { runWatchStoreContract } from '../../signals/watch-contract.ts';
+import { openTemporary } from '../temporary-store.ts';
+
+runWatchStoreContract('sqlite', () => openTemporary());
