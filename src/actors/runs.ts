@@ -30,8 +30,8 @@ import { entriesOf, snapshotAt } from './look-back.ts';
 import { createOutbox } from './outbox.ts';
 import { createPrograms, type Program } from './program.ts';
 import { createRunActors, type RunMessage } from './run-actor.ts';
-import { forbidden, notFound, type Refused } from './run-failures.ts';
-import { Quarantined } from './run-memory.ts';
+import { forbidden, notFound, overloaded, type Refused } from './run-failures.ts';
+import { Quarantined, weighRunMemory } from './run-memory.ts';
 import { attemptOf, contextOf, detailOfRows, runOfRows, summaryOfRecord } from './run-views.ts';
 import type {
   ActorSnapshot,
@@ -84,6 +84,9 @@ const PUT_OFF_MS = 60 * 60 * 1000;
 const CAUSE_LIMIT = 200;
 const JOURNAL_PAGE = 500;
 const ERASE_SLICE = 500;
+/** Calls that may wait for a commit at once: more than that a client waits for in vain. */
+const BACKLOG_LIMIT = 10_000;
+const CLAIMS_LIMIT = 10_000;
 
 /** A service that runs, with what tests and the composition root need beside its interface. */
 export type RunningRuns = RunsService & {
@@ -208,6 +211,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       upkeepActor,
       ...(options.kinds ?? []),
     ],
+    weigh: weighRunMemory,
     follow,
     committed: dispatcher.committed,
     dropped: () => {
@@ -254,7 +258,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   });
   /** Sends a message and gives its answer; what is expected to go wrong comes back as a failure. */
   const ask = async <T>(message: Message): Promise<Result<T>> =>
-    attempt(async () => (await kernel.send(message)) as Result<T>);
+    kernel.backlog() >= BACKLOG_LIMIT
+      ? overloaded(kernel.backlog())
+      : attempt(async () => (await kernel.send(message)) as Result<T>);
   const attempt = async <T>(work: () => Promise<Result<T>>): Promise<Result<T>> => {
     try {
       return await work();
@@ -550,6 +556,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
           if (!run.ok) return run;
         }
         if (closing.signal.aborted) return { ok: true, value: [] };
+        if (dispatcher.waiting() >= CLAIMS_LIMIT) return overloaded(dispatcher.waiting());
         const leases = dispatcher.claim(
           {
             worker,

@@ -1,5 +1,6 @@
+import type { RunsService } from '../actors/runs-service.ts';
+import { millisFromUnixNano, type UnixNano } from '../model/time.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
-import type { UnixNano } from '../model/time.ts';
 import type { Settings } from './settings.ts';
 
 /** Days for which a batch's idempotency key is known; a resend after that is written again. */
@@ -7,6 +8,8 @@ export const INGEST_KEY_RETENTION_DAYS = 30;
 
 /** Traces taken in one write transaction: small enough that ingest waits for milliseconds, not seconds. */
 const TRACES_PER_SLICE = 200;
+/** Finished runs taken in one transaction, with their children, attempts and journals. */
+const RUNS_PER_SLICE = 100;
 const FIRST_PASS_AFTER_MS = 60_000;
 const PASS_EVERY_MS = 3_600_000;
 const NANOS_PER_DAY = 86_400_000_000_000n;
@@ -32,6 +35,7 @@ export const retentionWindows = ({
 
 export type RetentionPass = {
   readonly store: Pick<SignalStore, 'trim' | 'trimRecords'>;
+  readonly runs: Pick<RunsService, 'trimFinishedRuns'>;
   readonly windows: readonly RetentionWindow[];
   readonly auditRetentionDays: number;
   /** Called after each slice with the milliseconds it took, so that trimming leaves room for ingest. */
@@ -46,19 +50,24 @@ export type RetentionPass = {
  * @throws what the store throws; what was trimmed until then stays trimmed, and the next pass goes on
  */
 export const runRetentionPass = async (
-  { store, windows, auditRetentionDays, rest, isStopping, removed }: RetentionPass,
+  { store, runs, windows, auditRetentionDays, rest, isStopping, removed }: RetentionPass,
   now: UnixNano,
 ): Promise<void> => {
   const boundary = (days: number): UnixNano => now - BigInt(days) * NANOS_PER_DAY;
   for (const window of windows) {
     let rows = 0;
-    while (!isStopping()) {
-      const started = performance.now();
-      const inSlice = await store.trim(window.project, boundary(window.days), TRACES_PER_SLICE);
-      if (inSlice === 0) break;
-      rows += inSlice;
-      await rest(performance.now() - started);
-    }
+    const trim = async (slice: () => Promise<number>): Promise<void> => {
+      while (!isStopping()) {
+        const started = performance.now();
+        const inSlice = await slice();
+        if (inSlice === 0) return;
+        rows += inSlice;
+        await rest(performance.now() - started);
+      }
+    };
+    const before = boundary(window.days);
+    await trim(() => store.trim(window.project, before, TRACES_PER_SLICE));
+    await trim(() => runs.trimFinishedRuns(window.project, millisFromUnixNano(before), RUNS_PER_SLICE));
     if (rows > 0) removed(window, rows);
   }
   if (isStopping()) return;

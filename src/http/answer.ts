@@ -72,6 +72,14 @@ export const accepts = (accept: string | undefined, produces: readonly string[])
   });
 };
 
+/** Whether a request asks for an event stream: it names the type, and does not prefer JSON. */
+export const asksForStream = ({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean => {
+  if (method === 'HEAD' || headers.accept === undefined) return false;
+  const accepted = weights(headers.accept);
+  const stream = accepted.get('text/event-stream') ?? 0;
+  return stream > 0 && stream >= (accepted.get('application/json') ?? 0);
+};
+
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value;
 

@@ -7,12 +7,12 @@ import { type Failure, Refusal } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
 import { nowUnixNano, type UnixNano } from '../model/time.ts';
 import type { AuditEntry } from '../store/signals/query.ts';
-import { accepts, sendJson } from './answer.ts';
+import { accepts, asksForStream, sendJson } from './answer.ts';
 import type { AuditLog } from './audit-log.ts';
 import { type Authenticator, type Presented, readPresentedKey } from './auth.ts';
 import { apiOperations, type CompiledOperation } from './contract.ts';
 import { createFailureLimit } from './failure-limit.ts';
-import { type BodyReading, readJsonBody } from './json-body.ts';
+import { type BodyReading, boundedBy, readJsonBody } from './json-body.ts';
 import { isLoopbackAddress, plainAddress } from './open-surfaces.ts';
 import { isForeignOrigin, isRebound } from './origin.ts';
 import { readSubject, type TrustedRanges } from './peer.ts';
@@ -155,7 +155,7 @@ const startDeadline = (controller: AbortController, seconds: number) => {
  * and who asks in `request.caller`. It returns an object, which is sent as JSON, or throws a `Refusal`. A route with `audit`
  * sets `request.audit` as soon as it knows the project of what it reads.
  *
- * Closing waits for requests in flight, ends registered streams, and writes waiting audit rows.
+ * Closing waits for requests in flight, ends registered streams and held requests, and writes waiting audit rows.
  * @throws Error when a route has no scope, no operation, or another one than the document says: such a service does not start
  */
 export const buildApp = (deps: AppDeps): FastifyInstance => {
@@ -190,6 +190,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const operations = apiOperations();
   const failureLimit = createFailureLimit();
   const allowedHosts = new Set(options.allowedHosts);
+  const holds = new Set<AbortController>();
   let stopping = false;
   const isIngestOpen = authenticator.describeScopes().some(({ scope, open }) => scope === 'ingest' && open);
 
@@ -197,6 +198,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   app.decorateRequest('caller');
   app.decorateRequest('audit');
   app.decorateRequest('abandoned');
+  app.decorateRequest('released');
 
   // Bodies are left on the wire: a route reads its own, after it is known who sends and whether the rest of the request
   // is good, and under the deadline.
@@ -333,14 +335,10 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       });
     request.params = operation.readPath(request.params);
     request.query = operation.readQuery(request.query);
-    if (
-      (route.surface === 'query' || route.surface === 'runs') &&
-      route.streams !== true &&
-      !accepts(request.headers.accept, operation.produces)
-    )
+    if ((route.surface === 'query' || route.surface === 'runs') && !accepts(request.headers.accept, operation.produces))
       throw new Refusal({ code: 'not_acceptable', message: `this call answers in ${operation.produces.join(' or ')}` });
     if (route.body === 'json' || route.body === 'typed')
-      request.body = await readJsonBody(request, operation, route.body, deps.body);
+      request.body = await readJsonBody(request, operation, route.body, boundedBy(deps.body, route.maxBodyBytes));
 
     let result: unknown;
     try {
@@ -374,7 +372,18 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
         reply.raw.once('close', () => {
           if (!reply.raw.writableFinished) controller.abort();
         });
-        if (route.streams === true || route.holds === true) return answer(route, operation, request, reply);
+        if (route.streams === true && asksForStream(request)) return answer(route, operation, request, reply);
+        if (route.holds === true) {
+          const hold = new AbortController();
+          request.released = hold.signal;
+          controller.signal.addEventListener('abort', () => hold.abort());
+          holds.add(hold);
+          try {
+            return await answer(route, operation, request, reply);
+          } finally {
+            holds.delete(hold);
+          }
+        }
         const deadline = startDeadline(controller, options.requestTimeoutSeconds);
         try {
           const work = answer(route, operation, request, reply);
@@ -441,6 +450,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   app.addHook('preClose', (done) => {
     stopping = true;
     streams.endAll();
+    for (const hold of holds) hold.abort();
     // A connection whose request was answered before the stop, and which is still sending its body, falls idle later.
     const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
     app.server.once('close', () => clearInterval(sweep));

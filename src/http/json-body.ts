@@ -10,6 +10,15 @@ import { UndecodableBody } from './problem.ts';
 /** What bodies of the query API are read with: the bounds and the memory that the ingest doors have. */
 export type BodyReading = { readonly limits: IngestLimits; readonly admission: Admission };
 
+/** The same reading under a bound of one route's own. */
+export const boundedBy = (reading: BodyReading, maxBodyBytes: number | undefined): BodyReading =>
+  maxBodyBytes === undefined
+    ? reading
+    : {
+        ...reading,
+        limits: { ...reading.limits, maxBodyBytes, maxInflatedBytes: maxBodyBytes, fixed: true },
+      };
+
 /** Exactly this type, with nothing but parameters after it: whoever reads it more loosely than a proxy is a hole. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 

@@ -25,6 +25,8 @@ declare module 'fastify' {
     audit: AuditNote;
     /** Aborted when nobody waits for the answer any more: the deadline has passed, or the client has gone. */
     abandoned: AbortSignal;
+    /** Of a route that holds: aborted when it is to answer at once, because the client has gone or the service stops. */
+    released: AbortSignal;
   }
 }
 
@@ -45,6 +47,8 @@ export type Route = {
    * text. `raw`: the handler reads `request.raw` itself. Absent: no body.
    */
   readonly body?: 'json' | 'typed' | 'raw';
+  /** Bound of that body as received and as inflated, where it is not that of the ingest doors. */
+  readonly maxBodyBytes?: number;
   /** The operation recorded in the audit log, for a route that reads stored payloads. */
   readonly audit?: string;
   /**
@@ -52,7 +56,7 @@ export type Route = {
    * handler could look. Asked only for known keys: a stranger's guesses are not worth a read of the store.
    */
   readonly ownerOf?: (request: FastifyRequest) => Promise<string | undefined>;
-  /** An event stream: exempt from the request deadline, bounded in number. */
+  /** Answers with an event stream whoever asks for one: exempt from the request deadline then, and bounded in number. */
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;

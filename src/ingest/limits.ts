@@ -8,6 +8,8 @@ export type IngestLimits = {
   readonly maxInflatedBytes: number;
   /** Signals of all batches of the request together, refused ones included: `--max-batch-signals`. */
   readonly maxSignals: number;
+  /** The bound on bytes belongs to one call that brings no signals; no flag moves it. */
+  readonly fixed?: boolean;
 };
 
 const MEBIBYTE = 1024 * 1024;
@@ -25,8 +27,10 @@ export const inBytes = (bytes: number): string =>
 export const payloadTooLarge = (limits: IngestLimits, measured: string): Failure => ({
   code: 'payload_too_large',
   message:
-    `${measured}: a request holds at most ${limits.maxSignals} signals (--max-batch-signals) ` +
-    `and ${inBytes(limits.maxBodyBytes)} as received (--max-body-bytes); send smaller batches`,
+    limits.fixed === true
+      ? `${measured}: a body of this call holds at most ${inBytes(limits.maxBodyBytes)}`
+      : `${measured}: a request holds at most ${limits.maxSignals} signals (--max-batch-signals) ` +
+        `and ${inBytes(limits.maxBodyBytes)} as received (--max-body-bytes); send smaller batches`,
 });
 
 export const bodyTooLarge = (limits: IngestLimits, contentLength?: number): Failure =>
@@ -38,7 +42,10 @@ export const bodyTooLarge = (limits: IngestLimits, contentLength?: number): Fail
   );
 
 export const inflatedTooLarge = (limits: IngestLimits): Failure =>
-  payloadTooLarge(limits, `body inflates to more than ${inBytes(limits.maxInflatedBytes)} (--max-inflated-bytes)`);
+  payloadTooLarge(
+    limits,
+    `body inflates to more than ${inBytes(limits.maxInflatedBytes)}${limits.fixed === true ? '' : ' (--max-inflated-bytes)'}`,
+  );
 
 /** A decoder knows its own bound alone; what it found is said again beside both bounds of a request. */
 export const withBothBounds = (limits: IngestLimits, failure: Failure): Failure =>

@@ -978,6 +978,18 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
     });
   });
 
+  describe('bounds', () => {
+    it('a run that holds more than it may takes no further output, and can still be ended', async () => {
+      const service = await createHarness({ definitions: [aDefinition('flow', tasks('one', 'two'))] });
+      const { runId } = await service.start('flow');
+      must(await service.complete(await service.take(), 'x'.repeat(32 * 1024 * 1024)));
+      const lease = await service.take();
+      expect(codeOf(await service.complete(lease, 1))).toBe('payload_too_large');
+      expect(must(await service.complete(lease)).runStatus).toBe('succeeded');
+      expect((await service.detail(runId)).status).toBe('succeeded');
+    });
+  });
+
   describe('starting and cancelling', () => {
     it('an idempotency key used again returns the first run, also when both come at once', async () => {
       const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });

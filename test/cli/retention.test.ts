@@ -6,7 +6,24 @@ import { aLog, aSpan, noon, spanId, traceId } from '../ingest/signals.ts';
 import { retentionWindows, runRetentionPass, scheduleHourly } from '../../src/cli/retention.ts';
 
 const DAY = 86_400_000_000_000n;
+const DAY_MS = Number(DAY / 1_000_000n);
 const NOW = 1_000n * DAY;
+
+/** Runs by the days (since the epoch) on which each project's runs ended. */
+const runsOf = (ended: Record<string, number[]> = {}) => {
+  const slices: string[] = [];
+  return {
+    ended,
+    slices,
+    trimFinishedRuns: async (project: string, beforeMs: number, limit: number): Promise<number> => {
+      slices.push(project);
+      const held = ended[project] ?? [];
+      const old = held.filter((day) => day * DAY_MS < beforeMs).slice(0, limit);
+      ended[project] = held.filter((day) => !old.includes(day));
+      return old.length;
+    },
+  };
+};
 
 /** A store that holds the days (since the epoch) on which each project's traces started. */
 const storeOf = (traces: Record<string, number[]>) => {
@@ -30,11 +47,17 @@ const storeOf = (traces: Record<string, number[]>) => {
 };
 type Store = ReturnType<typeof storeOf>;
 
-const passOver = async (store: Store, windows: { project: string; days: number }[], isStopping = () => false) => {
+const passOver = async (
+  store: Store,
+  windows: { project: string; days: number }[],
+  isStopping = () => false,
+  runs = runsOf(),
+) => {
   const removed: [string, number][] = [];
   await runRetentionPass(
     {
       store,
+      runs,
       windows,
       auditRetentionDays: 400,
       rest: async () => {},
@@ -80,6 +103,20 @@ describe('a retention pass', () => {
     expect(store.slices).toHaveLength(4);
   });
 
+  it('removes finished runs whose root ended before the boundary, in slices, by the same windows', async () => {
+    const runs = runsOf({ shop: [992, 993, 994], docs: Array.from({ length: 250 }, (_, day) => day), sender: [1] });
+    const windows = [
+      { project: 'shop', days: 7 },
+      { project: 'docs', days: 1 },
+    ];
+    expect(await passOver(storeOf({}), windows, () => false, runs)).toEqual([
+      ['shop', 1],
+      ['docs', 250],
+    ]);
+    expect(runs.ended).toEqual({ shop: [993, 994], docs: [], sender: [1] });
+    expect(runs.slices).toEqual(['shop', 'shop', 'docs', 'docs', 'docs', 'docs']);
+  });
+
   it('removes audit rows after --audit-retention-days and ingest keys after 30 days', async () => {
     const store = storeOf({});
     await passOver(store, []);
@@ -123,6 +160,7 @@ it('a pass over the embedded store leaves what is inside its window, and project
     await runRetentionPass(
       {
         store,
+        runs: runsOf(),
         windows: retentionWindows({ projects: { shop: { retention_days: 7 } }, project: 'docs', retentionDays: 30 }),
         auditRetentionDays: 400,
         rest: async () => {},

@@ -290,7 +290,16 @@ describe('the request deadline', () => {
         anIngestDoor(() => new Promise((resolve) => setTimeout(() => resolve({ done: true }), 80)), { [trait]: true }),
       ],
     });
-    expect((await ask('/v1/ingest', { method: 'POST', body: '{}' })).body).toEqual({ done: true });
+    const asked = { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' } };
+    expect((await ask('/v1/ingest', asked)).body).toEqual({ done: true });
+  });
+
+  it('ends a route that streams when it is not asked for a stream', async () => {
+    const { ask } = await start({
+      requestTimeoutSeconds: 0.02,
+      moreRoutes: [anIngestDoor(() => new Promise((resolve) => setTimeout(() => resolve({}), 80)), { streams: true })],
+    });
+    expect((await ask('/v1/ingest', { method: 'POST', body: '{}' })).status).toBe(503);
   });
 });
 

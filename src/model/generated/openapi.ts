@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: d77bc27f54091be72521df0e11c5dd9bd9ec4649ff183535329d997c4869d8ff
-// content sha256: 99624e9dff42e2762017b66483f46617695ca49969dbe62cacdc22618c2739d7
+// source sha256: 7c27949a5e81a1da447c2daf07c4b3bb67e09ee8ba05cf61a01a545e91c7baeb
+// content sha256: 13f76582089a10a18f101e7aa23059fc736ce0aab1aef8626ce01ae640dcb22b
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -854,6 +854,496 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/api/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Newest-updated first, without input, output and state.
+         */
+        readonly get: operations["listRuns"];
+        readonly put?: never;
+        /**
+         * Start a run
+         * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
+         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200.
+         */
+        readonly post: operations["startRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A run whole
+         * @description With every attempt, unfired timers, open waits and children.
+         */
+        readonly get: operations["getRun"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The journal of a run
+         * @description Every change of the run, in committed order, with `seq` from 0 without a gap. As a page of entries after `after`; or, with
+         *     `Accept: text/event-stream`, as a stream that ends when the run ends: `id` is `seq`, `data` the entry, `Last-Event-ID` goes before
+         *     `after`, and a comment comes every 15 seconds. A stream may also end before the run does, when the service stops or the stream is an
+         *     hour old: connect again with the last `seq` seen. A reader that does not keep up is cut.
+         */
+        readonly get: operations["listRunEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/steps/{step}/cause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+                readonly step: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Why a step ran
+         * @description The chain of journal entries that led to an attempt, the oldest last; to the latest attempt of the step, unless one is named.
+         */
+        readonly get: operations["getStepCause"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Cancel a run
+         * @description Ends the run and its child runs. A run that has ended is returned as it is. A step in flight is not interrupted: its worker learns at
+         *     its next heartbeat.
+         */
+        readonly post: operations["cancelRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/signal": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give an event to one run
+         * @description To that run's own open wait for an event of this name, whatever its key. 409 `conflict` when it has none, `run_terminal` when the run
+         *     has ended. An `event_id` that was seen in the project changes nothing.
+         */
+        readonly post: operations["signalRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publish an event
+         * @description To the oldest open wait for an event of this name and key in the project; in the same transaction the run goes on. Without one the
+         *     event is parked, for a later wait that accepts parked events, for 24 hours. An `event_id` that was seen in the project is a duplicate: nothing
+         *     is written.
+         */
+        readonly post: operations["publishEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Stored definitions
+         * @description The latest version of each, by id. Definitions belong to the service, not to a project.
+         */
+        readonly get: operations["listDefinitions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A definition and its versions
+         * @description Open runs and workers of each version tell when an old worker may go.
+         */
+        readonly get: operations["getDefinition"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}/versions/{version}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+                readonly version: number;
+            };
+            readonly cookie?: never;
+        };
+        /** One version of a definition */
+        readonly get: operations["getDefinitionVersion"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/workers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Registered workers
+         * @description With when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those of no project.
+         */
+        readonly get: operations["listWorkers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/leases": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Live leases
+         * @description Oldest first.
+         */
+        readonly get: operations["listLeases"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/subjects/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Erase a person's finished runs
+         * @description Those whose correlation held this `user_id` when they started, with their child runs, all that is stored about them, and their
+         *     traces. Unfinished runs are left whole and counted. Parked events are not reached; they expire within 24 hours.
+         */
+        readonly delete: operations["eraseSubject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/workers/register": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Announce a worker
+         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
+         *     replaces the worker's list. How a worker works is told in `docs/worker-protocol.md`.
+         */
+        readonly post: operations["registerWorker"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/claim": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take steps that can run
+         * @description Held until there is one, at most `wait_ms`, at most four fifths of the request timeout, and at most a minute; a service that stops
+         *     answers at once. So an empty answer can come early: claim again. A claimer that hangs up gives back what it was offered.
+         */
+        readonly post: operations["claimSteps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/started": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Declare that the body runs
+         * @description Always before the body. Repeating it is 200.
+         */
+        readonly post: operations["startStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/heartbeat": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Extend a lease
+         * @description A refused heartbeat cancels the body.
+         */
+        readonly post: operations["beatStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/complete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Report what a body gave */
+        readonly post: operations["completeStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/fail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Report that a body failed */
+        readonly post: operations["failStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/actors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Actors and where they are */
+        readonly get: operations["listActors"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/actors/{type}/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly type: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The snapshot of an actor */
+        readonly get: operations["getActor"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/machines": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * State machines
+         * @description Those of the service, and what each definition's latest version compiles to.
+         */
+        readonly get: operations["listMachines"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/machines/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `lease`, or `run:<definition>@<version>`. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A state machine
+         * @description Its configuration opens in xstate's `createMachine`.
+         */
+        readonly get: operations["getMachine"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1676,8 +2166,439 @@ export interface components {
             /** @enum {string} */
             readonly outcome: "allowed" | "refused";
         };
+        /**
+         * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @enum {string}
+         */
+        readonly RunStatus: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
+        readonly RunUsage: {
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly total_tokens: number;
+            readonly cost?: number;
+        };
+        readonly StepError: {
+            readonly class: string;
+            readonly code?: string;
+            readonly message: string;
+        };
+        readonly RunError: {
+            readonly class: string;
+            readonly code?: string;
+            readonly message: string;
+            readonly step_id?: string;
+            /**
+             * @description Present with class `limit`
+             * @enum {string}
+             */
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd";
+        };
+        readonly RunSummary: {
+            /** Format: uuid */
+            readonly run_id: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly parent_run_id?: string;
+            readonly project: string;
+            readonly definition_id: string;
+            readonly definition_version: number;
+            readonly status: components["schemas"]["RunStatus"];
+            /** @description The step where the run is, while it is open */
+            readonly cursor?: string;
+            readonly error?: components["schemas"]["RunError"];
+            readonly correlation: components["schemas"]["RunCorrelation"];
+            readonly idempotency_key?: string;
+            readonly usage: components["schemas"]["RunUsage"];
+            readonly cost?: components["schemas"]["Cost"];
+            /** @description Entries into steps of every kind */
+            readonly step_count: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly updated_at: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
+            readonly deadline_at?: components["schemas"]["Timestamp"];
+        };
+        readonly Run: components["schemas"]["RunSummary"] & {
+            /** @description Any JSON */
+            readonly input: unknown;
+            /** @description Any JSON; absent until the run has succeeded */
+            readonly output?: unknown;
+            readonly state: {
+                readonly [key: string]: unknown;
+            };
+        };
+        readonly RunDetail: components["schemas"]["Run"] & {
+            readonly attempts: readonly components["schemas"]["Attempt"][];
+            readonly timers: readonly {
+                readonly name: string;
+                readonly due_at?: components["schemas"]["Timestamp"];
+                readonly step_id?: string;
+            }[];
+            readonly waits: readonly {
+                readonly event: string;
+                readonly key: string;
+                readonly step_id: string;
+                readonly since: components["schemas"]["Timestamp"];
+                readonly deadline_at?: components["schemas"]["Timestamp"];
+            }[];
+            readonly children: readonly {
+                readonly run_id: string;
+                readonly definition_id: string;
+                readonly definition_version: number;
+                readonly status: components["schemas"]["RunStatus"];
+                readonly step_id: string;
+                readonly visit: number;
+                /** @description Place among the children of the visit, from 0 */
+                readonly index: number;
+            }[];
+        };
+        /** @description What the run belongs to, as the caller sent it; its spans carry it, redacted and hashed like those of any span. */
+        readonly RunCorrelation: {
+            /** @description Ignored; the project of the run counts */
+            readonly project?: string;
+            readonly environment?: string;
+            readonly service_name?: string;
+            readonly service_version?: string;
+            readonly session_id?: string;
+            readonly thread_id?: string;
+            readonly user_id?: string;
+            readonly request_id?: string;
+            readonly release?: string;
+            readonly run_id?: string;
+            readonly resource_id?: string;
+            readonly experiment_id?: string;
+            readonly tags?: readonly string[];
+        };
+        readonly ProjectName: string;
+        readonly NewRun: {
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema` */
+            readonly input: unknown;
+            readonly project?: components["schemas"]["ProjectName"];
+            /** @description The highest stored one by default */
+            readonly definition_version?: number;
+            /** @description Unique in the project while the run is kept */
+            readonly idempotency_key?: string;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+        };
+        readonly Attempt: {
+            readonly lease_id: string;
+            readonly step_id: string;
+            /** @description Counts entries into the step */
+            readonly visit: number;
+            /** @description Counts leases within the visit */
+            readonly attempt: number;
+            readonly status: components["schemas"]["AttemptStatus"];
+            readonly worker_id: string;
+            readonly offered_at: components["schemas"]["Timestamp"];
+            readonly started_at?: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
+            readonly lease_expires_at?: components["schemas"]["Timestamp"];
+            /** @description Any JSON */
+            readonly output?: unknown;
+            readonly error?: components["schemas"]["StepError"];
+            readonly usage?: readonly components["schemas"]["ReportedUsage"][];
+            readonly cost?: components["schemas"]["Cost"];
+            readonly span_id: components["schemas"]["SpanId"];
+        };
+        /**
+         * @description `lapsed` was never started in time; its body never ran
+         * @enum {string}
+         */
+        readonly AttemptStatus: "offered" | "running" | "succeeded" | "failed" | "orphaned" | "unservable" | "lapsed" | "cancelled";
+        /** @enum {string} */
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        /**
+         * @example {
+         *       "seq": 3,
+         *       "kind": "step.started",
+         *       "at": "2026-11-20T09:00:00.25Z",
+         *       "step_id": "pay",
+         *       "visit": 1,
+         *       "attempt": 1,
+         *       "lease_id": "019aa1f0-2f5c-7d51-b0c7-3d2b8f6d1a10",
+         *       "worker_id": "host-1-4711-9f3c",
+         *       "data": {}
+         *     }
+         */
+        readonly JournalEntry: {
+            readonly seq: number;
+            readonly kind: components["schemas"]["JournalKind"];
+            readonly at: components["schemas"]["Timestamp"];
+            readonly step_id?: string;
+            readonly visit?: number;
+            readonly attempt?: number;
+            readonly lease_id?: string;
+            readonly worker_id?: string;
+            readonly data: {
+                readonly [key: string]: unknown;
+            };
+        };
+        readonly Signal: {
+            readonly event: string;
+            readonly payload: {
+                readonly [key: string]: unknown;
+            };
+            readonly event_id?: string;
+        };
+        readonly NewEvent: {
+            readonly project?: components["schemas"]["ProjectName"];
+            readonly event: string;
+            readonly key: string;
+            readonly payload: {
+                readonly [key: string]: unknown;
+            };
+            /** @description Unique in the project; send one when the event may be sent twice */
+            readonly event_id?: string;
+        };
+        /**
+         * @example {
+         *       "outcome": "delivered",
+         *       "run_id": "019aa1ef-8a11-7c42-9d5e-5f0f6f2b7c01"
+         *     }
+         */
+        readonly EventOutcome: {
+            /** @enum {string} */
+            readonly outcome: "delivered" | "parked" | "duplicate";
+            /** @description The run that took it */
+            readonly run_id?: string;
+        };
+        readonly DefinitionSummary: {
+            readonly id: string;
+            readonly version: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+        };
+        readonly DefinitionVersion: {
+            readonly id: string;
+            readonly version: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly definition: components["schemas"]["Definition"];
+        };
+        /** @description A workflow definition. Its own schema is `spec/definition.schema.json`. */
+        readonly Definition: {
+            readonly [key: string]: unknown;
+        };
+        readonly DefinitionOverview: {
+            readonly id: string;
+            readonly versions: readonly {
+                readonly version: number;
+                readonly created_at: components["schemas"]["Timestamp"];
+                readonly open_runs: number;
+                /** @description Workers that registered this version */
+                readonly workers: number;
+            }[];
+            readonly latest: components["schemas"]["Definition"];
+        };
+        readonly Worker: {
+            readonly worker_id: string;
+            readonly name?: string;
+            readonly version?: string;
+            readonly project?: string;
+            readonly concurrency?: number;
+            readonly definitions: readonly {
+                readonly id: string;
+                readonly version: number;
+            }[];
+            readonly last_seen_at: components["schemas"]["Timestamp"];
+            /** @description Live leases that it holds */
+            readonly leases: number;
+        };
+        readonly LiveLease: {
+            readonly lease_id: string;
+            readonly run_id: string;
+            readonly project: string;
+            readonly definition_id: string;
+            readonly definition_version: number;
+            readonly step_id: string;
+            readonly visit: number;
+            readonly attempt: number;
+            readonly status: components["schemas"]["AttemptStatus"];
+            readonly worker_id: string;
+            readonly offered_at: components["schemas"]["Timestamp"];
+            readonly started_at?: components["schemas"]["Timestamp"];
+            readonly lease_expires_at: components["schemas"]["Timestamp"];
+        };
+        readonly ErasedSubject: {
+            /** @description Child runs included */
+            readonly runs_erased: number;
+            /** @description Unfinished runs of that person, which were left whole */
+            readonly runs_in_flight: number;
+            readonly traces_erased: number;
+            /** @description Whether the trace store deletes later */
+            readonly deletes_pending: boolean;
+            readonly note: string;
+        };
+        readonly WorkerId: string;
+        readonly NewWorker: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            readonly definitions: readonly components["schemas"]["Definition"][];
+            readonly name?: string;
+            readonly version?: string;
+            /** @description Limits the claims of this worker */
+            readonly project?: components["schemas"]["ProjectName"];
+            readonly concurrency?: number;
+        };
+        /**
+         * @example {
+         *       "worker_id": "host-1-4711-9f3c",
+         *       "lease_ttl_ms": 30000,
+         *       "heartbeat_ms": 10000,
+         *       "definitions": [
+         *         {
+         *           "id": "hello",
+         *           "version": 1,
+         *           "stored": "created"
+         *         }
+         *       ]
+         *     }
+         */
+        readonly Registration: {
+            readonly worker_id: string;
+            readonly lease_ttl_ms: number;
+            readonly heartbeat_ms: number;
+            readonly definitions: readonly {
+                readonly id: string;
+                readonly version: number;
+                /** @enum {string} */
+                readonly stored: "created" | "unchanged";
+            }[];
+        };
+        readonly Claim: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description Most steps to offer: no more than there are free slots */
+            readonly max: number;
+            /** @description How long to wait for the first; the service may answer earlier */
+            readonly wait_ms: number;
+            /** @description Steps of this run alone */
+            readonly run_id?: string;
+        };
+        /** @description One attempt, held by one worker for a bounded time, with all that its body needs. */
+        readonly Lease: {
+            readonly lease_id: string;
+            readonly run_id: string;
+            readonly project: string;
+            readonly definition_id: string;
+            readonly definition_version: number;
+            readonly step_id: string;
+            readonly visit: number;
+            readonly attempt: number;
+            /** @enum {string} */
+            readonly delivery: "at_least_once" | "at_most_once";
+            /** @description Rendered; absent where the step's definition gives none */
+            readonly input?: unknown;
+            /** @description What the prior steps gave, by step id */
+            readonly steps: {
+                readonly [key: string]: {
+                    /** @description Any JSON */
+                    readonly output?: unknown;
+                };
+            };
+            readonly state: {
+                readonly [key: string]: unknown;
+            };
+            readonly correlation: components["schemas"]["RunCorrelation"];
+            /** @description The same for every attempt of one visit of the step */
+            readonly step_key: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id: components["schemas"]["SpanId"];
+            readonly lease_expires_at: components["schemas"]["Timestamp"];
+            readonly deadline_at?: components["schemas"]["Timestamp"];
+            /** @description What the attempt before this one last told with a heartbeat */
+            readonly last_details?: unknown;
+        };
+        /** @description One model call, or several of one model. A count that is not known is left out, never zero. `cost` is money that is already known, in US dollars. */
+        readonly ReportedUsage: {
+            readonly model?: string;
+            readonly input_tokens?: components["schemas"]["TokenCount"];
+            readonly output_tokens?: components["schemas"]["TokenCount"];
+            readonly total_tokens?: components["schemas"]["TokenCount"];
+            readonly input_details?: {
+                readonly cache_read?: components["schemas"]["TokenCount"];
+                readonly cache_write?: components["schemas"]["TokenCount"];
+                readonly cache_write_5m?: components["schemas"]["TokenCount"];
+                readonly cache_write_1h?: components["schemas"]["TokenCount"];
+                readonly audio?: components["schemas"]["TokenCount"];
+                readonly text?: components["schemas"]["TokenCount"];
+            };
+            readonly output_details?: {
+                readonly reasoning?: components["schemas"]["TokenCount"];
+                readonly audio?: components["schemas"]["TokenCount"];
+                readonly text?: components["schemas"]["TokenCount"];
+            };
+            readonly cost?: number;
+        };
+        readonly TokenCount: number;
+        /** @description One report of usage, or a list of them. */
+        readonly StepUsage: Record<string, never> | readonly unknown[];
+        readonly StepResult: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description Any JSON */
+            readonly output?: unknown;
+            /** @description Its top-level keys replace those of the run's state */
+            readonly state_patch?: {
+                readonly [key: string]: unknown;
+            };
+            readonly usage?: components["schemas"]["StepUsage"];
+        };
+        readonly StepFailure: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            readonly error: {
+                /** @description `retryable`, `rate_limited`, `fatal`, `unservable`, or a name of yours; those of the service are refused */
+                readonly class: string;
+                readonly code?: string;
+                readonly message: string;
+            };
+            /** @description A minimum; at most 3650 days */
+            readonly retry_after_ms?: number;
+            readonly usage?: components["schemas"]["StepUsage"];
+        };
+        /**
+         * @description `quarantined`: this release cannot load it; it is set aside
+         * @enum {string}
+         */
+        readonly ActorStatus: "active" | "done" | "quarantined";
+        readonly Actor: {
+            readonly type: string;
+            readonly id: string;
+            readonly machine: string;
+            /** @description Where the machine is; a state, or states within states */
+            readonly value: unknown;
+            readonly status: components["schemas"]["ActorStatus"];
+            /** @description Counts its changes */
+            readonly version: number;
+            readonly updated_at: components["schemas"]["Timestamp"];
+        };
+        readonly ActorSnapshot: components["schemas"]["Actor"] & {
+            readonly machine_version: number;
+            /** @description What the machine remembers */
+            readonly context: unknown;
+            /** @description Messages that wait for it */
+            readonly mailbox: number;
+            /** @description Why it cannot be loaded */
+            readonly fault?: string;
+        };
+        readonly Machine: {
+            readonly name: string;
+            readonly version: number;
+            readonly states: readonly string[];
+        };
     };
     responses: {
+        /** @description `invalid_body`, `invalid_parameter`, `input_invalid` or `definition_invalid`; the message names each fault of a definition and its path. */
+        readonly InvalidRun: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "input_invalid",
+                 *       "message": "the input does not meet the definition's input_schema: missing field `ticket`",
+                 *       "field": "input"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `invalid_parameter` or `invalid_id`: a parameter is unknown, or its value is unusable; `field` names it. */
         readonly InvalidParameter: {
             headers: {
@@ -1913,6 +2834,9 @@ export interface components {
         readonly ownerProject: string;
         readonly traceIdInPath: components["schemas"]["TraceId"];
         readonly spanIdInPath: components["schemas"]["SpanId"];
+        readonly runInPath: string;
+        readonly leaseInPath: string;
+        readonly definitionInPath: string;
     };
     requestBodies: never;
     headers: never;
@@ -3876,6 +4800,907 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listRuns: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description Created at or after this time. */
+                readonly from?: components["schemas"]["TimeParameter"];
+                /** @description Created before this time. */
+                readonly to?: components["schemas"]["TimeParameter"];
+                readonly status?: components["schemas"]["RunStatus"];
+                readonly definition_id?: components["schemas"]["FilterText"];
+                /** @description The `user_id` of the correlation. */
+                readonly user_id?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly runs: readonly components["schemas"]["RunSummary"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly startRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "definition_id": "refund",
+                 *       "input": {
+                 *         "ticket": {
+                 *           "id": "t-1",
+                 *           "amount": 40
+                 *         }
+                 *       },
+                 *       "idempotency_key": "ticket-t-1"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewRun"];
+            };
+        };
+        readonly responses: {
+            /** @description The run that this key started before, as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The run as it was stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidRun"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listRunEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The last `seq` seen; -1 is the start. */
+                readonly after?: number;
+                /** @description Most entries of a page. A stream has none. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Entries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly components["schemas"]["JournalEntry"][];
+                        /** @description The `after` of the next page */
+                        readonly next_after: number;
+                    };
+                    /**
+                     * @example id: 0
+                     *     data: {"seq":0,"kind":"run.started","at":"2026-11-20T09:00:00Z","data":{}}
+                     */
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getStepCause: {
+        readonly parameters: {
+            readonly query?: {
+                readonly visit?: number;
+                readonly attempt?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+                readonly step: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attempt, where there was one, and its chain. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attempt?: components["schemas"]["Attempt"];
+                        readonly chain: readonly components["schemas"]["JournalEntry"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly cancelRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly signalRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "event": "approval",
+                 *       "payload": {
+                 *         "approved": true
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Signal"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventOutcome"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly publishEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "event": "approval",
+                 *       "key": "ticket/t-1",
+                 *       "payload": {
+                 *         "approved": true
+                 *       },
+                 *       "event_id": "mail-4711"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventOutcome"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listDefinitions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly definitions: readonly components["schemas"]["DefinitionSummary"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Its versions, ascending, and the latest document. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionOverview"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getDefinitionVersion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+                readonly version: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document as it was registered. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionVersion"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listWorkers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The workers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly workers: readonly components["schemas"]["Worker"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listLeases: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly leases: readonly components["schemas"]["LiveLease"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly eraseSubject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was erased. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErasedSubject"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly registerWorker: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "worker_id": "host-1-4711-9f3c",
+                 *       "definitions": [
+                 *         {
+                 *           "id": "hello",
+                 *           "version": 1,
+                 *           "steps": [
+                 *             {
+                 *               "id": "greet",
+                 *               "kind": "task",
+                 *               "input": {
+                 *                 "name": "${input.name}"
+                 *               }
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewWorker"];
+            };
+        };
+        readonly responses: {
+            /** @description How long leases live, how often to beat, and what became of each definition. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registration"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidRun"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly claimSteps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "worker_id": "host-1-4711-9f3c",
+                 *       "max": 4,
+                 *       "wait_ms": 20000
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Claim"];
+            };
+        };
+        readonly responses: {
+            /** @description Leases, or none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly leases: readonly components["schemas"]["Lease"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly startStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly worker_id: components["schemas"]["WorkerId"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Run the body now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        readonly lease_expires_at: components["schemas"]["Timestamp"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly beatStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly worker_id: components["schemas"]["WorkerId"];
+                    /** @description Any JSON of at most 64 KiB; the next attempt gets the last one as `last_details` */
+                    readonly details?: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The lease was extended. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly lease_expires_at: components["schemas"]["Timestamp"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly completeStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "worker_id": "host-1-4711-9f3c",
+                 *       "output": {
+                 *         "ok": true
+                 *       },
+                 *       "state_patch": {
+                 *         "paid": true
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["StepResult"];
+            };
+        };
+        readonly responses: {
+            /** @description The attempt has succeeded; where the run is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        /** @description The step where the run is; absent when it has ended */
+                        readonly next_step?: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly failStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "worker_id": "host-1-4711-9f3c",
+                 *       "error": {
+                 *         "class": "rate_limited",
+                 *         "message": "the model asks to slow down"
+                 *       },
+                 *       "retry_after_ms": 20000
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["StepFailure"];
+            };
+        };
+        readonly responses: {
+            /** @description The attempt has failed; where the run is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        /** @description The step where the run is; absent when it has ended */
+                        readonly next_step?: string;
+                        /** @description Whether the same visit of the step is tried again */
+                        readonly will_retry: boolean;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listActors: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description `run`, `lease`, ... */
+                readonly type?: components["schemas"]["FilterText"];
+                readonly status?: components["schemas"]["ActorStatus"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly actors: readonly components["schemas"]["Actor"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getActor: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description For a run, the snapshot as it was after that journal entry. */
+                readonly at_seq?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly type: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The persisted snapshot whole. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ActorSnapshot"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listMachines: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Names, versions and states. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly machines: readonly components["schemas"]["Machine"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getMachine: {
+        readonly parameters: {
+            readonly query?: {
+                readonly format?: "json" | "mermaid";
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description `lease`, or `run:<definition>@<version>`. */
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The configuration, or a Mermaid state diagram. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly [key: string]: unknown;
+                    };
+                    /**
+                     * @example stateDiagram-v2
+                     *       [*] --> offered
+                     */
+                    readonly "text/plain": string;
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

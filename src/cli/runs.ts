@@ -1,0 +1,52 @@
+import type { Logger } from 'pino';
+import { type RunningRuns, startRuns } from '../actors/runs.ts';
+import type { Pipeline } from '../ingest/pipeline.ts';
+import { priceUsage } from '../ingest/price.ts';
+import { builtinPriceBook } from '../ingest/price-book.ts';
+import type { ReportedUsage } from '../model/run.ts';
+import { emptyBatch } from '../model/signal.ts';
+import type { Cost, Span } from '../model/span.ts';
+import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
+import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
+import type { Settings } from './settings.ts';
+
+/** Usage that a step reports, priced with the book that prices spans. @see Interface specification, "Lease / attempt" */
+export const priceReport = ({ model, cost: _known, ...usage }: ReportedUsage): Cost | undefined =>
+  model === undefined ? undefined : priceUsage(model, usage, builtinPriceBook);
+
+/** Spans of runs go the way of every signal, past the ceiling: what a run did is told once it was done, whatever the minute holds. */
+const writeSpansTo =
+  (pipeline: Pick<Pipeline, 'write'>) =>
+  async (spans: readonly Span[]): Promise<void> => {
+    await pipeline.write({ ...emptyBatch, spans }, { quota: false, sample: true });
+  };
+
+/**
+ * Starts the durable half: on the file of `--runs-data`, or, with `off`, on a store in memory that nobody can start a run in,
+ * so that actors and machines still answer.
+ * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use
+ */
+export const openRuns = async (
+  settings: Pick<Settings, 'runsData' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'>,
+  pipeline: Pick<Pipeline, 'write'>,
+  log: Logger,
+  onFatal: (message: string) => void,
+): Promise<RunningRuns> => {
+  const { runsData, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
+  const store = runsData === undefined ? createMemoryRunStore() : await openSqliteRunStore({ path: runsData, onFatal });
+  try {
+    return await startRuns({
+      store,
+      writeSpans: writeSpansTo(pipeline),
+      price: priceReport,
+      onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
+      leaseTtlMs,
+      reclaimWindowMs,
+      offerTtlMs,
+      ticks: runsData !== undefined,
+    });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+};

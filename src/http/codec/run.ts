@@ -1,0 +1,139 @@
+import type { EventOutcome } from '../../actors/runs-service.ts';
+import type { components } from '../../model/generated/openapi.ts';
+import type { Attempt, JournalEntry, ReportedUsage, Run, RunDetail, RunError, RunSummary } from '../../model/run.ts';
+import { instantIfKnown, instantToWire } from './instant.ts';
+import { costToWire } from './money.ts';
+
+type Schemas = components['schemas'];
+
+// Fields that hold `undefined` are left out when the answer is written; hence the casts below.
+
+const errorToWire = (error: RunError): Schemas['RunError'] =>
+  ({
+    class: error.class,
+    code: error.code,
+    message: error.message,
+    step_id: error.stepId,
+    limit: error.limit,
+  }) as Schemas['RunError'];
+
+/** A run as lists show it. @see Interface decisions, "9. Durable runs", "Run" */
+export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
+  ({
+    run_id: run.runId,
+    trace_id: run.traceId,
+    parent_run_id: run.parentRunId,
+    project: run.project,
+    definition_id: run.definitionId,
+    definition_version: run.definitionVersion,
+    status: run.status,
+    cursor: run.cursor,
+    error: run.error === undefined ? undefined : errorToWire(run.error),
+    correlation: run.correlation,
+    idempotency_key: run.idempotencyKey,
+    usage: {
+      input_tokens: run.usage.inputTokens,
+      output_tokens: run.usage.outputTokens,
+      total_tokens: run.usage.totalTokens,
+      cost: run.usage.cost,
+    },
+    cost: run.cost === undefined ? undefined : costToWire(run.cost),
+    step_count: run.stepCount,
+    created_at: instantToWire(run.createdAt),
+    updated_at: instantToWire(run.updatedAt),
+    ended_at: instantIfKnown(run.endedAt),
+    deadline_at: instantIfKnown(run.deadlineAt),
+  }) as Schemas['RunSummary'];
+
+/** A run with its payloads. */
+export const runToWire = (run: Run): Schemas['Run'] => ({
+  ...runSummaryToWire(run),
+  input: run.input,
+  output: run.output,
+  state: run.state,
+});
+
+const reportToWire = (usage: ReportedUsage): Schemas['ReportedUsage'] =>
+  ({
+    model: usage.model,
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    total_tokens: usage.totalTokens,
+    input_details: usage.inputDetails && {
+      cache_read: usage.inputDetails.cacheRead,
+      cache_write: usage.inputDetails.cacheWrite,
+      cache_write_5m: usage.inputDetails.cacheWrite5m,
+      cache_write_1h: usage.inputDetails.cacheWrite1h,
+      audio: usage.inputDetails.audio,
+      text: usage.inputDetails.text,
+    },
+    output_details: usage.outputDetails && {
+      reasoning: usage.outputDetails.reasoning,
+      audio: usage.outputDetails.audio,
+      text: usage.outputDetails.text,
+    },
+    cost: usage.cost,
+  }) as Schemas['ReportedUsage'];
+
+export const attemptToWire = (attempt: Attempt): Schemas['Attempt'] =>
+  ({
+    lease_id: attempt.leaseId,
+    step_id: attempt.stepId,
+    visit: attempt.visit,
+    attempt: attempt.attempt,
+    status: attempt.status,
+    worker_id: attempt.workerId,
+    offered_at: instantToWire(attempt.offeredAt),
+    started_at: instantIfKnown(attempt.startedAt),
+    ended_at: instantIfKnown(attempt.endedAt),
+    lease_expires_at: instantIfKnown(attempt.leaseExpiresAt),
+    output: attempt.output,
+    error: attempt.error && { class: attempt.error.class, code: attempt.error.code, message: attempt.error.message },
+    usage: attempt.usage?.map(reportToWire),
+    cost: attempt.cost === undefined ? undefined : costToWire(attempt.cost),
+    span_id: attempt.spanId,
+  }) as Schemas['Attempt'];
+
+/** A run with every persisted attempt, its unfired timers, open waits and children. */
+export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
+  ({
+    ...runToWire(run),
+    attempts: run.attempts.map(attemptToWire),
+    timers: run.timers.map((timer) => ({
+      name: timer.name,
+      due_at: instantIfKnown(timer.dueAt),
+      step_id: timer.stepId,
+    })),
+    waits: run.waits.map((wait) => ({
+      event: wait.event,
+      key: wait.key,
+      step_id: wait.stepId,
+      since: instantToWire(wait.since),
+      deadline_at: instantIfKnown(wait.deadlineAt),
+    })),
+    children: run.children.map((child) => ({
+      run_id: child.runId,
+      definition_id: child.definitionId,
+      definition_version: child.definitionVersion,
+      status: child.status,
+      step_id: child.stepId,
+      visit: child.visit,
+      index: child.index,
+    })),
+  }) as Schemas['RunDetail'];
+
+export const journalEntryToWire = (entry: JournalEntry): Schemas['JournalEntry'] =>
+  ({
+    seq: entry.seq,
+    kind: entry.kind,
+    at: instantToWire(entry.at),
+    step_id: entry.stepId,
+    visit: entry.visit,
+    attempt: entry.attempt,
+    lease_id: entry.leaseId,
+    worker_id: entry.workerId,
+    data: entry.data,
+  }) as Schemas['JournalEntry'];
+
+export const outcomeToWire = ({ outcome, runId }: EventOutcome): Schemas['EventOutcome'] =>
+  ({ outcome, run_id: runId }) as Schemas['EventOutcome'];
