@@ -33,7 +33,8 @@ export interface Turn {
    */
   read<K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K];
   /** What this turn or this group wrote, without asking the store. */
-  peek(key: string): unknown;
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- an actor knows what it wrote under its own key
+  peek<T>(key: string): T | undefined;
   write(key: string, value: unknown): void;
   /** After the commit memory lets go of it: an actor that will rest, or has ended. */
   forget(key: string): void;
@@ -83,6 +84,9 @@ export type KernelOptions = {
   readonly groupLimit?: number;
   /** Most keys kept in memory between groups. */
   readonly cacheLimit?: number;
+  /** About how many bytes a key holds, where that is not little; and how many memory keeps between groups in all. */
+  readonly weigh?: (key: string, value: unknown) => number;
+  readonly cacheBytes?: number;
 };
 
 /** A turn to take before the commit, or what must be read before that can be decided. */
@@ -104,7 +108,7 @@ type Group = {
 
 /** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
 const TURN_LIMIT = 10_000;
-const defaults = { groupLimit: 256, cacheLimit: 20_000 } as const;
+const defaults = { groupLimit: 256, cacheLimit: 20_000, cacheBytes: 256 * 1024 * 1024 } as const;
 
 /** The kind under which a key is flushed: what stands before its first slash. */
 const kindOf = (key: string): string => key.slice(0, key.indexOf('/'));
@@ -131,7 +135,10 @@ export const createKernel = (options: KernelOptions): Kernel => {
   const groupLimit = options.groupLimit ?? defaults.groupLimit;
   const cacheLimit = options.cacheLimit ?? defaults.cacheLimit;
   const kinds = new Map(options.kinds.map((kind) => [kind.type, kind]));
+  const cacheBytes = options.cacheBytes ?? defaults.cacheBytes;
+  const weigh = options.weigh ?? (() => 0);
   const cache = new Map<string, unknown>();
+  let cachedBytes = 0;
   let queue: Waiting[] = [];
   let busy = false;
   let damaged = false;
@@ -175,7 +182,8 @@ export const createKernel = (options: KernelOptions): Kernel => {
         if (value === undefined) throw new Missing(new Map([[key, lookup]]));
         return (value === ABSENT || value === GONE ? undefined : value) as Found[K];
       },
-      peek: (key) => overlay.get(key) ?? group.overlay.get(key),
+      // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as the interface has it
+      peek: <T>(key: string) => (overlay.get(key) ?? group.overlay.get(key)) as T | undefined,
       write: (key, value) => {
         overlay.set(key, value);
       },
@@ -295,28 +303,34 @@ export const createKernel = (options: KernelOptions): Kernel => {
     return group.changes;
   };
 
+  const uncache = (key: string): void => {
+    if (!cache.has(key)) return;
+    cachedBytes -= weigh(key, cache.get(key));
+    cache.delete(key);
+  };
+  const enter = (key: string, value: unknown): void => {
+    uncache(key);
+    if (value === ABSENT || value === GONE || isShortLived(key)) return;
+    cache.set(key, value);
+    cachedBytes += weigh(key, value);
+  };
+
   const remember = (group: Group): void => {
-    for (const [key, value] of group.loaded) {
-      if (isShortLived(key)) continue;
-      cache.delete(key);
-      if (value !== ABSENT) cache.set(key, value);
-    }
-    for (const [key, value] of group.overlay) {
-      cache.delete(key);
-      if (value !== GONE && !isShortLived(key)) cache.set(key, value);
-    }
-    for (const key of group.forgotten) cache.delete(key);
+    for (const [key, value] of group.loaded) enter(key, value);
+    for (const [key, value] of group.overlay) enter(key, value);
+    for (const key of group.forgotten) uncache(key);
     // A Map keeps the order of insertion, so the keys longest unchanged go first.
-    if (cache.size > cacheLimit)
+    if (cache.size > cacheLimit || cachedBytes > cacheBytes)
       for (const key of cache.keys()) {
-        if (cache.size <= cacheLimit) break;
-        cache.delete(key);
+        if (cache.size <= cacheLimit && cachedBytes <= cacheBytes) break;
+        uncache(key);
       }
   };
 
   const drop = (): void => {
     damaged = true;
     cache.clear();
+    cachedBytes = 0;
     options.dropped?.();
   };
 
@@ -392,6 +406,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
     handle: (messages) => Promise.allSettled(messages.map(send)),
     evict: () => {
       cache.clear();
+      cachedBytes = 0;
     },
     idle: () =>
       busy

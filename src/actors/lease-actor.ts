@@ -22,8 +22,8 @@ import type { AttemptRecord } from '../store/runs/run-store.ts';
 import type { ActorKind, Turn } from './kernel.ts';
 import type { Programs } from './program.ts';
 import { type RunMessage, willRetry } from './run-actor.ts';
-import { forbidden, leaseRefused, notFound } from './run-failures.ts';
-import { leaseKey, readDocuments, readRun, type RunActor, scopeOf, standing } from './run-memory.ts';
+import { forbidden, leaseRefused, notFound, runTooLarge } from './run-failures.ts';
+import { RUN_CHARACTERS, leaseKey, readDocuments, readRun, type RunActor, scopeOf, standing } from './run-memory.ts';
 import { spanIdOf, stepSpan } from './run-spans.ts';
 
 type Call = { readonly workerId: string; readonly reach: ProjectReach };
@@ -374,12 +374,16 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         );
         return { ok: true, value: { leaseExpiresAt: after.record.expiresAt } };
       }
-      case 'complete':
+      case 'complete': {
+        const { characters } = readDocuments(turn, run);
+        if (characters > RUN_CHARACTERS && (body.output !== undefined || body.statePatch !== undefined))
+          return runTooLarge(characters, RUN_CHARACTERS);
         apply(turn, actor, run, { type: 'lease.completed' }, body);
         return () => {
           const { willRetry: _, ...seen } = seenRun(turn, record);
           return { ok: true, value: seen };
         };
+      }
       case 'fail':
         if (unservable) {
           const { definitionId, definitionVersion } = run.record;

@@ -206,8 +206,13 @@ export const createRunActors = (host: RunHost): ActorKind => {
       return;
     }
     const visit = work.snapshot.context.visits[stepId] ?? 1;
-    work.turn.rows.outputs.push({ runId: work.runId, stepId, visit, body: JSON.stringify(output) });
-    setDocuments(work, { ...documents, steps: withKey(documents.steps, stepId, { output }) });
+    const body = JSON.stringify(output);
+    work.turn.rows.outputs.push({ runId: work.runId, stepId, visit, body });
+    setDocuments(work, {
+      ...documents,
+      steps: withKey(documents.steps, stepId, { output }),
+      characters: documents.characters + body.length,
+    });
   };
 
   const isOverBudget = (work: Work): boolean => {
@@ -798,12 +803,14 @@ export const createRunActors = (host: RunHost): ActorKind => {
       version: 0,
       updatedAt: turn.at,
     };
+    const input = JSON.stringify(body.input);
     const documents: RunDocuments = {
       input: body.input,
       state: Object.create(null) as JsonObject,
       steps: Object.create(null) as RunDocuments['steps'],
+      characters: input.length,
     };
-    turn.rows.documents.push({ runId, name: 'input', body: JSON.stringify(body.input) });
+    turn.rows.documents.push({ runId, name: 'input', body: input });
     turn.write(documentsKey(runId), documents);
     if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
     const work = workOn(turn, {
@@ -1091,13 +1098,16 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
   function patchState(work: Work, patch: JsonObject): void {
     const documents = documentsOf(work);
-    let { state } = documents;
+    let { characters } = documents;
+    const state: Record<string, Json> = Object.assign(Object.create(null), documents.state);
     for (const key of Object.keys(patch)) {
       const value = patch[key] as Json;
-      work.turn.rows.documents.push({ runId: work.runId, name: `state/${key}`, body: JSON.stringify(value) });
-      state = withKey(state, key, value);
+      const body = JSON.stringify(value);
+      work.turn.rows.documents.push({ runId: work.runId, name: `state/${key}`, body });
+      state[key] = value;
+      characters += key.length + body.length;
     }
-    setDocuments(work, { ...documents, state });
+    setDocuments(work, { ...documents, state, characters });
   }
 
   /** Sets a run aside. Reads its row only: the rest is what could not be loaded. */
@@ -1123,7 +1133,7 @@ const recentOutputs = (
   turn: Turn,
   runId: string,
   of: { readonly stepId: string; readonly visit: number },
-): RecentOutputs => (turn.peek(recentKey(runId, of)) as RecentOutputs | undefined) ?? [];
+): RecentOutputs => turn.peek<RecentOutputs>(recentKey(runId, of)) ?? [];
 
 const stepIdOf = (place: Place): { readonly stepId?: string } => (place.at === 'step' ? { stepId: place.step } : {});
 

@@ -18,3 +18,16 @@ const reasons: Record<LeaseRefusal, string> = {
   not_started: 'the step is at_most_once and its body was never declared by started; call started before the body',
 };
 export const leaseRefused = (reason: LeaseRefusal): Refused => refused({ code: reason, message: reasons[reason] });
+
+export const runTooLarge = (characters: number, limit: number): Refused =>
+  refused({
+    code: 'payload_too_large',
+    message: `input, state and outputs of the run hold ${characters} characters, more than ${limit}; complete the step without output and state_patch, or fail it`,
+  });
+
+export const overloaded = (waiting: number): Refused =>
+  refused({
+    code: 'overloaded',
+    message: `${waiting} calls wait for the runs store; try again in a second`,
+    retryAfterSeconds: 1,
+  });

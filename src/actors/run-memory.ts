@@ -43,6 +43,8 @@ export type RunDocuments = {
   readonly event?: JsonObject;
   readonly state: JsonObject;
   readonly steps: { readonly [stepId: string]: { readonly output?: Json } };
+  /** Characters of all that was written, replaced values included: what bounds memory and leases. */
+  readonly characters: number;
 };
 
 export const runKey = (runId: string): string => `run/${runId}`;
@@ -102,7 +104,28 @@ export const parseDocuments = (stored: StoredDocuments): RunDocuments => ({
   ...(stored.event === undefined ? {} : { event: JSON.parse(stored.event) as JsonObject }),
   state: parsedMap(stored.state, (body) => body),
   steps: parsedMap(stored.steps, (output) => ({ output })),
+  characters:
+    stored.input.length +
+    (stored.output?.length ?? 0) +
+    (stored.event?.length ?? 0) +
+    charactersOf(stored.state) +
+    charactersOf(stored.steps),
 });
+
+const charactersOf = (rows: readonly (readonly [string, string])[]): number =>
+  rows.reduce((sum, [key, body]) => sum + key.length + body.length, 0);
+
+/**
+ * Input, state and outputs of one run together. Every lease carries them all, so they are bounded: a run that holds more
+ * takes no further output and no state patch.
+ */
+export const RUN_CHARACTERS = 32 * 1024 * 1024;
+
+/** About how many bytes memory holds under a key. */
+export const weighRunMemory = (key: string, value: unknown): number =>
+  key.startsWith('documents/') && typeof value === 'object' && value !== null && 'characters' in value
+    ? 2 * (value as RunDocuments).characters
+    : 0;
 
 /** Keys come from outside, so the object has no prototype to be mistaken for. */
 const parsedMap = <T>(

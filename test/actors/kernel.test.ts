@@ -147,6 +147,17 @@ describe('kernel', () => {
     expect(faulty.loads()).toBe(loads + 1);
   });
 
+  it('keeps no more bytes in memory than it may, the longest unchanged going first', async () => {
+    const { send, faulty } = open({ weigh: () => 100, cacheBytes: 250 });
+    for (const id of ['a', 'b', 'c']) await send(id, { add: 1 });
+    const loads = faulty.loads();
+    await send('c', { add: 1 });
+    await send('b', { add: 1 });
+    expect(faulty.loads()).toBe(loads);
+    await send('a', { add: 1 });
+    expect(faulty.loads()).toBe(loads + 1);
+  });
+
   it('does follow-up turns in the commit of the group that made them possible', async () => {
     let wanted: Message | undefined;
     const { send, counts } = open({
