@@ -18,8 +18,7 @@ type With<T extends { correlation: { project: string } }> = Partial<Omit<T, 'cor
   correlation?: Partial<T['correlation']>;
 };
 const correlated = <T extends { correlation: { project: string } }>(base: T, fields: With<T>): T => {
-  const whole = { ...base, ...fields, correlation: { ...base.correlation, ...fields.correlation } };
-  return whole as T;
+  return { ...base, ...fields, correlation: { ...base.correlation, ...fields.correlation } };
 };
 
 export const aSpan = (fields: With<Span> = {}): Span =>
@@ -43,7 +42,10 @@ export const aSpan = (fields: With<Span> = {}): Span =>
   );
 
 /** The span without its end: it still runs. */
-export const running = ({ endTime: _, ...span }: Span): Span => ({ ...span, status: 'unset' });
+export const running = (span: Span): Span => {
+  const { endTime: _end, ...rest } = span;
+  return { ...rest, status: 'unset' };
+};
 
 export const aLog = (fields: With<LogRecord> = {}): LogRecord =>
   correlated<LogRecord>(

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Span } from '../../src/model/span.ts';
 import type { Page, Position, TraceFilter, TraceQuery, TraceSummary } from '../../src/store/signals/query.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';

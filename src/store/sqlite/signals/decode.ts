@@ -22,7 +22,9 @@ export const rowReader = (row: Row) => {
       const value = next();
       return value === undefined ? undefined : BigInt(value);
     },
-    mustNanos: () => BigInt(next() as bigint),
+    mustNanos: () => BigInt(next() as bigint | number),
+    // The caller names what `encode.ts` wrote there.
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
     json: <T>() => {
       const value = next();
       return value === undefined ? undefined : (JSON.parse(value as string) as T);

@@ -9,6 +9,7 @@ import {
   StoreUnavailable,
   type WriteOutcome,
 } from '../../signals/signal-store.ts';
+import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
 import { decodeSpan, decodeTrace } from './decode.ts';
 import {
   decodeAudit,
@@ -56,6 +57,8 @@ const READERS = 4;
 const WRITER_CACHE_MIB = 64;
 const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
+/** How long a fault of a write is reported after the last one, in milliseconds; then a small write tells whether it is over. */
+const FAULT_LINGERS_MS = 5_000;
 /** Spans decoded before other work of the event loop gets its turn. */
 const DECODED_AT_ONCE = 256;
 
@@ -157,15 +160,15 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   };
 
   const pending = new Set<Promise<unknown>>();
+  /** The last fault of a write that no later write has disproved. Reads may go on: a full disk can still be read. */
+  let writeFault: { readonly error: StoreUnavailable; readonly at: number } | undefined;
   /** Asks the writer, and remembers that it was asked: the store closes after the last answer. */
   const change = <T>(ask: () => Promise<T>): Promise<T> => {
     if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
     const answer = ask();
     pending.add(answer);
-    const done = (): void => {
-      pending.delete(answer);
-    };
-    answer.then(done, done);
+    const forget = (): boolean => pending.delete(answer);
+    answer.then(forget, forget);
     return answer;
   };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
@@ -217,6 +220,10 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     costReport: (query) => read<CostReport>('costReport', query),
     summaryReport: (query) => read<SummaryReport>('summaryReport', query),
 
+    runTotals: (window) => read<RunTotals>('runTotals', window),
+    latencyPercentile: (window, share) => read<LatencyPercentile>('latencyPercentile', window, share),
+    scoreSample: (window, scorerId) => read<ScoreSample>('scoreSample', window, scorerId),
+
     appendAudit: (entries) => askWriter('audit', entries.map(encodeAudit)),
     listAudit: (query) => readPage(decodeAudit, 'listAudit', query),
 
@@ -257,7 +264,12 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     trim: (project, before, limit) => askWriter<number>('trim', project, before, limit),
     trimRecords: (auditBefore, ingestKeysBefore) => askWriter('trimRecords', auditBefore, ingestKeysBefore),
 
-    ping: () => read('ping'),
+    ping: async () => {
+      await read('ping');
+      if (writeFault === undefined) return;
+      if (performance.now() - writeFault.at < FAULT_LINGERS_MS) throw writeFault.error;
+      await askWriter('probe');
+    },
     close: async () => {
       if (isClosed) return;
       isClosed = true;

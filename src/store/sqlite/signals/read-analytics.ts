@@ -40,8 +40,10 @@ const groupings = {
   name: { of: runs, column: 'name' },
 } as const satisfies Record<CostGrouping, unknown>;
 
-const keyText = (grouping: CostGrouping, key: unknown): string | undefined => {
-  if (key === null || key === undefined) return undefined;
+type Key = string | number | bigint | null;
+
+const keyText = (grouping: CostGrouping, key: Key): string | undefined => {
+  if (key === null) return undefined;
   return grouping === 'status' ? statusOf(key) : String(key);
 };
 
@@ -65,7 +67,7 @@ const currencyOf = (
 };
 
 type GroupRow = [
-  key: unknown,
+  key: Key,
   count: number,
   errors: number,
   cost: number | null,
@@ -127,7 +129,7 @@ const seriesOf = (
   const shown = new Set(groups.map(({ key }) => key));
   const points: CostPoint[] = [];
   for (const [bucket, key, count, cost] of statements
-    .exact<[bigint, unknown, bigint, number | null]>(
+    .exact<[bigint, Key, bigint, number | null]>(
       `SELECT r.start_ns / ? AS bucket, r.${column}, count(*), sum(r.total_cost) FROM ${of.from} WHERE ${window}
        GROUP BY bucket, r.${column} ORDER BY bucket, 2`,
     )

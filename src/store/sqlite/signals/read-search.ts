@@ -73,6 +73,8 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
   const matches = statements.pluck<number>(
     'SELECT rowid FROM search.span_search WHERE span_search MATCH ? AND rowid BETWEEN ? AND ?',
   );
+  // As bigints: the index narrows a search to a stretch only when its ends are bound as integers, and numbers are not.
+  const matchesBetween = (from: number, to: number): number[] => matches.all(match, BigInt(from), BigInt(to));
   const payload = statements.raw<[number, string | null, string | null]>(
     'SELECT forms, input, output FROM span_payloads WHERE span = ?',
   );
@@ -103,7 +105,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     }
     // Traces that stand together in the order of the list mostly came together: one stretch of the index holds them all.
     if (high - low <= spans.length * 4 + 1_000) {
-      const matching = new Set(matches.all(match, low, high));
+      const matching = new Set(matchesBetween(low, high));
       for (const [trace, span] of spans) {
         if (found.size >= enough) break;
         if (!found.has(trace) && matching.has(span) && holdsPhrases(span)) found.add(trace);
@@ -120,7 +122,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
       if (found.size >= enough) break;
       own.sort((a, b) => a - b);
       const mine = new Set(own);
-      for (const span of stretchesOf(own).flatMap(([from, to]) => matches.all(match, from, to)))
+      for (const span of stretchesOf(own).flatMap(([from, to]) => matchesBetween(from, to)))
         if (mine.has(span) && holdsPhrases(span)) {
           found.add(trace);
           break;

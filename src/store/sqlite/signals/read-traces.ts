@@ -47,7 +47,12 @@ const compareKeys = (a: Key, b: Key): number => {
 
 type Part = { readonly sql: string; readonly values: readonly unknown[] };
 /** Where candidates come from: a FROM clause that binds `t`, and what it demands. */
-type Source = { readonly from: string; readonly where: readonly Part[] };
+type Source = {
+  readonly from: string;
+  readonly where: readonly Part[];
+  /** Set when the source itself lies in the order of start times. */
+  readonly isByStart?: boolean;
+};
 
 const facetFilters = (query: TraceQuery): [Facet, string][] => {
   const wanted: [Facet, string | undefined][] = [
@@ -164,6 +169,7 @@ const listProject = (
       offer(countUpTo('trace_facets AS d', parts), {
         from: 'trace_facets AS d CROSS JOIN traces AS t ON t.trace = d.trace',
         where: parts,
+        isByStart: true,
       });
     }
     const overIndex = (index: string, column: string): void => {
@@ -203,10 +209,15 @@ const listProject = (
         { sql: 'd.value = ?', values: [values[0]] },
         ...window.map((part) => ({ ...part, sql: part.sql.replace('t.', 'd.') })),
       ],
+      isByStart: true,
     };
+  } else source = { from: `traces AS t INDEXED BY ${order.index ?? 'traces_by_start'}`, where: [ofProject] };
+
+  // The entries of a facet lie in the order of start times: the page is read off them, and the rest is never looked at.
+  if (source.isByStart === true && query.sort === 'start_time') {
     key = 'd.start_ns';
     tie = 'd.trace';
-  } else source = { from: `traces AS t INDEXED BY ${order.index ?? 'traces_by_start'}`, where: [ofProject] };
+  }
 
   const where = [...source.where, ...values.map(hasFacet), ...conditions, ...scoreIsBelow];
   const sourceValues = rare !== undefined && search?.traces !== undefined ? [JSON.stringify(search.traces)] : [];
@@ -263,7 +274,7 @@ const listProject = (
     const next = candidates(after, chunk);
     const kept = search.keepMatching(
       next.map(({ trace }) => trace),
-      Number.POSITIVE_INFINITY,
+      wanted - found.length,
     );
     for (const candidate of next) if (kept.has(candidate.trace)) found.push(candidate);
     if (found.length >= wanted || next.length < chunk) return found.slice(0, wanted);

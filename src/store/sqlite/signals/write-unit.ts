@@ -174,7 +174,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
         replaceSpan(row, entry);
         replaced.add(entry.trace);
       } else entry.atHand?.spans.push(row);
-      insertPayload.run(payloads[i] as Row);
+      insertPayload.run(payloads[i]);
     }
     for (const trace of replaced) dropUnusedContexts.run(trace);
   };

@@ -300,6 +300,9 @@ const operate = ([id, method, ...args]: Request): void => {
         commit(({ eraser }) => eraser.trimRecords(auditBefore, keysBefore));
         break;
       }
+      case 'probe':
+        commit(({ db }) => db.pragma(`user_version = ${db.pragma('user_version', { simple: true })}`));
+        break;
       case 'close':
         close();
         post(main, [[id, undefined]]);
