@@ -22,19 +22,30 @@ export const systemClock: Clock = {
 };
 
 /**
- * The service clock: the wall clock that never goes back behind what it once showed, so that no later entry is older than
- * an earlier one and no timer is due twice.
+ * The service clock: the wall clock where that goes forward, and the passing of time where it goes back. So no later entry is
+ * older than an earlier one, no timer is due twice, and none waits until a clock that was set back has caught up.
  */
 export const createServiceClock = (clock: Clock) => {
   let latest = 0;
-  return {
-    now: (): UnixMs => {
-      latest = Math.max(latest, Math.trunc(clock.wall()));
+  let latestAtMonotonic = clock.monotonic();
+  const now = (): UnixMs => {
+    const monotonic = clock.monotonic();
+    const passed = latest + Math.max(0, Math.floor(monotonic - latestAtMonotonic));
+    const wall = Math.trunc(clock.wall());
+    if (wall >= passed) {
+      latest = wall;
+      latestAtMonotonic = monotonic;
       return latest;
-    },
+    }
+    return passed;
+  };
+  return {
+    now,
     /** Never show a time before this one. */
     reach: (at: UnixMs): void => {
-      latest = Math.max(latest, at);
+      if (at <= now()) return;
+      latest = at;
+      latestAtMonotonic = clock.monotonic();
     },
   };
 };

@@ -78,7 +78,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
     while (at > 0 && (entries[at - 1] as Runnable).order > entry.order) at -= 1;
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
-    if (entries.length > queueLimit) {
+    // While claims wait, a head that none of them may have must not push out what they may.
+    if (entries.length > queueLimit && claims.size === 0) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;
@@ -208,7 +209,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
       for (const claim of claims) claim.asked = false;
     },
 
-    /** Holds a claim until it gets a lease, its time is over, its caller goes away or the service stops. */
+    /**
+     * Holds a claim until it gets a lease, its time is over, its caller goes away or the service stops.
+     * @returns the leases, and what to call once the claim has been matched with what can run already: its time counts from
+     * then, so that a claim that does not want to wait gets what there is
+     */
     claim: (
       request: {
         readonly worker: WorkerRecord;
@@ -218,16 +223,20 @@ export const createDispatcher = (options: DispatcherOptions) => {
         readonly runId?: string;
       },
       signal: AbortSignal | undefined,
-    ): Promise<readonly Lease[]> =>
-      new Promise((settle, reject) => {
+    ): { readonly leases: Promise<readonly Lease[]>; readonly matched: () => void } => {
+      let matched = (): void => {};
+      const leases = new Promise<readonly Lease[]>((settle, reject) => {
         let claim: Claim | undefined;
+        let cancelTimer = (): void => {};
         const giveUp = (): void => {
           // Offers that are in the commit in hand reach the claim when it is done.
           if (claim === undefined || claim.granted > 0 || !claims.has(claim)) return;
           end(claim);
           settle([]);
         };
-        const cancelTimer = clock.after(request.waitMs, giveUp);
+        matched = () => {
+          if (claim !== undefined && claims.has(claim)) cancelTimer = clock.after(request.waitMs, giveUp);
+        };
         signal?.addEventListener('abort', giveUp, { once: true });
         claim = {
           worker: request.worker,
@@ -246,7 +255,9 @@ export const createDispatcher = (options: DispatcherOptions) => {
         };
         claims.add(claim);
         if (signal?.aborted === true) giveUp();
-      }),
+      });
+      return { leases, matched };
+    },
 
     /** The group was committed: claims that got something are answered. */
     committed: (): void => {

@@ -38,6 +38,7 @@ import {
   childrenKey,
   documentsKey,
   flushRun,
+  NO_OUTPUT,
   noteEntry,
   readDocuments,
   readLatest,
@@ -202,6 +203,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
     if (output === undefined) {
       // A visit without an output hides the one of the visit before.
       if (documents.steps[stepId]?.output === undefined) return;
+      const hidden = work.snapshot.context.visits[stepId] ?? 1;
+      work.turn.rows.outputs.push({ runId: work.runId, stepId, visit: hidden, body: NO_OUTPUT });
       setDocuments(work, { ...documents, steps: without(documents.steps, stepId) });
       return;
     }

@@ -127,13 +127,16 @@ export const weighRunMemory = (key: string, value: unknown): number =>
     ? 2 * (value as RunDocuments).characters
     : 0;
 
+/** Stands where a visit ended without an output after one that had one: no JSON text is empty. */
+export const NO_OUTPUT = '';
+
 /** Keys come from outside, so the object has no prototype to be mistaken for. */
 const parsedMap = <T>(
   rows: readonly (readonly [string, string])[],
   wrap: (body: Json) => T,
 ): { readonly [key: string]: T } => {
   const map: Record<string, T> = Object.create(null);
-  for (const [key, body] of rows) map[key] = wrap(JSON.parse(body) as Json);
+  for (const [key, body] of rows) if (body !== NO_OUTPUT) map[key] = wrap(JSON.parse(body) as Json);
   return map;
 };
 

@@ -7,7 +7,7 @@ import { isLive } from '../machines/lease.ts';
 import type { Attempt, ReportedUsage, Run, RunDetail, RunSummary } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../store/runs/run-store.ts';
-import { parseDocuments, summaryOf } from './run-memory.ts';
+import { NO_OUTPUT, parseDocuments, summaryOf } from './run-memory.ts';
 import { spanIdOf } from './run-spans.ts';
 
 const blank: RunContext = {
@@ -41,7 +41,7 @@ export const attemptOf = (record: AttemptRecord & { readonly output?: string }):
   ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),
   ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
   ...(isLive(record.state) ? { leaseExpiresAt: record.expiresAt } : {}),
-  ...(record.output === undefined ? {} : { output: JSON.parse(record.output) as Json }),
+  ...(record.output === undefined || record.output === NO_OUTPUT ? {} : { output: JSON.parse(record.output) as Json }),
   ...(record.error === undefined ? {} : { error: JSON.parse(record.error) as StepError }),
   ...(record.usage === undefined ? {} : { usage: JSON.parse(record.usage) as ReportedUsage[] }),
   ...(record.cost === undefined ? {} : { cost: JSON.parse(record.cost) as Cost }),

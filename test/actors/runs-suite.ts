@@ -130,6 +130,28 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       ]);
     });
 
+    it('a visit without an output hides the output of the visit before, also after a restart', async () => {
+      const service = await createHarness({
+        definitions: [
+          aDefinition('flow', [
+            task('one', { next: [{ when: 'visits.one < 2', to: 'one' }, { to: 'two' }] }),
+            task('two'),
+          ]),
+        ],
+      });
+      const { runId } = await service.start('flow');
+      must(await service.complete(await service.take(), 'first'));
+      must(await service.complete(await service.take()));
+      const again = await service.reopen();
+      const [two] = must(await again.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }));
+      expect(two?.steps).toEqual({});
+      expect((await service.detail(runId)).attempts.map(({ output }) => output)).toEqual([
+        'first',
+        undefined,
+        undefined,
+      ]);
+    });
+
     it('fails the run with class expression where no branch matches, whatever on_error says', async () => {
       const service = await createHarness({
         definitions: [
@@ -550,6 +572,20 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect(must(await service.complete(lease)).runStatus).toBe('succeeded');
       const times = (await service.journal(runId)).map(({ at }) => at);
       expect(times).toEqual(times.toSorted((a, b) => a - b));
+    });
+
+    it('a clock that is set back stops no timer', async () => {
+      const service = await createHarness({
+        definitions: [aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 60_000 }, task('then')])],
+      });
+      service.time.jumpWall(10 * 365 * 24 * 3600 * 1000);
+      await service.runs.tick();
+      service.time.jumpWall(-10 * 365 * 24 * 3600 * 1000);
+      const { runId } = await service.start('nap');
+      await service.pass(59_000);
+      expect((await service.detail(runId)).status).toBe('waiting');
+      await service.pass(1000);
+      expect((await service.detail(runId)).status).toBe('queued');
     });
 
     it('gives the details of the last heartbeat to the next attempt', async () => {
@@ -1185,6 +1221,25 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
         await service.runs.startRun({ ...ALL, project: 'q', definitionId: 'other', input: {} }),
       ).run;
       expect((await service.claim('w2', 5)).map((lease) => lease.runId)).toEqual([runId]);
+    });
+
+    it('a long queue that a worker may not have does not hide what it may have', async () => {
+      const service = await open();
+      must(
+        await service.runs.registerWorker({
+          workerId: 'w2',
+          definitions: [aDefinition('flow', tasks('one', 'two'))],
+          project: 'q',
+        }),
+      );
+      for (let n = 0; n < 25; n += 1) await Promise.all(Array.from({ length: 100 }, () => service.start('flow')));
+      service.time.advance(1);
+      const { runId } = must(
+        await service.runs.startRun({ ...ALL, project: 'q', definitionId: 'flow', input: {} }),
+      ).run;
+      const again = await service.reopen();
+      const claimed = must(await again.claim({ ...ALL, workerId: 'w2', max: 5, waitMs: 1000 }));
+      expect(claimed.map((lease) => lease.runId)).toEqual([runId]);
     });
 
     it('more runnable runs than memory holds are all offered once, in order', async () => {
