@@ -3,7 +3,7 @@ import { camelName, flagNames, flags, snakeName } from './flags.ts';
 import type { Settings } from './settings.ts';
 
 /** A URL without what may be secret in it: user, password, path and query. */
-const originOf = (url: string): string => {
+export const originOf = (url: string): string => {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
 };

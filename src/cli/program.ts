@@ -5,6 +5,9 @@ import { camelName, environmentName, flagNames, flags } from './flags.ts';
 import { type GivenFlags, readSettings, type Settings } from './settings.ts';
 import { version } from './version.ts';
 
+/** A century: the most that `--window-days` takes. */
+const MAX_WINDOW_DAYS = 36_525;
+
 export type ProgramIo = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
@@ -29,18 +32,22 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
     );
   }
 
-  /** What the command line gave, read with environment and config file; or the refusal printed. */
-  const withSettings = async (
-    use: (settings: Settings) => number | undefined | Promise<number | undefined>,
-  ): Promise<void> => {
+  /** The flags of the service that the command line gave. */
+  const givenFlags = (): GivenFlags => {
     const options = program.opts<Record<string, readonly string[]>>();
-    const given = Object.fromEntries(
+    return Object.fromEntries(
       flagNames.flatMap((name) => {
         const texts = options[camelName(name)];
         return texts === undefined ? [] : [[name, texts]];
       }),
-    ) as GivenFlags;
-    const settings = readSettings({ given, environment: io.environment });
+    );
+  };
+
+  /** What the command line gave, read with environment and config file; or the refusal printed. */
+  const withSettings = async (
+    use: (settings: Settings) => number | undefined | Promise<number | undefined>,
+  ): Promise<void> => {
+    const settings = readSettings({ given: givenFlags(), environment: io.environment });
     if (settings.ok) return finish(await use(settings.value));
     io.err(`svc: ${settings.problem}`);
     finish(EXIT_USAGE);
@@ -60,6 +67,33 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
         return 0;
       }),
     );
+  program
+    .command('doctor')
+    .description('Check the deployment that these flags make: exit status 2 on a fault, 0 otherwise.')
+    .option('--offline', 'Contact nothing but storage.')
+    .option('--read-only', 'Write nothing; storage is then proved to be readable, no more.')
+    .option('--window-days <n>', 'Days of history to read, from 1 to 36525.', '7')
+    .option('--json', 'Print the report as JSON.')
+    .action(async (options: { offline?: true; readOnly?: true; windowDays: string; json?: true }) => {
+      const windowDays = /^\d{1,5}$/.test(options.windowDays) ? Number(options.windowDays) : 0;
+      if (windowDays < 1 || windowDays > MAX_WINDOW_DAYS) {
+        io.err(
+          `svc: --window-days: must be an integer from 1 to ${MAX_WINDOW_DAYS}, is ${JSON.stringify(options.windowDays.slice(0, 64))}`,
+        );
+        return finish(EXIT_USAGE);
+      }
+      // Loaded when asked for: it brings the storage engine with it.
+      const { doctor } = await import('./doctor.ts');
+      const { environment, out, err } = io;
+      finish(
+        await doctor({
+          ...{ given: givenFlags(), environment, out, err, windowDays },
+          offline: options.offline === true,
+          readOnly: options.readOnly === true,
+          json: options.json === true,
+        }),
+      );
+    });
   return program;
 };
 

@@ -9,6 +9,7 @@ import { administrationRoutes } from '../http/administration-routes.ts';
 import { analyticsRoutes } from '../http/analytics-routes.ts';
 import { createAuditLog } from '../http/audit-log.ts';
 import { createAuthenticator } from '../http/auth.ts';
+import { doctorRoutes } from '../http/doctor-routes.ts';
 import { ingestRoutes } from '../http/ingest-routes.ts';
 import { datasetRoutes, type EvaluationDeps } from '../http/dataset-routes.ts';
 import { experimentRoutes } from '../http/experiment-routes.ts';
@@ -39,6 +40,7 @@ import { createScoring } from '../scoring/score-runs.ts';
 import { nowUnixNano } from '../model/time.ts';
 import { type SignalStore, StoreUnavailable } from '../store/signals/signal-store.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
+import { examineRunning } from './doctor/running.ts';
 import { createLogger } from './logger.ts';
 import { openRuns } from './runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
@@ -222,6 +224,13 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...rollUpRoutes(query),
     ...analyticsRoutes(query),
     ...administrationRoutes(query),
+    ...doctorRoutes({
+      examine: (windowDays) =>
+        examineRunning(
+          { settings, store, runs, scopes: authenticator.describeScopes(), clock: nowUnixNano },
+          windowDays,
+        ),
+    }),
     ...runsSurface(
       { runs, traces: store, streams, defaultProject, clock: nowUnixNano, requestTimeoutSeconds, log },
       hasRuns,

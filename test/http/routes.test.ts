@@ -66,6 +66,7 @@ describe('routes and document', () => {
         'createScore',
         'getCaller',
         'getCostReport',
+        'getDoctorReport',
         'getDataset',
         'getExperiment',
         'getSummaryReport',
@@ -115,6 +116,8 @@ const requests: Record<string, { own: string; other: string }> = {
 };
 /** Answer by the caller's reach alone, and have nothing of another project to ask for. */
 const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'createFeedback', 'listScorers']);
+/** Look at the whole service, and so take keys that reach every project alone. */
+const ofTheWhole = new Set(['getDoctorReport']);
 /** Say the project of what they write in their body. */
 const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns']);
 /** Have a body, and make nothing new. */
@@ -183,7 +186,7 @@ describe('routes x scopes x own and other project', () => {
   };
   const pathOf = (route: Route, target: 'own' | 'other'): string =>
     requests[route.operationId]?.[target] ??
-    (withoutProject.has(route.operationId) || projectInBody.has(route.operationId)
+    (withoutProject.has(route.operationId) || ofTheWhole.has(route.operationId) || projectInBody.has(route.operationId)
       ? route.path
       : `${route.path}?project=${target === 'own' ? OWN : OTHER}`);
 
@@ -203,7 +206,9 @@ describe('routes x scopes x own and other project', () => {
         ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       });
       const hasScope = route.scope === 'open' || route.scope === scope;
-      const hasProject = owner === 'top' || target === 'own' || withoutProject.has(route.operationId);
+      const hasProject =
+        owner === 'top' ||
+        (!ofTheWhole.has(route.operationId) && (target === 'own' || withoutProject.has(route.operationId)));
       const expected =
         hasScope && hasProject ? (body === undefined || answers200.has(route.operationId) ? 200 : 201) : 403;
       expect([answer.status, answer.body.code]).toEqual([expected, expected === 403 ? 'forbidden' : undefined]);

@@ -6,6 +6,7 @@ import { type AuditLog, createAuditLog } from '../../src/http/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
 import { datasetRoutes } from '../../src/http/dataset-routes.ts';
 import { experimentRoutes } from '../../src/http/experiment-routes.ts';
+import { type DoctorDeps, doctorRoutes } from '../../src/http/doctor-routes.ts';
 import { judgementRoutes } from '../../src/http/judgement-routes.ts';
 import { operationsRoutes, type Probe } from '../../src/http/operations-routes.ts';
 import { pageRoutes } from '../../src/http/page-routes.ts';
@@ -127,6 +128,16 @@ const readAnswer = async (response: Response): Promise<Answer> => {
 /** Tests that score have a service of their own. */
 const noScoring = { score: async () => ({ scores: [], scoresWritten: 0, skipped: [], isCutShort: false }) };
 
+const aDoctorReport = (windowDays: number): Awaited<ReturnType<DoctorDeps['examine']>> => ({
+  checked_at: '2026-11-20T09:00:00Z',
+  version: '1.2.3',
+  window_days: windowDays,
+  offline: true,
+  read_only: true,
+  groups: [],
+  summary: { ok: 0, skipped: 0, warning: 0, fault: 0 },
+});
+
 /** Every route of the query API and of operations, as the composition root mounts them. */
 export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly Probe[]): Route[] => [
   ...traceRoutes(query),
@@ -138,6 +149,7 @@ export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly
   ...rollUpRoutes(query),
   ...analyticsRoutes(query),
   ...administrationRoutes(query),
+  ...doctorRoutes({ examine: async (windowDays) => aDoctorReport(windowDays) }),
   ...operationsRoutes({ counters, probes, storage: query.store.kind, version: '1.2.3', uptimeSeconds: () => 61.9 }),
   ...pageRoutes(),
 ];

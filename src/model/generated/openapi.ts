@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 7c27949a5e81a1da447c2daf07c4b3bb67e09ee8ba05cf61a01a545e91c7baeb
-// content sha256: 13f76582089a10a18f101e7aa23059fc736ce0aab1aef8626ce01ae640dcb22b
+// source sha256: 25eefba78b762606bf10bb698456b6d9d2e6cb5fcb15718fa0acb087820de40c
+// content sha256: 5ec625d0272ed27733c01e2eb248a7d01fb76a68e2de5d1ee002cf70018dbbb7
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -846,6 +846,27 @@ export interface paths {
          * @description Reads of stored payloads, allowed and refused, newest first.
          */
         readonly get: operations["listAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/doctor": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Check of the deployment
+         * @description What `svc doctor --read-only --offline` would say, from inside the running service: twelve groups in a fixed order. Nothing is
+         *     written and nobody is contacted. It looks at the whole service, so it takes an admin key that reaches every project.
+         */
+        readonly get: operations["getDoctorReport"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1987,6 +2008,36 @@ export interface components {
             };
             readonly version: string;
             readonly spec_version: string;
+        };
+        readonly DoctorReport: {
+            readonly checked_at: components["schemas"]["Timestamp"];
+            /** @description Version of the build that looked */
+            readonly version: string;
+            readonly window_days: number;
+            /** @description Nothing but storage was contacted */
+            readonly offline: boolean;
+            /** @description Nothing was written, so storage proves only that it can be read */
+            readonly read_only: boolean;
+            /** @description In the order in which they were evaluated. */
+            readonly groups: readonly {
+                /** @enum {string} */
+                readonly group: "storage" | "runs" | "keys" | "identity" | "projects" | "retention" | "limits" | "forwarding" | "judge" | "monitors" | "clock" | "pricing";
+                readonly findings: readonly components["schemas"]["DoctorFinding"][];
+            }[];
+            /** @description Findings by level. Those skipped were not run and proved nothing. */
+            readonly summary: {
+                readonly ok: number;
+                readonly skipped: number;
+                readonly warning: number;
+                readonly fault: number;
+            };
+        };
+        readonly DoctorFinding: {
+            /** @enum {string} */
+            readonly level: "ok" | "skipped" | "warning" | "fault";
+            readonly message: string;
+            /** @description The flag or the step that mends it; on every warning and fault */
+            readonly mend?: string;
         };
         /** @enum {string} */
         readonly Scope: "ingest" | "read" | "write" | "admin" | "execute" | "worker";
@@ -4795,6 +4846,33 @@ export interface operations {
                         readonly entries: readonly components["schemas"]["AuditEntry"][];
                         readonly next_cursor?: components["schemas"]["Cursor"];
                     };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getDoctorReport: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Days of history that activity, clock and pricing read. */
+                readonly window_days?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The report. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DoctorReport"];
                 };
             };
             readonly 400: components["responses"]["InvalidParameter"];

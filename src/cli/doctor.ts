@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { createAuthenticator } from '../http/auth.ts';
+import { nowUnixNano } from '../model/time.ts';
+import type { RefusedSample } from './doctor/deployment.ts';
+import { examine } from './doctor/examine.ts';
+import { openRuns, openSignals } from './doctor/files.ts';
+import { takeRefusedSamples } from './doctor/lenient-config.ts';
+import { reportText } from './doctor/text.ts';
+import { EXIT_USAGE } from './exit-status.ts';
+import { type GivenFlags, readSettings } from './settings.ts';
+
+/** A fault was found. */
+export const EXIT_FAULT = 2;
+
+export type DoctorOptions = {
+  readonly given: GivenFlags;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly offline: boolean;
+  readonly readOnly: boolean;
+  readonly windowDays: number;
+  readonly json: boolean;
+  readonly out: (text: string) => void;
+  readonly err: (line: string) => void;
+};
+
+/**
+ * `svc doctor`: examines the deployment that the same flags, environment and config file would start, beside a service
+ * that runs or without one.
+ * @returns the exit status: 2 on a fault, 0 otherwise, warnings included
+ * @see Interface specification, "Deployment check"
+ */
+export const doctor = async ({
+  given,
+  environment,
+  offline,
+  readOnly,
+  windowDays,
+  json,
+  out,
+  err,
+}: DoctorOptions): Promise<number> => {
+  const refusedSamples: RefusedSample[] = [];
+  const settings = readSettings({
+    given,
+    environment,
+    // Key files come by here too; they hold no projects block and pass as they are.
+    readTextFile: (path) => {
+      const { text, refused } = takeRefusedSamples(readFileSync(path, 'utf8'));
+      refusedSamples.push(...refused);
+      return text;
+    },
+  });
+  if (!settings.ok) {
+    err(`svc: ${settings.problem}`);
+    return EXIT_USAGE;
+  }
+  const { keys, projects } = settings.value;
+  const signals = openSignals(settings.value, readOnly);
+  const runs = openRuns(settings.value, readOnly);
+  try {
+    const report = await examine(
+      {
+        settings: settings.value,
+        refusedSamples,
+        scopes: createAuthenticator({
+          topLevel: keys,
+          projects: Object.fromEntries(Object.entries(projects).map(([name, block]) => [name, block.keys])),
+        }).describeScopes(),
+        signals,
+        runs,
+        offline,
+        windowDays,
+        now: nowUnixNano(),
+      },
+      readOnly,
+    );
+    out(json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
+    return report.summary.fault > 0 ? EXIT_FAULT : 0;
+  } finally {
+    signals.close();
+    runs.close();
+  }
+};

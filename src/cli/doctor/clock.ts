@@ -1,0 +1,93 @@
+import { formatTimestamp, parseTimestamp, type UnixNano } from '../../model/time.ts';
+import type { Order, StoredSpan } from '../../store/signals/query.ts';
+import { type Look, NANOS_PER_SECOND, type SignalReads } from './deployment.ts';
+import { counted, type Finding, fault, ok, quoted, skipped, warning } from './finding.ts';
+
+/** Clocks of machines that are set by the network agree to well within this. */
+const TOLERANCE = 300n * NANOS_PER_SECOND;
+/** Nothing that sends spans is older; a time before it is seconds or milliseconds taken for nanoseconds. */
+const PLAUSIBLE: UnixNano = parseTimestamp('2000-01-01T00:00:00Z') ?? 0n;
+/** Projects that are looked at, busiest first by name; each costs three short reads. */
+const MOST_PROJECTS = 1000;
+
+const apart = (nanos: bigint): string => {
+  const seconds = Number(nanos / NANOS_PER_SECOND);
+  if (seconds < 7200) return counted(Math.round(seconds / 60), 'minute');
+  return seconds < 172_800 ? counted(Math.round(seconds / 3600), 'hour') : counted(Math.round(seconds / 86_400), 'day');
+};
+
+const endOf = async (
+  reads: SignalReads,
+  project: string,
+  order: Order,
+  from?: UnixNano,
+): Promise<StoredSpan | undefined> => {
+  const { items } = await reads.listSpans({
+    projects: [project],
+    order,
+    limit: 1,
+    payloads: false,
+    ...(from === undefined ? {} : { from }),
+  });
+  return items[0];
+};
+
+const examineProject = async (reads: SignalReads, project: string, { now, from }: Look): Promise<Finding[]> => {
+  const [newest, oldest, oldestLately] = await Promise.all([
+    endOf(reads, project, 'desc'),
+    endOf(reads, project, 'asc'),
+    endOf(reads, project, 'asc', from),
+  ]);
+  const name = quoted(project);
+  const findings: Finding[] = [];
+  const lately = [newest, oldestLately].filter((span) => span !== undefined);
+  const received = lately.find(({ receivedAt }) => receivedAt > now + TOLERANCE);
+  if (received !== undefined)
+    findings.push(
+      fault(
+        `${name} holds a span received at ${formatTimestamp(received.receivedAt)}, ${apart(received.receivedAt - now)} after this machine's time ${formatTimestamp(now)}: its clock was or is wrong`,
+        'set the clock of this machine by the network (NTP)',
+      ),
+    );
+  if (newest !== undefined && newest.startTime > now + TOLERANCE)
+    findings.push(
+      warning(
+        `the newest run of ${name} starts at ${formatTimestamp(newest.startTime)}, ${apart(newest.startTime - now)} after this machine's time`,
+        "set the sender's clock, and this machine's, by the network (NTP)",
+      ),
+    );
+  else {
+    const early = lately.find(({ startTime, receivedAt }) => startTime > receivedAt + TOLERANCE);
+    if (early !== undefined)
+      findings.push(
+        warning(
+          `${name} holds a span that started ${apart(early.startTime - early.receivedAt)} after it was received`,
+          "set the sender's clock by the network (NTP)",
+        ),
+      );
+  }
+  if (oldest !== undefined && oldest.startTime < PLAUSIBLE)
+    findings.push(
+      warning(
+        `the oldest run of ${name} is of ${formatTimestamp(oldest.startTime)}: a sender takes seconds or milliseconds for nanoseconds, or its clock is not set`,
+        'correct the sender; DELETE /v1/api/traces/{trace_id} removes the run',
+      ),
+    );
+  return findings;
+};
+
+/** Runs at both ends of each project's history, against this machine's clock. */
+export const examineClock = async (look: Look): Promise<Finding[]> => {
+  const { signals } = look;
+  if ('unread' in signals) return [skipped(signals.unread)];
+  const holding = (await look.projects(signals.reads)).filter(({ traceCount }) => traceCount > 0);
+  if (holding.length === 0) return [skipped('no run is stored to compare this clock with')];
+  const examined = holding.slice(0, MOST_PROJECTS);
+  const findings: Finding[] = [];
+  for (const { project } of examined) findings.push(...(await examineProject(signals.reads, project, look)));
+  if (findings.length === 0)
+    findings.push(ok(`runs at both ends of ${counted(examined.length, 'project')} agree with this machine's clock`));
+  if (examined.length < holding.length)
+    findings.push(skipped(`${counted(holding.length - examined.length, 'further project')} were not looked at`));
+  return findings;
+};

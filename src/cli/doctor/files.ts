@@ -1,0 +1,228 @@
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { openDataFile, FileRefused } from '../../store/sqlite/signals/connection.ts';
+import { describeFault, driverCode } from '../../store/sqlite/signals/driver-error.ts';
+import { isLocked, type ProbeOutcome, probeSpan } from '../../store/sqlite/signals/probe.ts';
+import { visitSignals } from '../../store/sqlite/signals/visit.ts';
+import { visitRuns } from '../../store/sqlite/runs/visit.ts';
+import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
+import { SCHEMA_VERSION } from '../../store/sqlite/signals/schema.ts';
+import type { Settings } from '../settings.ts';
+import type { Examined, RunReads, SignalReads } from './deployment.ts';
+import { type Finding, fault, ok, skipped, warning } from './finding.ts';
+
+/** An examined store and how to let go of it. */
+export type Opened<Reads> = Examined<Reads> & { readonly close: () => void };
+
+const MOST_STUCK = 20;
+const DEFINITIONS_PAGE = 100;
+const CACHE_MIB = 4;
+
+const letGo = (): void => {};
+const unread = (findings: readonly Finding[], why: string): Opened<never> => ({ findings, unread: why, close: letGo });
+
+/** What an error of the engine or of the system says to do, by its code; a longer code goes before its beginning. */
+const mends: readonly (readonly [prefix: string, mend: string])[] = [
+  ['SQLITE_FULL', 'free space on the disk, or shorten --retention-days'],
+  ['ENOSPC', 'free space on the disk, or shorten --retention-days'],
+  ['SQLITE_READONLY', 'mount the file system writable, and give the user of the service the right to write there'],
+  ['EROFS', 'mount the file system writable'],
+  [
+    'SQLITE_CANTOPEN',
+    'give the user of the service the right to read and write the file, its folder and its side files',
+  ],
+  ['SQLITE_PERM', 'give the user of the service the right to write the file and its folder'],
+  ['SQLITE_AUTH', 'give the user of the service the right to write the file and its folder'],
+  ['EACCES', 'give the user of the service the right to write the file and its folder'],
+  ['EPERM', 'give the user of the service the right to write the file and its folder; lsattr shows immutable files'],
+  [
+    'SQLITE_PROTOCOL',
+    'stop every process on the file, remove its -shm side file, start again; do not keep the file on a network file system',
+  ],
+  ['SQLITE_IOERR', 'check the disk: the log of the system tells what it said'],
+  ['SQLITE_CORRUPT', 'put a backup in its place'],
+  ['SQLITE_NOTADB', 'put a backup in its place'],
+];
+const mendOf = (code: string): string =>
+  mends.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the log of the system may tell more';
+
+const REFUSED =
+  'run the release that wrote the file, name another file, or put a backup in its place; nothing was changed';
+
+/** What happened to the probe span. @see Interface specification, "Deployment check" */
+export const judgeProbe = (path: string, outcome: ProbeOutcome): Finding => {
+  switch (outcome.kind) {
+    case 'survived':
+      return ok('a probe span survived write, read and delete');
+    case 'busy':
+      return skipped(
+        `the probe span was not written: another process held the write lock through ${outcome.attempts} attempts`,
+      );
+    case 'failed': {
+      const error = Object.assign(new Error(), { code: outcome.code });
+      return fault(`the ${outcome.step} of a probe span failed: ${describeFault(path, error)}`, mendOf(outcome.code));
+    }
+    case 'wrong':
+      return fault(
+        outcome.step === 'read'
+          ? `${path}: a probe span did not come back as it was written`
+          : `${path}: a probe span was still there after its deletion`,
+        'do not trust this disk: put a backup on another one',
+      );
+    default:
+      return outcome satisfies never;
+  }
+};
+
+/** An error on the way into a file, as a finding; a bug travels on. */
+const judgeError = (path: string, error: unknown, store: string): Finding => {
+  if (error instanceof FileRefused) return fault(error.message, REFUSED);
+  const code = driverCode(error);
+  if (code === undefined) throw error;
+  if (isLocked(code))
+    return skipped(`${store} ${path}: another process keeps everybody out of the file; it was not looked at`);
+  return fault(describeFault(path, error, store), mendOf(code));
+};
+
+/** Why the file or its folder cannot be written, asked of the system before the engine gives it a vaguer name. */
+const findUnwritable = (path: string): Finding | undefined => {
+  for (const one of existsSync(path) ? [path, dirname(path)] : [dirname(path)])
+    try {
+      accessSync(one, constants.W_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      const why = code === 'EROFS' ? 'is mounted read-only' : 'may not be written by this user';
+      return fault(`${one} ${why} (${code})`, mendOf(code));
+    }
+  const { bavail } = statfsSync(dirname(path));
+  if (bavail === 0) return fault(`${path}: the disk is full`, mendOf('ENOSPC'));
+  return undefined;
+};
+
+/** Proves a place for a file that is not there yet: a new file beside it takes the probe, and goes. */
+const probeBeside = (path: string): Finding => {
+  let folder: string | undefined;
+  try {
+    folder = mkdtempSync(join(dirname(path), '.svc-doctor-'));
+    const { db } = openDataFile(join(folder, 'probe.db'), CACHE_MIB);
+    try {
+      return judgeProbe(path, probeSpan(db));
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    return judgeError(path, error, 'signal store');
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+const READ_ONLY_PROBE = skipped(
+  'no probe span was written (--read-only): that the file answers proves that it can be read, not that it can be written',
+);
+
+/** What there is to say about a file that is not there. */
+const examineAbsent = (path: string, readOnly: boolean): Opened<never> => {
+  const why = 'there is no data file yet';
+  const folder = dirname(path);
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    return unread(
+      [fault(`${path} is missing, but its write-ahead log ${path}-wal is not`, 'put the file back beside its log')],
+      'the data file is missing',
+    );
+  if (!existsSync(folder))
+    return unread(
+      [
+        warning(
+          `there is no folder ${folder}; the first start makes it`,
+          'check --data, and that its volume is mounted',
+        ),
+      ],
+      why,
+    );
+  const first = skipped(`there is no data file ${path} yet; the first start makes it`);
+  if (readOnly) return unread([first, READ_ONLY_PROBE], why);
+  return unread([first, findUnwritable(path) ?? probeBeside(path)], why);
+};
+
+/**
+ * Examines the file of the signals: whether it answers, and whether a probe span survives. Takes no lock that keeps a
+ * service from starting, and works beside one that runs.
+ */
+export const openSignals = (settings: Settings, readOnly: boolean): Opened<SignalReads> => {
+  const { sqlstoreUrl, colstoreUrl } = settings;
+  if (sqlstoreUrl !== undefined || colstoreUrl !== undefined) {
+    const flag = sqlstoreUrl === undefined ? '--colstore-url' : '--sqlstore-url';
+    return unread(
+      [
+        fault(
+          `${flag}: this release stores signals in the file of --data alone, and refuses to start`,
+          `leave ${flag} out`,
+        ),
+      ],
+      'the configured store is not in this release',
+    );
+  }
+  const path = resolve(settings.data);
+  const why = 'the signal store could not be read';
+  if (!existsSync(path)) return examineAbsent(path, readOnly);
+  const unwritable = readOnly ? undefined : findUnwritable(path);
+  if (unwritable !== undefined) return unread([unwritable], why);
+  try {
+    const { facts, reads, probe, close } = visitSignals(path, !readOnly);
+    const { schemaVersion, fileBytes, checked } = facts;
+    const findings: Finding[] = [
+      ok(`${path} answers: schema version ${schemaVersion}, ${Math.ceil(fileBytes / 1024)} KiB`),
+      probe === undefined ? READ_ONLY_PROBE : judgeProbe(path, probe()),
+    ];
+    if (!checked) findings.push(skipped('the file is too large to be read whole for damage'));
+    if (schemaVersion < SCHEMA_VERSION)
+      findings.push(
+        warning(
+          `the next start brings the file from schema version ${schemaVersion} to ${SCHEMA_VERSION}; no older release reads it then`,
+          'back the file up first',
+        ),
+      );
+    return { findings, reads, close };
+  } catch (error) {
+    return unread([judgeError(path, error, 'signal store')], why);
+  }
+};
+
+/** Examines the file of durable runs, without writing a row. */
+export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads> => {
+  if (settings.runsData === undefined) return unread([], 'durable runs are off');
+  const path = resolve(settings.runsData);
+  if (!existsSync(path))
+    return unread(
+      [skipped(`there is no runs file ${path} yet; the first start makes it`)],
+      'there is no runs file yet',
+    );
+  // On a file system that cannot be written the engine opens neither way; its own words then tell why.
+  const mayWrite = !readOnly && findUnwritable(path) === undefined;
+  try {
+    const { schemaVersion, reads, close } = visitRuns(path, mayWrite);
+    return {
+      findings: [ok(`${path} answers: schema version ${schemaVersion}`)],
+      reads: {
+        counts: reads.counts,
+        stuckRuns: () => reads.stuckRuns(MOST_STUCK),
+        pinnedVersions: async () => {
+          const pinned = [];
+          for (let after: string | undefined; ; ) {
+            const definitions = await reads.listDefinitions(after, DEFINITIONS_PAGE);
+            for (const { id } of definitions) pinned.push(...(await reads.definitionVersions(id)));
+            after = definitions.at(-1)?.id;
+            if (after === undefined || definitions.length < DEFINITIONS_PAGE) return pinned;
+          }
+        },
+        // When a worker last called is known to the running service alone; the file says when it registered.
+        workers: async () => (await reads.listWorkers()).map(({ definitions }) => ({ definitions })),
+      },
+      close,
+    };
+  } catch (error) {
+    return unread([judgeError(path, error, RUNS_FILE.store)], 'the runs store could not be read');
+  }
+};

@@ -1,0 +1,87 @@
+import type { ScopeDescription } from '../../http/auth.ts';
+import { Refusal, type Result } from '../../model/failure.ts';
+import type { UnixNano } from '../../model/time.ts';
+import type { RunsService } from '../../actors/runs-service.ts';
+import { type SignalStore, StoreUnavailable } from '../../store/signals/signal-store.ts';
+import type { Settings } from '../settings.ts';
+import type { Examined, RunReads, SignalReads } from './deployment.ts';
+import { examine } from './examine.ts';
+import { type DoctorReport, fault, ok, skipped } from './finding.ts';
+
+/** The parts of the running service that its own check asks. */
+export type RunningService = {
+  readonly settings: Settings;
+  readonly store: SignalReads & Pick<SignalStore, 'ping' | 'kind'>;
+  readonly runs: Pick<
+    RunsService,
+    'counts' | 'findStuckRuns' | 'listDefinitions' | 'getDefinition' | 'listWorkers' | 'ping'
+  >;
+  readonly scopes: readonly ScopeDescription[];
+  readonly clock: () => UnixNano;
+};
+
+const PAGE = 100;
+const RESTART = 'see the log of the service; GET /readyz tells when it answers again';
+
+const valueOf = <T>(result: Result<T>): T => {
+  if (result.ok) return result.value;
+  if (result.failure.code === 'store_unavailable') throw new StoreUnavailable(result.failure.message);
+  throw new Refusal(result.failure);
+};
+
+const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
+  counts: () => runs.counts(),
+  stuckRuns: () => runs.findStuckRuns(),
+  pinnedVersions: async () => {
+    const pinned = [];
+    let cursor: string | undefined;
+    do {
+      const page = valueOf(await runs.listDefinitions({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }));
+      for (const { id } of page.items) {
+        const { versions } = valueOf(await runs.getDefinition(id));
+        pinned.push(...versions.map(({ version, openRuns }) => ({ id, version, openRuns })));
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return pinned;
+  },
+  workers: async () => valueOf(await runs.listWorkers()),
+});
+
+const answering = async <Reads>(name: string, ping: () => Promise<void>, reads: Reads): Promise<Examined<Reads>> => {
+  try {
+    await ping();
+    return { findings: [ok(`the ${name} answers`)], reads };
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return { findings: [fault(error.message, RESTART)], unread: `the ${name} could not be read` };
+  }
+};
+
+/**
+ * The check from inside: read-only and offline, over the stores that the service has open.
+ * @see Interface decisions, section 4, `GET /v1/api/doctor`
+ */
+export const examineRunning = async (
+  { settings, store, runs, scopes, clock }: RunningService,
+  windowDays: number,
+): Promise<DoctorReport> => {
+  const signals = await answering<SignalReads>(`signal store (${store.kind})`, () => store.ping(), store);
+  const probe = skipped('no probe span was written: this check is read-only and proves that the file can be read');
+  return examine(
+    {
+      settings,
+      refusedSamples: [],
+      scopes,
+      signals: { ...signals, findings: [...signals.findings, probe] },
+      runs:
+        settings.runsData === undefined
+          ? { findings: [], unread: 'durable runs are off' }
+          : await answering('runs store', () => runs.ping(), readsOfRuns(runs)),
+      offline: true,
+      windowDays,
+      now: clock(),
+    },
+    true,
+  );
+};

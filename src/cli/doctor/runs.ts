@@ -1,0 +1,59 @@
+import { millisFromUnixNano } from '../../model/time.ts';
+import type { Look, PinnedVersion, RegisteredWorker, RunReads } from './deployment.ts';
+import { counted, type Finding, fault, listed, ok, quoted, skipped, warning } from './finding.ts';
+import { examineRunsDoor } from './keys.ts';
+
+/** A worker claims again within half a minute and beats every few seconds; one that was silent for longer is gone. */
+const SILENT_MS = 120_000;
+
+const holds = ({ definitions }: RegisteredWorker, { id, version }: PinnedVersion): boolean =>
+  definitions.some((held) => held.id === id && held.version === version);
+
+/** Open runs that wait for a version that no worker serves. */
+const examinePinned = async (reads: RunReads, nowMs: number): Promise<Finding[]> => {
+  const [pinned, workers] = await Promise.all([reads.pinnedVersions(), reads.workers()]);
+  return pinned
+    .filter(({ openRuns }) => openRuns > 0)
+    .map((version): Finding => {
+      const { id, openRuns } = version;
+      const what = `${quoted(id)} version ${version.version}, which ${counted(openRuns, 'open run')} ${openRuns === 1 ? 'is' : 'are'} pinned to`;
+      const holders = workers.filter((worker) => holds(worker, version));
+      const mend = `start a worker that registers ${id} version ${version.version}`;
+      if (holders.length === 0) return warning(`no worker has registered ${what}`, mend);
+      if (holders.every(({ lastSeenAt }) => lastSeenAt === undefined))
+        return skipped(
+          `${counted(holders.length, 'worker')} registered ${what}; whether one lives, only the running service knows (GET /v1/api/doctor)`,
+        );
+      const isLive = holders.some(({ lastSeenAt }) => lastSeenAt !== undefined && nowMs - lastSeenAt <= SILENT_MS);
+      if (isLive) return ok(`a live worker holds ${what}`);
+      return warning(`no live worker holds ${what}: those that registered it have been silent for two minutes`, mend);
+    });
+};
+
+/** The runs store, what is in it, and whether its doors need a key. Reads alone. */
+export const examineRuns = async (look: Look): Promise<Finding[]> => {
+  const { runs, settings, now } = look;
+  if (settings.runsData === undefined) return [skipped('durable runs are off (--runs-data off)')];
+  const findings: Finding[] = [...runs.findings];
+  if ('reads' in runs) {
+    const { definitionVersions, openRuns, quarantined } = await runs.reads.counts();
+    findings.push(ok(`${counted(definitionVersions, 'definition version')}, ${counted(openRuns, 'run')} in progress`));
+    if (quarantined > 0)
+      findings.push(
+        fault(
+          `${counted(quarantined, 'actor')} set aside: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the runs stand still`,
+          'GET /v1/api/actors?status=quarantined names them; start the release that wrote them',
+        ),
+      );
+    const stuck = await runs.reads.stuckRuns();
+    if (stuck.length > 0)
+      findings.push(
+        fault(
+          `${counted(stuck.length, 'run')} that nothing will ever move: ${listed(stuck.map(({ runId }) => runId))}`,
+          'cancel them (POST /v1/api/runs/{run}/cancel) and report it: there must be none',
+        ),
+      );
+    findings.push(...(await examinePinned(runs.reads, millisFromUnixNano(now))));
+  }
+  return [...findings, examineRunsDoor(look)];
+};
