@@ -166,7 +166,7 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
       if (place === undefined) throw new Error(`no ${kind.type} ${id}`);
       const key = `${kind.type}/${id}`;
       const event = body as WatchEvent<Reading>;
-      const actor = (turn.peek(key) as WatchActor<Reading> | undefined) ?? place.actor;
+      const actor = turn.peek<WatchActor<Reading>>(key) ?? place.actor;
       if (event.type === 'trip.acknowledged' && actor.snapshot.value !== 'tripped') return actor.snapshot.value;
       const { next, effects } = step(kind.machine, actor.snapshot, event);
       const changed: WatchActor<Reading> = {

@@ -44,7 +44,7 @@ const badCursor = {
 } as const;
 
 const summaryOf = ({
-  project: _,
+  project: _project,
   machineVersion: _v,
   context: _c,
   mailbox: _m,
@@ -83,7 +83,7 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
       if (own.length > limit) return { ok: true, value: { items, ...next } };
       if (runs === undefined || type === 'monitor' || type === 'slo') return { ok: true, value: { items } };
 
-      const { cursor: _, ...first } = query;
+      const { cursor: _cursor, ...first } = query;
       const room = limit - items.length;
       // A full page still has to say whether anything follows.
       const rest = await runs.listActors({ ...first, limit: Math.max(1, room) });
@@ -108,14 +108,17 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
             field: 'at_seq',
           },
         };
-      const { project: _, ...snapshot } = found;
+      const { project: _project, ...snapshot } = found;
       return { ok: true, value: snapshot };
     },
 
     listMachines: async () => {
       const rest = runs === undefined ? undefined : await runs.listMachines();
       if (rest !== undefined && !rest.ok) return rest;
-      return { ok: true, value: [...watchers.machines.map(({ config: _, ...info }) => info), ...(rest?.value ?? [])] };
+      return {
+        ok: true,
+        value: [...watchers.machines.map(({ config: _config, ...info }) => info), ...(rest?.value ?? [])],
+      };
     },
     getMachine: async (name) => {
       const own = machine(name);

@@ -99,7 +99,7 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
   const mailboxes = new Map<string, number>();
 
   const report = ({ webhook }: Monitor | Slo, said: WatchReport): void => {
-    const { type, id, name: _, condition, at: _at, ...fields } = said;
+    const { type, id, name: _name, condition, at: _at, ...fields } = said;
     const line = { [`${type}_id`]: id, condition, ...fields };
     if (condition === 'tripped') log.warn(line, `${type} tripped`);
     else log.info(line, `${type} is back to nominal`);
@@ -179,7 +179,7 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
       (value) => ({ value }),
       (error: unknown) => noteOf(error, subject),
     );
-    void reading.then(() => {
+    void reading.finally(() => {
       subject.isBusy = false;
     });
     const { late, forget } = givenUp();

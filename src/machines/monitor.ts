@@ -44,7 +44,7 @@ export const monitorMachine = setup({
     noteAcknowledgement: assign({ acknowledgedAt: ({ event }) => event.at }),
     forgetTrip: assign({ trippedAt: undefined, acknowledgedAt: undefined }),
     // Intent: the host writes a log line and calls the webhook, after the commit.
-    report: (_, _params: { readonly condition: ReportedCondition }) => {},
+    report: (_args, _params: { readonly condition: ReportedCondition }) => {},
   },
 }).createMachine({
   id: 'monitor',
