@@ -557,7 +557,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         }
         if (closing.signal.aborted) return { ok: true, value: [] };
         if (dispatcher.waiting() >= CLAIMS_LIMIT) return overloaded(dispatcher.waiting());
-        const leases = dispatcher.claim(
+        const { leases, matched } = dispatcher.claim(
           {
             worker,
             max: request.max,
@@ -567,7 +567,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
           },
           signal,
         );
-        void upkeep({ kind: 'match' }).catch(() => {}); // a failure is the answer of the claim, or met by the next tick
+        // A failure is the answer of the claim, or met by the next tick.
+        void upkeep({ kind: 'match' }).then(matched, matched);
         const granted = await leases;
         if (signal?.aborted !== true || granted.length === 0) return { ok: true, value: granted };
         await service.giveBack(granted.map(({ leaseId }) => leaseId));
