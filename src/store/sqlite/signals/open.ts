@@ -167,8 +167,16 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
     const answer = ask();
     pending.add(answer);
-    const forget = (): boolean => pending.delete(answer);
-    answer.then(forget, forget);
+    answer.then(
+      () => {
+        pending.delete(answer);
+        writeFault = undefined;
+      },
+      (error: unknown) => {
+        pending.delete(answer);
+        if (error instanceof StoreUnavailable) writeFault = { error, at: performance.now() };
+      },
+    );
     return answer;
   };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
@@ -268,7 +276,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       await read('ping');
       if (writeFault === undefined) return;
       if (performance.now() - writeFault.at < FAULT_LINGERS_MS) throw writeFault.error;
-      await askWriter('probe');
+      await askWriter('writeTrivially');
     },
     close: async () => {
       if (isClosed) return;

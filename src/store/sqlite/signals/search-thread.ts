@@ -129,15 +129,18 @@ const commitProgress = (current: Index, highWater: number): void => {
 const fail = (error: unknown): ErrorInfo => {
   behind = true;
   const code = driverCode(error);
-  try {
-    index?.transactions.rollback();
-    if (code?.startsWith('SQLITE_FULL') !== true) {
-      index?.db.close();
-      data?.db.close();
-      index = undefined;
-      data = undefined;
+  const attempt = (letGo: () => unknown): boolean => {
+    try {
+      letGo();
+      return true;
+    } catch {
+      return false; // what could not be let go of is dropped all the same
     }
-  } catch {
+  };
+  const isWhole = attempt(() => index?.transactions.rollback());
+  if (!isWhole || code?.startsWith('SQLITE_FULL') !== true) {
+    attempt(() => index?.db.close());
+    attempt(() => data?.db.close());
     index = undefined;
     data = undefined;
   }
@@ -265,6 +268,7 @@ const erase = (truncate: boolean): void => {
 };
 
 const close = (id: number): void => {
+  clearTimeout(idle);
   index?.db.close();
   data?.db.close();
   post(main, [[id, undefined]]);
@@ -291,6 +295,14 @@ const takeAll = (): void => {
 const idle = setTimeout(() => {
   index?.db.pragma('shrink_memory');
   data?.db.pragma('shrink_memory');
+  if (!behind || group !== undefined) return;
+  // What a fault kept from the index is in the data file; it is not to wait for the next rows.
+  try {
+    catchUp();
+  } catch (error) {
+    fail(error);
+    idle.refresh();
+  }
 }, IDLE_MS);
 
 const work = (): void => {

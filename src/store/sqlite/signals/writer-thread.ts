@@ -300,7 +300,7 @@ const operate = ([id, method, ...args]: Request): void => {
         commit(({ eraser }) => eraser.trimRecords(auditBefore, keysBefore));
         break;
       }
-      case 'probe':
+      case 'writeTrivially':
         commit(({ db }) => db.pragma(`user_version = ${db.pragma('user_version', { simple: true })}`));
         break;
       case 'close':
