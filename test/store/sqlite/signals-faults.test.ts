@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
 import { searchPath } from '../../../src/store/sqlite/signals/connection.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
@@ -206,6 +206,41 @@ describe('erasure', () => {
     expect(await store.trim('default', T0 + 1n, 10)).toBe(1);
     expect(occurrences(join(path, '..'), 'zqold')).toEqual({});
     expect(await found(store, 'fresh')).toBe(1);
+  });
+
+  it('a large erasure is found by nobody at once, says that bytes are pending, and purges them', async () => {
+    const { store, path, remove } = await openTemporary({ purgeDelayMs: 50 });
+    leave.push(remove);
+    const folder = join(path, '..');
+    for (let n = 0; n < 20; n++)
+      await store.write(
+        aUnit({
+          spans: Array.from({ length: 100 }, (_, i) =>
+            aSpan({ traceId: traceIdOf(1), spanId: spanIdOf(n * 100 + i), input: `zqlarge${n}x${i} secret` }),
+          ),
+        }),
+      );
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2), input: 'stays secret' })] }));
+    expect(await store.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: true });
+    expect(await found(store, 'secret')).toBe(1);
+    expect(occurrences(folder, 'zqlarge1x7 secret')).toEqual({});
+    await vi.waitUntil(() => Object.keys(occurrences(folder, 'zqlarge')).length === 0, { timeout: 10_000 });
+    expect(await found(store, 'stays')).toBe(1);
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(3), input: 'secret' })] }));
+    expect(await found(store, 'secret')).toBe(2);
+  });
+
+  it('spans that are sent again a thousand times leave one row and no words behind that anybody finds', async () => {
+    const { store, remove } = await openTemporary();
+    leave.push(remove);
+    for (let n = 0; n < 10; n++)
+      await store.write(
+        aUnit({
+          spans: Array.from({ length: 200 }, (_, i) => aSpan({ spanId: spanIdOf(i), input: `again round${n}` })),
+        }),
+      );
+    expect((await store.listTraces(traces({ q: 'round9 again' }))).items).toMatchObject([{ spanCount: 200 }]);
+    expect(await found(store, 'round8')).toBe(0);
   });
 
   it('an erasure that a crash cut off between the files is finished at the next start', async () => {

@@ -47,6 +47,11 @@ export type SqliteSignalStoreOptions = {
   /** Largest size of the data file, in bytes; beyond it writes fail as they do on a full disk. Unbounded when absent. */
   readonly maxFileBytes?: number;
   /**
+   * How long after a large erasure the full-text index is rewritten without the words that were struck out, in milliseconds.
+   * Until then nobody finds them, but their bytes are in the side file, and the answer to the delete says so.
+   */
+  readonly purgeDelayMs?: number;
+  /**
    * Called with one line for an operator when the store has failed for good and only a new process can help: repeated faults
    * of the disk, or the end of one of its threads. Called at most once.
    */
@@ -54,6 +59,7 @@ export type SqliteSignalStoreOptions = {
 };
 
 const READERS = 4;
+const PURGE_DELAY_MS = 600_000;
 const WRITER_CACHE_MIB = 64;
 const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
@@ -107,6 +113,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     path: opened.path,
     cacheMiB: SEARCH_CACHE_MIB,
     storeNumber: opened.storeNumber,
+    purgeDelayMs: options.purgeDelayMs ?? PURGE_DELAY_MS,
   };
   const search = startThread(
     new URL('./search-thread.ts', import.meta.url),

@@ -192,8 +192,8 @@ export const searchSchema = `
 CREATE VIRTUAL TABLE IF NOT EXISTS span_search USING fts5 (
   input, output, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 0'
 );
-INSERT INTO span_search (span_search, rank) VALUES ('secure-delete', 1);
 CREATE TABLE IF NOT EXISTS progress (
-  id INTEGER PRIMARY KEY CHECK (id = 1), store INTEGER NOT NULL, high_water INTEGER NOT NULL, erased_seq INTEGER NOT NULL
+  id INTEGER PRIMARY KEY CHECK (id = 1), store INTEGER NOT NULL, high_water INTEGER NOT NULL, erased_seq INTEGER NOT NULL,
+  purge_due INTEGER NOT NULL
 );
 `;

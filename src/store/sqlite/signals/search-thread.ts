@@ -14,6 +14,17 @@ import type { ErrorInfo, Request, SearchNotice, SearchOptions, SearchRow, Writer
 const CATCH_UP_ROWS = 512;
 /** Spans in one commit at the most. */
 const GROUP_ROWS = 8_192;
+/**
+ * Spans of one erasure whose words are cut out of the index one by one, which takes a millisecond or two each; of a larger
+ * one they are struck out, which takes a hundredth of that, and their bytes go with the next purge.
+ */
+const CUT_OUT_SPANS = 1_000;
+/** Spans cut out in one go; batches that wait are indexed in between. */
+const CUT_OUT_STEP = 64;
+/** How long a purge stands aside when there is other work, in milliseconds. */
+const BUSY_PAUSE_MS = 200;
+/** Pages of the index that one step of a purge rewrites. */
+const PURGE_PAGES = 500;
 /** Faults in a row after which the thread gives up on its file. */
 const FATAL_FAULTS = 3;
 
@@ -27,24 +38,35 @@ type Index = {
   readonly insert: Database.Statement;
   readonly remove: Database.Statement;
   readonly setProgress: Database.Statement;
+  readonly setSecure: Database.Statement;
+  readonly merge: Database.Statement;
+  readonly totalChanges: Database.Statement<[], number>;
   /** Every span with text up to this number is indexed, and none beyond it. */
   highWater: number;
   erasedSeq: number;
+  /** True when words that were struck out may still lie in the file. */
+  isPurgeDue: boolean;
+  /** Whether the index cuts words out, as opposed to striking them out; unknown until it is set. */
+  isSecure?: boolean;
 };
 
 const indexOf = (db: Database.Database): Index => {
-  const [highWater, erasedSeq] = db
-    .prepare<[], [number, number]>('SELECT high_water, erased_seq FROM progress')
+  const [highWater, erasedSeq, purgeDue] = db
+    .prepare<[], [number, number, number]>('SELECT high_water, erased_seq, purge_due FROM progress')
     .raw()
-    .get() ?? [0, 0];
+    .get() ?? [0, 0, 0];
   return {
     db,
     transactions: transactionsOf(db),
     insert: db.prepare('INSERT INTO span_search (rowid, input, output) VALUES (?, ?, ?)'),
     remove: db.prepare(`INSERT INTO span_search (span_search, rowid, input, output) VALUES ('delete', ?, ?, ?)`),
-    setProgress: db.prepare('UPDATE progress SET high_water = ?, erased_seq = ?'),
+    setProgress: db.prepare('UPDATE progress SET high_water = ?, erased_seq = ?, purge_due = ?'),
+    setSecure: db.prepare(`INSERT INTO span_search (span_search, rank) VALUES ('secure-delete', ?)`),
+    merge: db.prepare(`INSERT INTO span_search (span_search, rank) VALUES ('merge', ?)`),
+    totalChanges: db.prepare<[], number>('SELECT total_changes()').pluck(),
     highWater,
     erasedSeq,
+    isPurgeDue: purgeDue === 1,
   };
 };
 
@@ -54,7 +76,7 @@ const isOurs = (): boolean => {
   let db: Database.Database | undefined;
   try {
     db = openForReading(file, 1);
-    const store = db.prepare<[], number>('SELECT store FROM progress').pluck().get();
+    const [store] = db.prepare<[], [number, number]>('SELECT store, purge_due FROM progress').raw().get() ?? [];
     db.prepare('SELECT rowid FROM span_search WHERE span_search MATCH ? LIMIT 1').get('"a"');
     return store === options.storeNumber;
   } catch (error) {
@@ -69,7 +91,7 @@ const openIndex = (): Index => {
   if (!isOurs())
     createSearchFile(file, (db) => {
       db.exec(searchSchema);
-      db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0)').run(options.storeNumber);
+      db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0, 0)').run(options.storeNumber);
     });
   return indexOf(openForWriting(file, options.cacheMiB));
 };
@@ -92,6 +114,9 @@ const dataOf = (db: Database.Database) => ({
        WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
     )
     .raw(),
+  countErasures: db
+    .prepare<[number, number], number>('SELECT count(*) FROM (SELECT 1 FROM pending_erasures WHERE seq > ? LIMIT ?)')
+    .pluck(),
 });
 type Data = ReturnType<typeof dataOf>;
 
@@ -118,10 +143,20 @@ const insertRows = (current: Index, rows: readonly SearchRow[]): void => {
     if (span > current.highWater) current.insert.run(span, indexed(input), indexed(output));
 };
 
-const commitProgress = (current: Index, highWater: number): void => {
-  current.setProgress.run(highWater, current.erasedSeq);
+/** Commits the open transaction together with what it changes of the progress. */
+const saveProgress = (
+  current: Index,
+  { highWater = current.highWater, erasedSeq = current.erasedSeq, isPurgeDue = current.isPurgeDue },
+): void => {
+  current.setProgress.run(highWater, erasedSeq, isPurgeDue ? 1 : 0);
   current.transactions.commit();
   current.highWater = highWater;
+  current.erasedSeq = erasedSeq;
+  current.isPurgeDue = isPurgeDue;
+};
+
+const commitProgress = (current: Index, highWater: number): void => {
+  saveProgress(current, { highWater });
   faults = 0;
 };
 
@@ -154,20 +189,32 @@ const fail = (error: unknown): ErrorInfo => {
   return info;
 };
 
-/** Lets go of the words of spans that are gone. A row beyond the high water was never indexed. */
-const eraseTexts = (): void => {
+const setSecure = (current: Index, isSecure: boolean): void => {
+  if (current.isSecure === isSecure) return;
+  current.setSecure.run(isSecure ? 1n : 0n); // a number would be bound as a real, which the index refuses
+  current.isSecure = isSecure;
+};
+
+/**
+ * Lets go of the words of up to `limit` spans that are gone, the ones gone longest first. A row beyond the high water was
+ * never indexed.
+ * @returns whether there may be more
+ */
+const eraseSome = (limit: number, isSecure: boolean): boolean => {
   const current = reach();
-  for (;;) {
-    const rows = reachData().erasuresAfter.all(current.erasedSeq, CATCH_UP_ROWS);
-    const last = rows.at(-1)?.[0];
-    if (last === undefined) return;
-    current.transactions.begin();
-    for (const [, span, , input, output] of rows)
-      if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
-    current.setProgress.run(current.highWater, last);
-    current.transactions.commit();
-    current.erasedSeq = last;
-  }
+  const rows = reachData().erasuresAfter.all(current.erasedSeq, limit);
+  const last = rows.at(-1)?.[0];
+  if (last === undefined) return false;
+  setSecure(current, isSecure);
+  current.transactions.begin();
+  for (const [, span, , input, output] of rows)
+    if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
+  saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || !isSecure });
+  return rows.length === limit;
+};
+
+const strikeOut = (): void => {
+  while (eraseSome(CATCH_UP_ROWS, false));
 };
 
 /** Indexes what the data file has beyond the index. One state of the data file tells both what is gone and what is new. */
@@ -175,7 +222,7 @@ const catchUp = (): void => {
   const current = reach();
   for (let isBehind = true; isBehind; )
     reachData().transactions.read(() => {
-      eraseTexts();
+      strikeOut();
       const rows = reachData().rowsAfter.all(current.highWater, CATCH_UP_ROWS);
       const last = rows.at(-1)?.[0];
       isBehind = last !== undefined;
@@ -193,7 +240,7 @@ const truncateLog = (): boolean => {
 };
 
 type Unit = { readonly id: number; readonly rows: SearchRow[] };
-type Item = { readonly unit: Unit } | { readonly truncate: boolean } | { readonly close: number };
+type Item = { readonly unit: Unit } | { readonly erase: 'now' | 'later' } | { readonly close: number };
 
 const queue: Item[] = [];
 /** Units whose rows lie in the open transaction, until it is known how each ended. */
@@ -256,18 +303,64 @@ const finishGroup = (units: readonly Unit[]): void => {
 
 const tellWriter = (notice: SearchNotice): void => writerPort.postMessage(notice);
 
-const erase = (truncate: boolean): void => {
+const isUrgent = (item: Item): boolean => 'erase' in item && item.erase === 'now';
+
+const erase = (when: 'now' | 'later'): void => {
   try {
     if (behind) catchUp();
-    else eraseTexts();
-    tellWriter(['erased', reach().erasedSeq, truncate ? truncateLog() : undefined]);
+    // What is to go without a trace must not be struck out by an erasure that can wait and came in between.
+    const isUrgentNow = when === 'now' || queue.some(isUrgent);
+    const few = reachData().countErasures.get(reach().erasedSeq, CUT_OUT_SPANS + 1) ?? 0;
+    // Spans that were sent again are cut out too when nothing waits: a purge for a handful of them would be a waste.
+    const mayCutOut = isUrgentNow ? few <= CUT_OUT_SPANS : few <= CUT_OUT_STEP && queue.length === 0;
+    if (!mayCutOut) strikeOut();
+    else if (eraseSome(CUT_OUT_STEP, true)) {
+      queue.push({ erase: when });
+      return;
+    }
+    if (reach().isPurgeDue) planPurge();
+    tellWriter(['erased', reach().erasedSeq, when === 'now' ? truncateLog() && !reach().isPurgeDue : undefined]);
   } catch (error) {
     fail(error);
     tellWriter(['erase_failed']);
   }
 };
 
+/**
+ * Rewrites the index without the words that were struck out, a few pages at a time, while nothing else is to do.
+ * @see SQLite FTS5 extension, "The 'merge' Command"
+ */
+const purge = (isStart: boolean): void => {
+  try {
+    const current = reach();
+    if (group !== undefined || queue.length > 0) {
+      purging = setTimeout(purge, BUSY_PAUSE_MS, isStart);
+      return;
+    }
+    current.transactions.begin();
+    const before = current.totalChanges.get() ?? 0;
+    current.merge.run(BigInt(isStart ? -PURGE_PAGES : PURGE_PAGES));
+    // Fewer than two changes: nothing was left to merge.
+    const isOver = (current.totalChanges.get() ?? 0) - before < 2;
+    saveProgress(current, { isPurgeDue: !isOver });
+    if (isOver) {
+      purging = undefined;
+      truncateLog();
+    } else purging = setTimeout(purge, 0, false);
+  } catch (error) {
+    fail(error);
+    purging = undefined;
+  }
+};
+
+let purging: NodeJS.Timeout | undefined;
+/** A purge rewrites the whole index: erasures of some minutes share one. */
+const planPurge = (): void => {
+  purging ??= setTimeout(purge, options.purgeDelayMs, true);
+};
+
 const close = (id: number): void => {
+  clearTimeout(purging);
   clearTimeout(idle);
   index?.db.close();
   data?.db.close();
@@ -283,7 +376,7 @@ const takeNotice = (notice: WriterNotice): void => {
   if (notice[0] === 'ended') {
     const [, units, written] = notice;
     for (const [i, id] of units.entries()) endings.set(id, written[i] === true);
-  } else queue.push({ truncate: notice[1] });
+  } else queue.push({ erase: notice[1] });
 };
 
 const takeAll = (): void => {
@@ -321,7 +414,7 @@ const work = (): void => {
           close(next.close);
           return;
         }
-        erase(next.truncate);
+        erase(next.erase);
       }
     }
     takeAll();
@@ -332,6 +425,7 @@ const work = (): void => {
 try {
   index = openIndex();
   catchUp();
+  if (index.isPurgeDue) planPurge();
   tellWriter(['erased', index.erasedSeq, undefined]);
   main.on('message', (request: Request) => {
     takeRequest(request);

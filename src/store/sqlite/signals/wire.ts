@@ -80,15 +80,23 @@ export type Report = { readonly fatal: string };
 /** What a thread posts: answers that became known together. */
 export type Replies = Reply[] | Report;
 
-/** What the writer tells the search thread: how units ended, and that there is text to let go of. */
-export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', truncate: boolean];
 /**
- * What the search thread answers: text up to this sequence number is gone from its file, and, where it was asked to cut its
- * log, whether it is gone from there too.
+ * What the writer tells the search thread: how units ended, and that there is text to let go of. `now`: somebody waits until
+ * no byte of it is left. `later`: nobody finds it any more at once, and its bytes go when there is time.
  */
-export type SearchNotice = ['erased', seq: number, truncated: boolean | undefined] | ['erase_failed'];
+export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', when: 'now' | 'later'];
+/**
+ * What the search thread answers: text up to this sequence number is found no more; and, to `now`, whether no byte of it is
+ * left in its files.
+ */
+export type SearchNotice = ['erased', seq: number, isGone: boolean | undefined] | ['erase_failed'];
 
 export type WriterOptions = { readonly path: string; readonly cacheMiB: number; readonly maxFileBytes: number | null };
 export type WriterOpened = { readonly path: string; readonly storeNumber: number; readonly lastSpan: number };
-export type SearchOptions = { readonly path: string; readonly cacheMiB: number; readonly storeNumber: number };
+export type SearchOptions = {
+  readonly path: string;
+  readonly cacheMiB: number;
+  readonly storeNumber: number;
+  readonly purgeDelayMs: number;
+};
 export type ReaderOptions = { readonly path: string; readonly cacheMiB: number };

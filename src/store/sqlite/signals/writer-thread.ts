@@ -201,7 +201,7 @@ const writeGroup = (units: readonly Unit[]): void => {
       return error === undefined ? [id, outcomes.get(id)] : [id, undefined, error];
     }),
   );
-  if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', false]);
+  if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', 'later']);
 };
 
 /** Deletes that answer when the side file has let go of the text as well. */
@@ -219,7 +219,7 @@ const erase = (
 ): void => {
   const { rows, seq } = commit((current) => ({ rows: work(current), seq: current.lastPending.get() ?? 0 }));
   erasures.push({ id, seq, value: (pending) => value(rows, pending) });
-  tellSearch(['erase', true]);
+  tellSearch(['erase', 'now']);
 };
 
 /** Forgets text that the side file has let go of, and answers the deletes that waited for it. */
@@ -228,15 +228,15 @@ const onSearchNotice = (notice: SearchNotice): void => {
   let upTo = Number.POSITIVE_INFINITY;
   try {
     if (notice[0] === 'erased') {
-      const [, seq, truncated] = notice;
+      const [, seq, isGone] = notice;
       if (seq > 0)
         commit(({ deleteErased, forgetErased }) => {
           deleteErased.run(seq);
           forgetErased.run(seq);
         });
-      if (truncated === undefined) return;
+      if (isGone === undefined) return;
       upTo = seq;
-      pending = !(truncateLog() && truncated);
+      pending = !(truncateLog() && isGone);
     }
   } catch (error) {
     noteFault(error);
