@@ -52,8 +52,9 @@ export const killLoop = async (options: {
     else unknownKept += 1;
     if (wasAcknowledged && random() < 0.9) return;
     // An unknown outcome is resent, and now and then a known one. Spans with ids and a keyed batch are there once.
-    const { status, duplicate } = await post(daemon.url, entry, reader);
-    if (status !== 200) throw fail(`the resend answered ${status}`);
+    const { status, duplicate, text } = await post(daemon.url, entry, reader);
+    if (status !== 200)
+      throw fail(`the resend answered ${status} ${text}; the log ends with ${daemon.lines.slice(-3).join(' ')}`);
     const wasThere = found === 'whole' && entry.door === 'native' ? 1 : 0;
     if (duplicate !== wasThere) throw fail(`the resend counted ${duplicate} duplicates instead of ${wasThere}`);
     entry.outcome = 'acknowledged';

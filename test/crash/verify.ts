@@ -11,7 +11,7 @@ type Detail = {
   readonly logs?: readonly unknown[];
 };
 
-export type Posted = { readonly status: number; readonly duplicate: number };
+export type Posted = { readonly status: number; readonly duplicate: number; readonly text: string };
 
 /** Sends a batch. @throws Error when it was taken but signals of it were refused, or when the connection broke */
 export const post = async (url: string, entry: Entry, dispatcher: Agent): Promise<Posted> => {
@@ -22,14 +22,14 @@ export const post = async (url: string, entry: Entry, dispatcher: Agent): Promis
     dispatcher,
   });
   const text = await body.text();
-  if (statusCode !== 200) return { status: statusCode, duplicate: 0 };
+  if (statusCode !== 200) return { status: statusCode, duplicate: 0, text };
   const reply = JSON.parse(text) as {
     partialSuccess?: { rejectedSpans?: number };
     rejected?: number;
     duplicate?: number;
   };
   if ((reply.partialSuccess?.rejectedSpans ?? reply.rejected ?? 0) !== 0) throw new Error(`refused signals: ${text}`);
-  return { status: statusCode, duplicate: reply.duplicate ?? 0 };
+  return { status: statusCode, duplicate: reply.duplicate ?? 0, text };
 };
 
 const read = async <T>(url: string, dispatcher: Agent): Promise<T | undefined> => {
