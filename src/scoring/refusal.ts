@@ -32,6 +32,7 @@ const phrases: Readonly<Record<string, readonly RegExp[]>> = {
     /^(?:es )?tut mir (?:sehr |wirklich |echt )?leid\b(?!, das zu hören)/,
     /^(?:ich bitte um )?(?:entschuldigung|verzeihung)\b|^entschuldigen sie\b|^ich entschuldige mich\b/,
     /\b(?:ich|wir) (?:kann|können|darf|dürfen|werde|werden) (?:\S+ ){0,6}?(?:nicht|keine?n?) (?:\S+ ){0,4}?(?:helfen|weiterhelfen|unterstützen|beantworten|bereitstellen|geben|erstellen|schreiben|machen|teilen|nachkommen|behilflich)/,
+    /\b(?:kann|können|darf|dürfen|werde) (?:ich|wir) (?:\S+ ){0,6}?(?:nicht|keine?n?) (?:\S+ ){0,4}?(?:helfen|weiterhelfen|unterstützen|beantworten|bereitstellen|geben|erstellen|schreiben|teilen|nachkommen|behilflich)/,
     /\b(?:ich|wir) (?:muss|müssen) (?:\S+ ){0,3}?ablehnen\b/,
     /\bich bin nicht in der lage\b/,
     /\bals (?:ki|sprachmodell)\b[^.!?]{0,80}\b(?:kann|darf) ich (?:\S+ ){0,4}?(?:nicht|keine?n?)\b/,

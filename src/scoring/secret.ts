@@ -90,11 +90,52 @@ const matches = (text: string, at: number, { prefix, alphabet, characters }: Sec
   return true;
 };
 
-/** Words long enough to be a credential. They do not overlap, so each character belongs to one of them at the most. */
-const LONG_WORD = new RegExp(`[A-Za-z0-9][A-Za-z0-9_-]{${shortest - 1},}`, 'g');
+/** Letters, digits, `-` and `_` by their character code: 1 where a word may begin with it, 2 where it may only go on. */
+const wordClass = new Uint8Array(128);
+for (let code = 0; code < 128; code++) {
+  const char = String.fromCharCode(code);
+  if (ALPHANUMERIC.test(char)) wordClass[code] = 1;
+  else if (WORD.test(char)) wordClass[code] = 2;
+}
+const classAt = (text: string, at: number): number => wordClass[text.charCodeAt(at)] ?? 0;
 
-/** Parts joined by dots; each begins where the word before it ended, and cannot hold the dot that must follow it. */
-const JWT = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/y;
+/** Where the word that `at` is inside of ends. */
+const endOfWord = (text: string, at: number): number => {
+  let end = at;
+  while (classAt(text, end) !== 0) end++;
+  return end;
+};
+
+/**
+ * Words long enough to be a credential, as their ends. They do not overlap, so each character belongs to one of them at the
+ * most. Not a regular expression: the engine keeps a place for each character of a repeat, and has none left after millions.
+ */
+function* longWords(text: string): Generator<readonly [start: number, end: number]> {
+  let at = 0;
+  while (at < text.length) {
+    if (classAt(text, at) !== 1) {
+      at++;
+      continue;
+    }
+    const end = endOfWord(text, at);
+    if (end - at >= shortest) yield [at, end];
+    at = end;
+  }
+}
+
+const JWT_PART = 'eyJ';
+const MIN_JWT_PART = 11;
+const MIN_SIGNATURE = 8;
+
+/** Whether a word is the first of the three parts of a JSON web token. */
+const beginsJwt = (text: string, start: number, end: number): boolean => {
+  if (!text.startsWith(JWT_PART, start) || text[end] !== '.' || !text.startsWith(JWT_PART, end + 1)) return false;
+  const payloadEnd = endOfWord(text, end + 1);
+  if (payloadEnd - end - 1 < MIN_JWT_PART || text[payloadEnd] !== '.') return false;
+  for (let at = payloadEnd + 1; at <= payloadEnd + MIN_SIGNATURE; at++) if (classAt(text, at) === 0) return false;
+  return true;
+};
+
 const SENDGRID = /SG\.[\w-]{16,32}\.[\w-]{32,64}/g;
 const VAULT = /\bhv[sb]\.[\w-]{24}/;
 const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
@@ -104,7 +145,7 @@ const BEARER = /\b[Bb]earer [A-Za-z0-9._~+/-]{24}/;
 const URL_PASSWORD = /:\/\/[^\s:@/]{0,64}:([^\s:@/]{3,128})@/g;
 /** A credential that its name announces. */
 const NAMED =
-  /(?:password|passwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|api[_ -]?token|access[_ -]?token|auth[_ -]?token|account[_ -]?key|secret[_ -]?access[_ -]?key)["'`*]{0,3}\s{0,3}(?:is|[:=]|=>)\s{0,3}["'`*]{0,3}([^\s"'`*,;<>{}[\]()]{8,64})/gi;
+  /(?:password|passwd|passphrase|secret[_ -]?key|client[_ -]?secret|api[_ -]?key|api[_ -]?token|access[_ -]?token|auth[_ -]?token|account[_ -]?key|secret[_ -]?access[_ -]?key)["'`*]{0,3}(?:\s{0,3}(?:is|[:=]|=>)){1,2}\s{0,3}["'`*]{0,3}([^\s"'`*,;<>{}[\]()]{8,64})/gi;
 const PLACEHOLDER = /your|example|sample|dummy|placeholder|redacted|changeme|x{4}|\*{3}|\.{3}|123456|environ|getenv/i;
 
 /** Random enough to be no word, no variable and no path. */
@@ -125,15 +166,10 @@ const isPlaceholder = (text: string, at: number): boolean => {
  * @returns what kind of credential it is, in words; never a character of it
  */
 export const findSecret = (text: string): string | undefined => {
-  for (const match of text.matchAll(LONG_WORD)) {
-    const word = match[0];
-    const at = match.index;
-    for (const entry of byStart.get(word.slice(0, 2)) ?? [])
-      if (matches(text, at, entry) && !isPlaceholder(text, at + entry.prefix.length)) return entry.what;
-    if (word.startsWith('eyJ')) {
-      JWT.lastIndex = at;
-      if (JWT.test(text)) return 'a JSON web token';
-    }
+  for (const [start, end] of longWords(text)) {
+    for (const entry of byStart.get(text.slice(start, start + 2)) ?? [])
+      if (matches(text, start, entry) && !isPlaceholder(text, start + entry.prefix.length)) return entry.what;
+    if (beginsJwt(text, start, end)) return 'a JSON web token';
   }
   if (PRIVATE_KEY.test(text)) return 'a private key';
   for (const { index } of text.matchAll(SENDGRID)) if (!isPlaceholder(text, index + 3)) return 'a SendGrid key';
