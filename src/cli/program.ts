@@ -94,6 +94,21 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
         }),
       );
     });
+  program
+    .command('mcp')
+    .description('Answer the tools of an AI assistant over standard input and output (Model Context Protocol).')
+    .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
+    .option('--api-key <key>', 'A read key of it. [SVC_API_KEY]')
+    .addHelpText(
+      'after',
+      '\n--project, or SVC_PROJECT, limits the tools to one project. Flags of the service are not read.',
+    )
+    .action(async (options: { endpoint?: string; apiKey?: string }) => {
+      const { mcp } = await import('./mcp.ts');
+      const project = givenFlags().project?.at(-1);
+      const { environment, err } = io;
+      finish(await mcp({ ...options, ...(project === undefined ? {} : { project }), environment, err }));
+    });
   return program;
 };
 

@@ -1,0 +1,118 @@
+/** Asks a running service over HTTP: for subcommands that hold no data themselves. */
+export type DaemonClient = {
+  /**
+   * One read of the query API.
+   * @param path from `/v1` on
+   * @param query parameters; those that are `undefined` are left out
+   * @throws DaemonError, whose message is fit for people
+   */
+  readonly get: <T>(path: string, query?: Readonly<Record<string, string | number | undefined>>) => Promise<T>;
+};
+
+export type DaemonClientOptions = {
+  readonly endpoint: string;
+  readonly apiKey?: string;
+  readonly timeoutMs?: number;
+  readonly maxReplyBytes?: number;
+};
+
+/** A question that brought no answer. The message names what to do; it never holds the key. */
+export class DaemonError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'DaemonError';
+  }
+}
+
+export const DEFAULT_ENDPOINT = 'http://127.0.0.1:4317';
+const TIMEOUT_MS = 60_000;
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/** The endpoint as a base that paths are appended to, or `undefined` when it is no URL of http or https. */
+export const parseEndpoint = (text: string): URL | undefined => {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null) return undefined;
+  url.search = '';
+  url.hash = '';
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+};
+
+const codeOf = (error: unknown): string | undefined => {
+  for (let one: unknown = error; one instanceof Error; one = one.cause) {
+    const { code } = one as NodeJS.ErrnoException;
+    if (typeof code === 'string') return code;
+  }
+  return undefined;
+};
+
+const readBounded = async (response: Response, maxBytes: number): Promise<string> => {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body ?? []) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes) throw new DaemonError(`the answer is over ${maxBytes} bytes; ask for less`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+};
+
+const refusal = (status: number, body: unknown, origin: string, hasKey: boolean): string => {
+  const { code, message, field } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  if (status === 401)
+    return hasKey
+      ? `${origin} does not know this key: set --api-key or SVC_API_KEY to one of its read keys`
+      : `${origin} asks for a key: set --api-key or SVC_API_KEY to one of its read keys`;
+  if (typeof code !== 'string' || typeof message !== 'string')
+    return `${origin} answered ${status}, and not as the service does: check --endpoint or SVC_ENDPOINT`;
+  return `${code}: ${message}${typeof field === 'string' ? ` (${field})` : ''}`;
+};
+
+/** @param options the endpoint is one that `parseEndpoint` takes */
+export const createDaemonClient = ({
+  endpoint,
+  apiKey,
+  timeoutMs = TIMEOUT_MS,
+  maxReplyBytes = MAX_REPLY_BYTES,
+}: DaemonClientOptions): DaemonClient => {
+  const base = parseEndpoint(endpoint);
+  if (base === undefined) throw new RangeError('the endpoint is not a URL of http or https');
+  const { origin } = base;
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+
+  return {
+    get: async <T>(path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
+      const url = new URL(path.replace(/^\/+/, ''), base);
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined) url.searchParams.set(name, `${value}`);
+      let status: number;
+      let text: string;
+      try {
+        // A redirect would carry the key to wherever it points.
+        const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+        ({ status } = response);
+        text = await readBounded(response, maxReplyBytes);
+      } catch (error) {
+        if (error instanceof DaemonError) throw error;
+        if (error instanceof DOMException && error.name === 'TimeoutError')
+          throw new DaemonError(`${origin} did not answer within ${timeoutMs / 1000} seconds; ask for less, or again`, {
+            cause: error,
+          });
+        throw new DaemonError(
+          `nothing answers at ${origin} (${codeOf(error) ?? 'no connection'}): start the service, or set --endpoint or SVC_ENDPOINT`,
+          { cause: error },
+        );
+      }
+      let body: unknown;
+      try {
+        body = JSON.parse(text);
+      } catch {
+        body = undefined;
+      }
+      if (status !== 200 || body === undefined)
+        throw new DaemonError(refusal(status, body, origin, apiKey !== undefined));
+      return body as T;
+    },
+  };
+};
