@@ -51,7 +51,8 @@ const FILE_MODE = 0o600;
 
 const MAGIC = 'SQLite format 3\0';
 const HEADER_BYTES = 100;
-/** SQLite's write version for write-ahead logging. @see SQLite database file format, "The Database Header" */
+/** SQLite's write versions. A copy by VACUUM INTO has the first. @see SQLite database file format, "The Database Header" */
+const ROLLBACK_FORMAT = 1;
 const WAL_FORMAT = 2;
 
 type Header = {
@@ -88,6 +89,8 @@ export type FileFacts = {
   readonly schemaVersion: number;
   /** Drawn when the file was made; ties its side files to it. */
   readonly storeNumber: number;
+  /** True for a copy that SQLite wrote, such as a backup: it has never had a write-ahead log. */
+  readonly isCopy: boolean;
   readonly fileBytes: number;
   /** The first fault of the integrity check; absent when none was found or the file was too large to be read whole. */
   readonly fault?: string;
@@ -109,6 +112,14 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, k
       `the file is cut short (${fileBytes} of ${header.pages * header.pageBytes} bytes)`,
       store,
     );
+  const isCopy = header.format === ROLLBACK_FORMAT;
+  // SQLite would take in any log that lies there.
+  if (isCopy && sizeOf(`${path}-wal`) > 0)
+    throw new FileRefused(
+      path,
+      `the file is a copy, and the write-ahead log ${basename(path)}-wal beside it belongs to another file; remove that`,
+      store,
+    );
   let db: Database.Database | undefined;
   const hadLog = existsSync(`${path}-wal`);
   try {
@@ -118,7 +129,7 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, k
     // The log of another file can replay without an error and put that file's pages into ours.
     if (db.pragma('user_version', { simple: true }) !== header.storeNumber)
       throw new FileRefused(path, `the write-ahead log ${basename(path)}-wal belongs to another file`, store);
-    if (header.format !== WAL_FORMAT || header.pageBytes !== PAGE_BYTES)
+    if ((header.format !== WAL_FORMAT && !isCopy) || header.pageBytes !== PAGE_BYTES)
       throw new FileRefused(path, 'the file has a damaged header', store);
     const schemaVersion = db.prepare<[], number>('SELECT max(version) FROM schema_version').pluck().get() ?? 0;
     if (schemaVersion > kind.schemaVersion)
@@ -133,7 +144,7 @@ export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, k
       const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
       if (found !== 'ok') throw new FileRefused(path, 'the file is damaged (integrity check failed)', store);
     }
-    return { schemaVersion, storeNumber: header.storeNumber, fileBytes, checked };
+    return { schemaVersion, storeNumber: header.storeNumber, isCopy, fileBytes, checked };
   } catch (error) {
     if (error instanceof FileRefused) throw error;
     const code = driverCode(error);
@@ -261,6 +272,24 @@ export const openForReading = (path: string, cacheMiB: number): Database.Databas
 };
 
 /**
+ * Makes a copy of a data file a file of its own: with a number that no side file of the original has, and a write-ahead
+ * log. The number comes first, in the file itself, so that the log never says another one than the file.
+ */
+const adoptCopy = (path: string): number => {
+  const storeNumber = randomInt(1, 0x7fffffff);
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.pragma('synchronous = FULL');
+    transactionsOf(db).run(() => db.pragma(`user_version = ${storeNumber}`));
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+  chmodSync(path, FILE_MODE);
+  return storeNumber;
+};
+
+/**
  * Opens the data file, making it or bringing its schema forward as needed. The caller holds its lock.
  * @throws FileRefused when the file is foreign, damaged or newer; nothing was changed then
  */
@@ -278,7 +307,8 @@ export const openDataFile = (
       );
     createFile(path, kind.applicationId, (db) => migrate(db, kind));
   }
-  const { schemaVersion, storeNumber } = inspectFile(path, WHOLE_CHECK_BYTES, kind);
+  const { schemaVersion, isCopy, ...facts } = inspectFile(path, WHOLE_CHECK_BYTES, kind);
+  const storeNumber = isCopy ? adoptCopy(path) : facts.storeNumber;
   const db = openForWriting(path, cacheMiB);
   try {
     if (schemaVersion < kind.schemaVersion) migrate(db, kind);
