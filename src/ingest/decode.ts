@@ -1,3 +1,4 @@
+import { Refusal } from '../model/failure.ts';
 import type { DecodeContext, DecodedBatch } from './decoded.ts';
 import { parseJsonText, looksDense } from './json-text.ts';
 import { decodeNativeBatch } from './native.ts';
@@ -27,6 +28,16 @@ export const isLight = (payload: Payload): boolean => {
   return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
 };
 
+/** Parses one line of a stream. What cannot be read is named by its position, as the sender has no other way to find it. */
+const parseLine = (line: Uint8Array, element: number): unknown => {
+  try {
+    return parseJsonText(line);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal({ ...error.failure, message: `batch ${element} of the stream: ${error.failure.message}` });
+  }
+};
+
 /**
  * Decodes one payload into its batch elements, in the order of the request.
  * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
@@ -44,6 +55,6 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
       return elements.map((element, index) => decodeNativeBatch(element, index, context));
     }
     default:
-      return [decodeNativeBatch(parseJsonText(payload.body), payload.element, context)];
+      return [decodeNativeBatch(parseLine(payload.body, payload.element), payload.element, context)];
   }
 };
