@@ -1,7 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
 /** Tests that start processes of their own: slow, load-bearing, and kept apart from each other. */
-const processTests = ['test/clients/**/*.test.ts', 'test/crash/**/*.test.ts', 'test/**/*.process.test.ts'];
+const processTests = [
+  'test/conformance/**/*.test.ts',
+  'test/clients/**/*.test.ts',
+  'test/crash/**/*.test.ts',
+  'test/**/*.process.test.ts',
+];
 
 // Sized for two cores. Most tests are pure and share one module graph in threads, which is eight times faster than a
 // fresh one for each file; a test file there leaves nothing behind that another could see.
