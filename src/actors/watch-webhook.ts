@@ -60,7 +60,8 @@ export const createWebhooks = (log: WatchLog, { timeoutMs = TIMEOUT_MS }: { read
     void queue.add(async () => {
       try {
         const { status } = await outbound.post(webhook, {
-          headers: { 'content-type': 'application/json' },
+          // Reports are rare: a connection kept for the next one would be closed under it, and there is no second attempt.
+          headers: { 'content-type': 'application/json', connection: 'close' },
           body,
           timeoutMs,
           maxReplyBytes: MAX_REPLY_BYTES,
