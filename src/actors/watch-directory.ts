@@ -53,9 +53,9 @@ const summaryOf = ({
 
 /**
  * Shows monitors and SLOs beside runs and leases: first in lists, since they are few.
- * @param runs absent: `--runs-data off`; then they are all there is
+ * @param runs with `--runs-data off` a service without runs
  */
-export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | undefined): ActorDirectory => {
+export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory): ActorDirectory => {
   const machine = (name: string) => watchers.machines.find((known) => known.name === name);
 
   return {
@@ -63,7 +63,7 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
       const { type, status, reach, limit, cursor } = query;
       const mark = markOf(type, status);
       const after = cursor === undefined ? undefined : readCursor(cursor);
-      if (cursor !== undefined && after === undefined) return runs === undefined ? badCursor : runs.listActors(query);
+      if (cursor !== undefined && after === undefined) return runs.listActors(query);
       if (after !== undefined && after.mark !== mark) return badCursor;
 
       const all = watchers
@@ -81,7 +81,7 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
       const last = items.at(-1);
       const next = last === undefined ? {} : { nextCursor: writeCursor(mark, last) };
       if (own.length > limit) return { ok: true, value: { items, ...next } };
-      if (runs === undefined || type === 'monitor' || type === 'slo') return { ok: true, value: { items } };
+      if (type === 'monitor' || type === 'slo') return { ok: true, value: { items } };
 
       const { cursor: _cursor, ...first } = query;
       const room = limit - items.length;
@@ -94,8 +94,7 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
 
     getActor: async (request) => {
       const { type, id, reach, atSeq } = request;
-      if (type !== 'monitor' && type !== 'slo')
-        return runs === undefined ? notFound('actor', `${type}/${id}`) : runs.getActor(request);
+      if (type !== 'monitor' && type !== 'slo') return runs.getActor(request);
       const found = watchers.actors().find((actor) => actor.type === type && actor.id === id);
       if (found === undefined) return notFound('actor', `${type}/${id}`);
       if (!reaches(reach, found.project)) return forbidden(found.project);
@@ -113,22 +112,22 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory | 
     },
 
     listMachines: async () => {
-      const rest = runs === undefined ? undefined : await runs.listMachines();
-      if (rest !== undefined && !rest.ok) return rest;
+      const rest = await runs.listMachines();
+      if (!rest.ok) return rest;
       return {
         ok: true,
-        value: [...watchers.machines.map(({ config: _config, ...info }) => info), ...(rest?.value ?? [])],
+        value: [...watchers.machines.map(({ config: _config, ...info }) => info), ...rest.value],
       };
     },
     getMachine: async (name) => {
       const own = machine(name);
       if (own !== undefined) return { ok: true, value: own };
-      return runs === undefined ? notFound('machine', name) : runs.getMachine(name);
+      return runs.getMachine(name);
     },
     getMachineDiagram: async (name) => {
       const own = machine(name);
       if (own !== undefined) return { ok: true, value: drawMachine(name, own.config) };
-      return runs === undefined ? notFound('machine', name) : runs.getMachineDiagram(name);
+      return runs.getMachineDiagram(name);
     },
   };
 };

@@ -9,6 +9,7 @@ import type { Pipeline } from '../../src/ingest/pipeline.ts';
 import { createCounters } from '../../src/model/counters.ts';
 import { scopes } from '../../src/model/scope.ts';
 import openapi from '../../src/model/generated/openapi.json' with { type: 'json' };
+import { aMonitor, anSlo, createWatchHarness } from '../actors/watch-harness.ts';
 import { aFeedback, aScore, aSpan, aTrace, SPAN, TRACE } from './factories.ts';
 import { aStore, allRoutes, type Service, startService } from './service.ts';
 
@@ -58,6 +59,8 @@ describe('routes and document', () => {
     // Names, counts and sums; the audit itself; and writes, which read nothing.
     expect(unaudited.toSorted()).toEqual(
       [
+        'acknowledgeMonitor',
+        'acknowledgeSlo',
         'compareExperiments',
         'createDataset',
         'createDatasetItem',
@@ -74,9 +77,13 @@ describe('routes and document', () => {
         'listDatasets',
         'listExperiments',
         'listMetrics',
+        'listMonitorHistory',
+        'listMonitors',
         'listProjects',
         'listScorers',
         'listSessions',
+        'listSloHistory',
+        'listSlos',
         'listUsers',
         'replaceDatasetItem',
       ].toSorted(),
@@ -98,6 +105,10 @@ const requests: Record<string, { own: string; other: string }> = {
     other: `/v1/api/experiments/compare?baseline=a&candidate=b&project=${OTHER}`,
   },
   getExperiment: inBoth('/v1/api/experiments/e'),
+  acknowledgeMonitor: { own: `/v1/api/monitors/${OWN}/ack`, other: `/v1/api/monitors/${OTHER}/ack` },
+  acknowledgeSlo: { own: `/v1/api/slos/${OWN}/ack`, other: `/v1/api/slos/${OTHER}/ack` },
+  listMonitorHistory: { own: `/v1/api/monitors/${OWN}/history`, other: `/v1/api/monitors/${OTHER}/history` },
+  listSloHistory: { own: `/v1/api/slos/${OWN}/history`, other: `/v1/api/slos/${OTHER}/history` },
 
   getTrace: { own: `/v1/api/traces/${TRACE}`, other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}` },
   deleteTrace: { own: `/v1/api/traces/${TRACE}`, other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}` },
@@ -134,8 +145,15 @@ describe('routes x scopes x own and other project', () => {
     reach === 'all' || (reach as string[]).includes(projectOf(traceId));
 
   beforeAll(async () => {
+    const watching = createWatchHarness({
+      monitors: [OWN, OTHER].map((id) => aMonitor({ id, project: id })),
+      slos: [OWN, OTHER].map((id) => anSlo({ id, project: id })),
+    });
+    watching.now.failed = watching.now.runs;
+    await watching.tick();
     service = await startService({
       keys,
+      watchers: watching.watchers,
       store: {
         findTrace: async (traceId, reach) =>
           within(traceId, reach)

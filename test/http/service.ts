@@ -8,6 +8,7 @@ import { datasetRoutes } from '../../src/http/dataset-routes.ts';
 import { experimentRoutes } from '../../src/http/experiment-routes.ts';
 import { type DoctorDeps, doctorRoutes } from '../../src/http/doctor-routes.ts';
 import { judgementRoutes } from '../../src/http/judgement-routes.ts';
+import { type MonitorDeps, monitorRoutes } from '../../src/http/monitor-routes.ts';
 import { operationsRoutes, type Probe } from '../../src/http/operations-routes.ts';
 import { pageRoutes } from '../../src/http/page-routes.ts';
 import { parseTrustedRanges } from '../../src/http/peer.ts';
@@ -23,6 +24,7 @@ import { type Counters, createCounters } from '../../src/model/counters.ts';
 import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
 import type { AuditEntry } from '../../src/store/signals/query.ts';
 import type { SignalStore } from '../../src/store/signals/signal-store.ts';
+import { createWatchHarness } from '../actors/watch-harness.ts';
 
 /** Every call of the store, in order: the method and what it was asked. */
 export type StoreCall = { readonly method: string; readonly arguments: readonly unknown[] };
@@ -94,6 +96,7 @@ export type ServiceOptions = {
   readonly store?: Partial<SignalStore>;
   readonly pipeline?: Partial<QueryDeps['pipeline']>;
   readonly probes?: readonly Probe[];
+  readonly watchers?: MonitorDeps['watchers'];
   readonly moreRoutes?: readonly Route[];
   readonly requestTimeoutSeconds?: number;
   readonly corsOrigins?: readonly string[];
@@ -139,7 +142,12 @@ const aDoctorReport = (windowDays: number): Awaited<ReturnType<DoctorDeps['exami
 });
 
 /** Every route of the query API and of operations, as the composition root mounts them. */
-export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly Probe[]): Route[] => [
+export const allRoutes = (
+  query: QueryDeps,
+  counters: Counters,
+  probes: readonly Probe[],
+  watchers: MonitorDeps['watchers'] = createWatchHarness().watchers,
+): Route[] => [
   ...traceRoutes(query),
   ...signalRoutes(query),
   ...judgementRoutes(query),
@@ -148,6 +156,7 @@ export const allRoutes = (query: QueryDeps, counters: Counters, probes: readonly
   ...experimentRoutes({ ...query, redactRecord: (record) => record }),
   ...rollUpRoutes(query),
   ...analyticsRoutes(query),
+  ...monitorRoutes({ ...query, watchers }),
   ...administrationRoutes(query),
   ...doctorRoutes({ examine: async (windowDays) => aDoctorReport(windowDays) }),
   ...operationsRoutes({ counters, probes, storage: query.store.kind, version: '1.2.3', uptimeSeconds: () => 61.9 }),
@@ -180,7 +189,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
   const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
   const app = buildApp({
-    routes: [...allRoutes(query, counters, options.probes ?? []), ...(options.moreRoutes ?? [])],
+    routes: [...allRoutes(query, counters, options.probes ?? [], options.watchers), ...(options.moreRoutes ?? [])],
     authenticator,
     audit,
     counters,

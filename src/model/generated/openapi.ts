@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 25eefba78b762606bf10bb698456b6d9d2e6cb5fcb15718fa0acb087820de40c
-// content sha256: 5ec625d0272ed27733c01e2eb248a7d01fb76a68e2de5d1ee002cf70018dbbb7
+// source sha256: 87d88c49f81d98bbd22a1fe906912a1bbe870fe80a65386575da6c16c51d3e30
+// content sha256: c5b4487f44ce7f470946ac1275364feb8b57e18b7fe880cb515c38a256137cb4
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -806,6 +806,140 @@ export interface paths {
         };
         /** One experiment */
         readonly get: operations["getExperiment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/monitors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Monitors and how they stand
+         * @description By id. State is held in memory; it starts nominal at each start of the service.
+         */
+        readonly get: operations["listMonitors"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/monitors/{id}/ack": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that a tripped monitor is known
+         * @description It stays acknowledged while the condition persists, and returns to nominal on its own. Again changes nothing. One that is nominal
+         *     answers 409 `conflict`.
+         */
+        readonly post: operations["acknowledgeMonitor"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/monitors/{id}/history": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The last evaluations of a monitor
+         * @description Newest first, at most 1,000, kept in memory since the start of the service.
+         */
+        readonly get: operations["listMonitorHistory"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/slos": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Service level objectives and how they stand
+         * @description By id. State is held in memory; it starts nominal at each start of the service.
+         */
+        readonly get: operations["listSlos"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/slos/{id}/ack": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that a tripped service level objective is known
+         * @description It stays acknowledged while the condition persists, and returns to nominal on its own. Again changes nothing. One that is nominal
+         *     answers 409 `conflict`.
+         */
+        readonly post: operations["acknowledgeSlo"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/slos/{id}/history": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The last evaluations of a service level objective
+         * @description Newest first, at most 1,000, kept in memory since the start of the service.
+         */
+        readonly get: operations["listSloHistory"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2203,6 +2337,72 @@ export interface components {
                 readonly count: number;
             }[];
         };
+        /**
+         * @description `acknowledged` is tripped, and known to somebody
+         * @enum {string}
+         */
+        readonly Condition: "nominal" | "tripped" | "acknowledged";
+        readonly Watched: {
+            readonly id: string;
+            readonly name: string;
+            readonly project: string;
+            /**
+             * @description The origin that reports are posted to; its path is a secret
+             * @example https://hooks.example.com
+             */
+            readonly webhook?: string;
+            /** @description Windows that hold fewer neither trip nor recover anything */
+            readonly min_samples: number;
+            readonly condition: components["schemas"]["Condition"];
+            /** @description Runs or scores of the last reading */
+            readonly samples: number;
+            /** @description The last evaluation in a sentence, also where it read nothing */
+            readonly detail: string;
+            readonly evaluated_at?: components["schemas"]["Timestamp"];
+            readonly tripped_at?: components["schemas"]["Timestamp"];
+            readonly acknowledged_at?: components["schemas"]["Timestamp"];
+        };
+        readonly Monitor: components["schemas"]["Watched"] & {
+            /** @description False is listed and never evaluated */
+            readonly enabled: boolean;
+            /** @enum {string} */
+            readonly watch: "error_rate" | "latency_p95" | "cost" | "score_mean" | "trace_count" | "step_count_divergence" | "run_repetition";
+            /**
+             * @description A value on the threshold trips neither
+             * @enum {string}
+             */
+            readonly compare: "above" | "below";
+            readonly threshold: number;
+            readonly window_seconds: number;
+            readonly scorer_id?: string;
+            /** @description The last reading; absent where there is none */
+            readonly value?: number;
+        };
+        readonly Slo: components["schemas"]["Watched"] & {
+            readonly objective: number;
+            readonly window_days: number;
+            readonly success_rate?: number;
+            /** @description The share of the error budget that is left; may be negative */
+            readonly budget_remaining?: number;
+            readonly burn_rate_1h?: number;
+            readonly burn_rate_6h?: number;
+        };
+        readonly WatchEvaluation: {
+            readonly evaluated_at: components["schemas"]["Timestamp"];
+            readonly condition: components["schemas"]["Condition"];
+            readonly detail: string;
+            /** @description Absent where nothing could be read */
+            readonly samples?: number;
+        };
+        readonly MonitorEvaluation: components["schemas"]["WatchEvaluation"] & {
+            readonly value?: number;
+        };
+        readonly SloEvaluation: components["schemas"]["WatchEvaluation"] & {
+            readonly success_rate?: number;
+            readonly budget_remaining?: number;
+            readonly burn_rate_1h?: number;
+            readonly burn_rate_6h?: number;
+        };
         readonly AuditEntry: {
             readonly audit_id: string;
             readonly at: components["schemas"]["Timestamp"];
@@ -2885,6 +3085,8 @@ export interface components {
         readonly ownerProject: string;
         readonly traceIdInPath: components["schemas"]["TraceId"];
         readonly spanIdInPath: components["schemas"]["SpanId"];
+        /** @description Its id in the config file. */
+        readonly watchInPath: string;
         readonly runInPath: string;
         readonly leaseInPath: string;
         readonly definitionInPath: string;
@@ -4764,6 +4966,210 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listMonitors: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly monitors: readonly components["schemas"]["Monitor"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly acknowledgeMonitor: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The monitor as it stands now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Monitor"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listMonitorHistory: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly evaluations: readonly components["schemas"]["MonitorEvaluation"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listSlos: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly slos: readonly components["schemas"]["Slo"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly acknowledgeSlo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service level objective as it stands now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Slo"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listSloHistory: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Its id in the config file. */
+                readonly id: components["parameters"]["watchInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly evaluations: readonly components["schemas"]["SloEvaluation"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
                 };
             };
             readonly 400: components["responses"]["InvalidParameter"];
