@@ -33,12 +33,14 @@ export const realisticBatches = (count = 8): { batches: readonly SignalBatch[]; 
   return { batches, wireBytesPerSpan: bytes / (count * SPANS_PER_BATCH) };
 };
 
-let serial = 0;
+/** Starts anew in each process, so that a second run on the same file does not replace the rows of the first. */
+let serial = 0x8000_0000 + (Date.now() % 0x4000_0000);
+let turns = 0;
 /** The same spans under trace ids that no other batch has, a second later each time. */
 const renewed = (batch: SignalBatch): SignalBatch => {
   serial++;
   const prefix = serial.toString(16).padStart(8, '0');
-  const later = BigInt(serial) * 1_000_000_000n;
+  const later = BigInt(turns++) * 1_000_000_000n;
   return {
     ...batch,
     spans: batch.spans.map(
@@ -82,7 +84,12 @@ export const measureInsertLimit = (folder: string, batches: readonly SignalBatch
   return (spans * 1000) / spent;
 };
 
-export type StoreFigures = { readonly spansPerSecond: number; readonly p50Ms: number; readonly p99Ms: number };
+export type StoreFigures = {
+  readonly spans: number;
+  readonly spansPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
 
 /** Spans per second that the store acknowledges, and the time to an answer. */
 export const measureStore = async (
@@ -107,7 +114,7 @@ export const measureStore = async (
   };
   await Promise.all(Array.from({ length: concurrency }, sender));
   const elapsed = performance.now() - started;
-  return { spansPerSecond: (spans * 1000) / elapsed, p50Ms: quantile(waits, 0.5), p99Ms: quantile(waits, 0.99) };
+  return { spans, spansPerSecond: (spans * 1000) / elapsed, p50Ms: quantile(waits, 0.5), p99Ms: quantile(waits, 0.99) };
 };
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -120,18 +127,15 @@ if (import.meta.main) {
   const ends = [...(batches[0]?.spans ?? [])].map((span): SignalBatch => ({ ...emptyBatch, spans: [span] }));
   try {
     const p99s: number[] = [];
-    const walls: number[] = [];
     const bytes: number[] = [];
     let opened = 0;
     const withStore = async (work: (store: SignalStore) => Promise<StoreFigures>): Promise<number> => {
       const path = join(folder.path, `store-${opened++}.db`);
       const store = await openSqliteSignalStore({ path });
       const figures = await work(store);
-      const spans = figures.spansPerSecond * seconds;
       await store.close();
       p99s.push(figures.p99Ms);
-      walls.push(sizeOf(path + '-wal'));
-      bytes.push((sizeOf(path) + sizeOf(searchPath(path))) / spans);
+      bytes.push((sizeOf(path) + sizeOf(searchPath(path))) / figures.spans);
       rmSync(path);
       rmSync(searchPath(path));
       return figures.spansPerSecond;

@@ -90,6 +90,15 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     );
   };
 
+  const bound = phrases.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
+  /** The newest spans with all words: all there are, or else all from `knownFrom` on. */
+  const newest = statements
+    .pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ? ORDER BY rowid DESC LIMIT ?')
+    .all(match, bound + 1);
+  const isWhole = newest.length <= bound;
+  const known = new Set(newest);
+  const knownFrom = newest.at(-1) ?? 0;
+
   const keepMatching = (traces: readonly number[], enough: number): Set<number> => {
     const spans = statements
       .raw<[number, number]>(
@@ -105,7 +114,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     }
     // Traces that stand together in the order of the list mostly came together: one stretch of the index holds them all.
     if (high - low <= spans.length * 4 + 1_000) {
-      const matching = new Set(matchesBetween(low, high));
+      const matching = low >= knownFrom ? known : new Set(matchesBetween(low, high));
       for (const [trace, span] of spans) {
         if (found.size >= enough) break;
         if (!found.has(trace) && matching.has(span) && holdsPhrases(span)) found.add(trace);
@@ -131,12 +140,8 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     return found;
   };
 
-  const bound = phrases.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
-  const few = statements
-    .pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ? LIMIT ?')
-    .all(match, bound + 1);
-  if (few.length > bound) return { keepMatching };
-  const verified = few.filter(holdsPhrases);
+  if (!isWhole) return { keepMatching };
+  const verified = newest.filter(holdsPhrases);
   const traces = statements
     .pluck<number>('SELECT DISTINCT s.trace FROM json_each(?) AS j CROSS JOIN spans AS s ON s.span = j.value')
     .all(JSON.stringify(verified));
