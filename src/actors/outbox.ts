@@ -44,6 +44,16 @@ export const createOutbox = (options: {
     }
   };
 
+  /** One at a time: two would send the same rows. */
+  const begin = (): Promise<void> => {
+    const work = drain().finally(() => {
+      draining = undefined;
+      if (again) kick();
+    });
+    draining = work.catch(() => {});
+    return work;
+  };
+
   const run = (): void => {
     timer = undefined;
     if (stopped) return;
@@ -51,16 +61,11 @@ export const createOutbox = (options: {
       again = true;
       return;
     }
-    draining = drain()
-      .catch((error: unknown) => {
-        options.onFault(error);
-        if (!stopped) timer = options.clock.after(retryMs, run);
-        retryMs = Math.min(RETRY_MS.most, retryMs * 2);
-      })
-      .finally(() => {
-        draining = undefined;
-        if (again) kick();
-      });
+    begin().catch((error: unknown) => {
+      options.onFault(error);
+      if (!stopped) timer = options.clock.after(retryMs, run);
+      retryMs = Math.min(RETRY_MS.most, retryMs * 2);
+    });
   };
 
   const kick = (): void => {
@@ -71,8 +76,8 @@ export const createOutbox = (options: {
     kick,
     /** Sends what is there; for tests and for a service that stops. */
     flush: async (): Promise<void> => {
-      await draining;
-      await drain();
+      while (draining !== undefined) await draining;
+      await begin();
     },
     stop: async (): Promise<void> => {
       stopped = true;

@@ -1,0 +1,236 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { Clock } from '../../../src/actors/clock.ts';
+import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/actors/runs.ts';
+import { priceReport } from '../../../src/cli/runs.ts';
+import { buildApp } from '../../../src/http/app.ts';
+import { createAuditLog } from '../../../src/http/audit-log.ts';
+import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/auth.ts';
+import { type StreamTiming, streamTiming } from '../../../src/http/event-stream.ts';
+import { parseTrustedRanges } from '../../../src/http/peer.ts';
+import { runsSurface } from '../../../src/http/runs-surface.ts';
+import { createStreamRegistry, type StreamBounds } from '../../../src/http/streams.ts';
+import { createAdmission } from '../../../src/ingest/admission.ts';
+import { createCounters } from '../../../src/model/counters.ts';
+import type { components } from '../../../src/model/generated/openapi.ts';
+import type { Span } from '../../../src/model/span.ts';
+import { unixNanoFromMillis } from '../../../src/model/time.ts';
+import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
+import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
+import { aStore, type Answer } from '../service.ts';
+
+export type WireLease = components['schemas']['Lease'];
+export type WireRun = components['schemas']['RunDetail'];
+export type WireEntry = components['schemas']['JournalEntry'];
+
+/** A clock that goes on as the real one does, and can be moved ahead: what became due meanwhile is called at once. */
+export const createShiftingClock = () => {
+  let shift = 0;
+  const waiting = new Map<NodeJS.Timeout, { readonly at: number; readonly callback: () => void }>();
+  const monotonic = (): number => performance.now() + shift;
+  const clock: Clock = {
+    wall: () => Date.now() + shift,
+    monotonic,
+    after: (ms, callback) => {
+      const timer = setTimeout(() => {
+        waiting.delete(timer);
+        callback();
+      }, ms);
+      waiting.set(timer, { at: monotonic() + ms, callback });
+      return () => {
+        clearTimeout(timer);
+        waiting.delete(timer);
+      };
+    },
+  };
+  return {
+    clock,
+    ahead: (ms: number): void => {
+      shift += ms;
+      for (const [timer, { at, callback }] of waiting)
+        if (at <= monotonic()) {
+          clearTimeout(timer);
+          waiting.delete(timer);
+          callback();
+        }
+    },
+  };
+};
+
+export type RunsServiceOptions = {
+  readonly keys?: ConfiguredKeys;
+  readonly definitions?: readonly object[];
+  readonly requestTimeoutSeconds?: number;
+  readonly streamBounds?: StreamBounds;
+  readonly streamTiming?: Partial<StreamTiming>;
+  /** Off: as with `--runs-data off`. */
+  readonly enabled?: boolean;
+  /** On: the timers of the service move by themselves, as in the daemon. */
+  readonly ticks?: boolean;
+  readonly runs?: Partial<RunsOptions>;
+};
+
+type Ask = { readonly key?: string; readonly headers?: Record<string, string>; readonly signal?: AbortSignal };
+
+/** The surface of durable runs on a free port of this machine, over the real kernel and a file of its own. */
+export const startRunsService = async (options: RunsServiceOptions = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-runs-'));
+  const enabled = options.enabled ?? true;
+  const store = enabled ? await openSqliteRunStore({ path: join(folder, 'runs.db') }) : createMemoryRunStore();
+  const shifting = createShiftingClock();
+  const spans: Span[] = [];
+  const erased: string[] = [];
+  const faults: unknown[] = [];
+  const runs: RunningRuns = await startRuns({
+    store,
+    writeSpans: async (batch) => void spans.push(...batch),
+    price: priceReport,
+    onFault: (error) => faults.push(error),
+    clock: shifting.clock,
+    ticks: options.ticks ?? false,
+    ...options.runs,
+  });
+  const signals = aStore({
+    deleteTraces: async (traceIds) => {
+      erased.push(...traceIds);
+      return { deleted: traceIds.length, pending: false };
+    },
+  });
+  const counters = createCounters();
+  const log = pino({ level: 'silent' });
+  const streams = createStreamRegistry(options.streamBounds);
+  const audit = createAuditLog(signals.store, counters, log);
+  const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
+  const requestTimeoutSeconds = options.requestTimeoutSeconds ?? 30;
+  const clock = () => unixNanoFromMillis(shifting.clock.wall());
+  const maxBodyBytes = 32 * 1024 * 1024;
+  const app = buildApp({
+    routes: runsSurface(
+      { runs, traces: signals.store, streams, defaultProject: 'default', clock, requestTimeoutSeconds, log },
+      enabled,
+      { ...streamTiming, ...options.streamTiming },
+    ),
+    authenticator,
+    audit,
+    counters,
+    body: {
+      limits: { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 },
+      admission: createAdmission(256 * 1024 * 1024),
+    },
+    streams,
+    log,
+    options: {
+      requestTimeoutSeconds,
+      corsOrigins: ['*'],
+      auditSubjectHeader: 'x-svc-subject',
+      auditTrustedRanges: parseTrustedRanges([]),
+      defaultProject: 'default',
+    },
+    clock,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+
+  const ask = async (method: string, path: string, { key, headers = {}, signal }: Ask, body?: unknown) => {
+    const response = await fetch(`${url}/v1/api${path}`, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  };
+  const post = (path: string, body?: unknown, more: Ask = {}): Promise<Answer> => ask('POST', path, more, body);
+  const get = (path: string, more: Ask = {}): Promise<Answer> => ask('GET', path, more);
+  const must = async (answer: Promise<Answer>): Promise<Answer['body']> => {
+    const { status, text, body } = await answer;
+    if (status !== 200 && status !== 201) throw new Error(`${status}: ${text}`);
+    return body;
+  };
+
+  const register = (worker = 'w1', definitions = options.definitions ?? [], more: object = {}, ask: Ask = {}) =>
+    post('/workers/register', { worker_id: worker, definitions, ...more }, ask);
+  const claim = async (worker = 'w1', more: object = {}, ask: Ask = {}): Promise<readonly WireLease[]> =>
+    (await must(post('/steps/claim', { worker_id: worker, max: 1, wait_ms: 0, ...more }, ask))).leases;
+  /** Claims exactly one step; its body is not declared running. */
+  const offered = async (worker = 'w1', ask: Ask = {}): Promise<WireLease> => {
+    const [lease] = await claim(worker, { wait_ms: 2000 }, ask);
+    if (lease === undefined) throw new Error('nothing to claim');
+    return lease;
+  };
+  const verb =
+    (name: string) =>
+    ({ lease_id }: Pick<WireLease, 'lease_id'>, body: object = {}, worker = 'w1', ask: Ask = {}): Promise<Answer> =>
+      post(`/steps/${lease_id}/${name}`, { worker_id: worker, ...body }, ask);
+  const started = verb('started');
+  const fail = verb('fail');
+  if (enabled && options.definitions !== undefined && options.keys === undefined) await must(register());
+
+  return {
+    url,
+    runs,
+    store,
+    streams,
+    spans,
+    erased,
+    faults,
+    counters,
+    audited: async () => {
+      await audit.flush();
+      return signals.audited;
+    },
+    post,
+    get,
+    del: (path: string, more: Ask = {}): Promise<Answer> => ask('DELETE', path, more),
+    must,
+    register,
+    claim,
+    offered,
+    /** Claims exactly one step and declares its body running. */
+    take: async (worker = 'w1', ask: Ask = {}): Promise<WireLease> => {
+      const lease = await offered(worker, ask);
+      await must(started(lease, {}, worker, ask));
+      return lease;
+    },
+    started,
+    heartbeat: verb('heartbeat'),
+    complete: verb('complete'),
+    fail: (lease: Pick<WireLease, 'lease_id'>, errorClass: string, more: object = {}, worker = 'w1', ask: Ask = {}) =>
+      fail(lease, { error: { class: errorClass, message: 'it broke' }, ...more }, worker, ask),
+    start: async (definition: string, input: unknown = {}, more: object = {}, ask: Ask = {}): Promise<WireRun> =>
+      must(post('/runs', { definition_id: definition, input, ...more }, ask)),
+    run: async (runId: string): Promise<WireRun> => must(get(`/runs/${runId}`)),
+    journal: async (runId: string): Promise<readonly WireEntry[]> =>
+      (await must(get(`/runs/${runId}/events?limit=1000`))).events,
+    /** Moves the clock ahead, a second at a time as the service looks at it. */
+    pass: async (ms: number): Promise<void> => {
+      for (let left = ms; left > 0; left -= 1000) {
+        shifting.ahead(Math.min(1000, left));
+        await runs.tick();
+      }
+    },
+    /** Moves the clock in one leap, after which the service looks at it once. */
+    leap: async (ms: number): Promise<void> => {
+      shifting.ahead(ms);
+      await runs.tick();
+    },
+    close: async (): Promise<void> => {
+      await app.close();
+      await runs.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+export type RunsHttp = Awaited<ReturnType<typeof startRunsService>>;
+
+/** A definition of version 1. */
+export const aFlow = (id: string, steps: readonly object[], more: object = {}) => ({ id, version: 1, steps, ...more });
+export const aTask = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
