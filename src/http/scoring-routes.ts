@@ -10,8 +10,8 @@ import { mapLazily } from './json-pieces.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from './route.ts';
 
-/** Of a request's time, what is kept for the answer: a tenth, and no more than a second. */
-const ANSWER_SHARE = 0.1;
+/** Of a request's time, what is kept for the answer: a quarter, and no more than a second. */
+const ANSWER_SHARE = 0.25;
 const MAX_ANSWER_MS = 1_000;
 
 export type ScoringRouteDeps = Pick<QueryDeps, 'defaultProject' | 'clock'> & {

@@ -526,7 +526,8 @@ describe('the built-in scorers', () => {
 });
 
 describe.each(Object.entries(table))('%s', (id, { passes, cases }) => {
-  it.each<Case>([...cases])(`${passes}: %s`, (_what, run, outcome, reason, config) => {
+  const named = cases.map(([what, run, outcome, reason, config]) => ({ what, run, outcome, reason, config }));
+  it.each(named)(`${passes}: $what`, ({ run, outcome, reason, config }) => {
     const verdict = score(id, run, config);
     expect(verdict).toEqual(
       outcome === DECLINED ? { kind: 'declined', reason } : { kind: 'scored', value: outcome, reason },

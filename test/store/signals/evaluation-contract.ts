@@ -49,7 +49,7 @@ const aScore = (given: Partial<Score> = {}): Score => ({
 export const evaluationStoreContract = (
   engine: string,
   open: () => Promise<{ readonly store: SignalStore; readonly close: () => Promise<void> }>,
-): void =>
+): void => {
   describe(`${engine}: datasets and experiments`, () => {
     let store: SignalStore;
     let close: () => Promise<void>;
@@ -262,3 +262,4 @@ export const evaluationStoreContract = (
       });
     });
   });
+};
