@@ -94,7 +94,16 @@ export type FollowUp =
   | { readonly offer: Message }
   | { readonly lookup: Lookup; readonly found: (value: unknown) => void };
 
-type Waiting = Message & { readonly settle: (reply: unknown) => void; readonly reject: (error: unknown) => void };
+/**
+ * What one message drew by chance. A turn that is tried again draws the same: what it looked up by an id of its own is there.
+ */
+type Draws = { readonly ids: string[]; readonly chances: number[] };
+const noDraws = (): Draws => ({ ids: [], chances: [] });
+
+type Waiting = Message & { readonly draws: Draws } & {
+  readonly settle: (reply: unknown) => void;
+  readonly reject: (error: unknown) => void;
+};
 type Group = {
   readonly at: UnixMs;
   readonly overlay: Map<string, unknown>;
@@ -107,7 +116,7 @@ type Group = {
 };
 
 /** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
-const TURN_LIMIT = 10_000;
+const TURN_LIMIT = 50_000;
 const defaults = { groupLimit: 256, cacheLimit: 20_000, cacheBytes: 256 * 1024 * 1024 } as const;
 
 /** The kind under which a key is flushed: what stands before its first slash. */
@@ -155,9 +164,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
   };
 
   /** Decides one message and all it sets off. Throws what the turn throws; then nothing of it is left. */
-  const takeTurn = (group: Group, message: Message): (() => unknown) => {
+  const takeTurn = (group: Group, message: Message, draws: Draws): (() => unknown) => {
     try {
-      return decideTurn(group, message);
+      return decideTurn(group, message, draws);
     } finally {
       scratch.overlay.clear();
       for (const name of listNames) if (scratch.rows[name].length > 0) scratch.rows[name].length = 0;
@@ -166,7 +175,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
     }
   };
 
-  const decideTurn = (group: Group, message: Message): (() => unknown) => {
+  const decideTurn = (group: Group, message: Message, draws: Draws): (() => unknown) => {
+    let idsDrawn = 0;
+    let chancesDrawn = 0;
     const { overlay, rows } = scratch;
     const afters: (() => void)[] = [];
     const ends: (() => void)[] = [];
@@ -174,8 +185,8 @@ export const createKernel = (options: KernelOptions): Kernel => {
     const forgotten: string[] = [];
     const turn: Turn = {
       at: group.at,
-      newId: options.newId,
-      random: options.random,
+      newId: () => (draws.ids[idsDrawn++] ??= options.newId()),
+      random: () => (draws.chances[chancesDrawn++] ??= options.random()),
       read: <K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K] => {
         let value = overlay.get(key);
         if (value === undefined) value = lookUp(group, key);
@@ -238,6 +249,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   const load = async (group: Group, missing: ReadonlyMap<string, Lookup>): Promise<void> => {
     const keys = [...missing.keys()];
+    // What was just read cannot be missing again: a turn that says so would be tried for ever.
+    const repeated = keys.find((key) => group.loaded.has(key));
+    if (repeated !== undefined) throw new Error(`a turn asks again for ${repeated}, which was read in its group`);
     const found = await store.load([...missing.values()]);
     keys.forEach((key, index) => group.loaded.set(key, found[index] ?? ABSENT));
   };
@@ -250,7 +264,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
       const again: Waiting[] = [];
       for (const message of open) {
         try {
-          const answer = takeTurn(group, message);
+          const answer = takeTurn(group, message, message.draws);
           group.senders.push(message);
           group.replies.push(() => {
             message.settle(answer());
@@ -280,11 +294,12 @@ export const createKernel = (options: KernelOptions): Kernel => {
         continue;
       }
       const message = next.offer;
+      const draws = noDraws();
       let taken = false;
       while (!taken) {
         taken = true;
         try {
-          takeTurn(group, message);
+          takeTurn(group, message, draws);
         } catch (error) {
           if (error instanceof Missing) {
             await load(group, error.lookups);
@@ -397,7 +412,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   const send = (message: Message): Promise<unknown> =>
     new Promise((settle, reject) => {
-      queue.push({ ...message, settle, reject });
+      queue.push({ ...message, draws: noDraws(), settle, reject });
       wake();
     });
 

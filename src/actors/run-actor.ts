@@ -13,7 +13,7 @@ import { type CompiledStep, resolveNext } from '../model/definition/compile.ts';
 import { evaluate } from '../model/definition/condition.ts';
 import { definitionBounds, type TaskStep } from '../model/definition/definition.ts';
 import { type Evaluated, expressionError, type StepError } from '../model/definition/step-error.ts';
-import { render, renderAsText } from '../model/definition/template.ts';
+import { render, renderAsText, type Template } from '../model/definition/template.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import { type ProjectReach, reaches } from '../model/scope.ts';
@@ -163,9 +163,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
     nextSeq: work.nextSeq,
     changed: true,
     pending: {
+      earlier: before?.pending,
       firstSeq: before?.pending?.firstSeq ?? before?.nextSeq ?? 0,
-      entries: [...(before?.pending?.entries ?? []), ...work.entries],
-      events: [...(before?.pending?.events ?? []), ...work.events],
+      entries: work.entries,
+      events: work.events,
     },
   });
 
@@ -289,9 +290,20 @@ export const createRunActors = (host: RunHost): ActorKind => {
     return { type: 'step.opened', at, dueAt: unixNanoFromMillis(millis) < nanos ? millis + 1 : millis };
   };
 
+  /** The items stay as they were when the step opened: while it waits nothing that they are read from changes. */
   const itemsOf = (work: Work, compiled: CompiledStep): Evaluated<readonly Json[] | undefined> => {
     if (compiled.forEach === undefined) return { ok: true, value: undefined };
-    const rendered = render(compiled.forEach, scope(work));
+    const documents = documentsOf(work);
+    const known = items.get(documents);
+    if (known?.step === compiled) return known.items;
+    const found = renderItems(work, compiled, compiled.forEach);
+    items.set(documents, { step: compiled, items: found });
+    return found;
+  };
+  const items = new WeakMap<RunDocuments, { step: CompiledStep; items: Evaluated<readonly Json[]> }>();
+
+  const renderItems = (work: Work, compiled: CompiledStep, forEach: Template): Evaluated<readonly Json[]> => {
+    const rendered = render(forEach, scope(work));
     if (!rendered.ok) return rendered;
     if (!Array.isArray(rendered.value))
       return expressionError(
@@ -939,7 +951,11 @@ export const createRunActors = (host: RunHost): ActorKind => {
         open.filter((id) => id !== body.runId),
       );
       if (body.status === 'succeeded')
-        turn.write(recentKey(runId, body), [...recentOutputs(turn, runId, body), [body.index, body.output ?? null]]);
+        turn.write(recentKey(runId, body), {
+          index: body.index,
+          output: body.output ?? null,
+          earlier: turn.peek<RecentOutput>(recentKey(runId, body)),
+        } satisfies RecentOutput);
       if (body.status === 'succeeded' && children !== undefined && children.finished + 1 >= children.total)
         setOutput(work, body.stepId, gatherOutputs(work, body, children.total));
       return {
@@ -961,7 +977,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const lookup = { kind: 'child_outputs', runId, stepId: body.stepId, visit: body.visit } as const;
     for (const [index, output] of turn.read(`once/child-outputs/${runId}/${body.stepId}/${body.visit}`, lookup))
       if (output !== undefined) outputs[index] = JSON.parse(output) as Json;
-    for (const [index, output] of recentOutputs(turn, runId, body)) outputs[index] = output;
+    for (let one = turn.peek<RecentOutput>(recentKey(runId, body)); one !== undefined; one = one.earlier)
+      outputs[one.index] = one.output;
     return outputs;
   };
 
@@ -1128,15 +1145,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
 const OK = { ok: true, value: undefined } as const;
 
-/** Outputs of children that ended in this group: the store cannot know them yet. */
-type RecentOutputs = readonly (readonly [index: number, output: Json])[];
+/** Outputs of children that ended in this group: the store cannot know them yet. The last comes first. */
+type RecentOutput = { readonly index: number; readonly output: Json; readonly earlier: RecentOutput | undefined };
 const recentKey = (runId: string, of: { readonly stepId: string; readonly visit: number }): string =>
   `once/recent-outputs/${runId}/${of.stepId}/${of.visit}`;
-const recentOutputs = (
-  turn: Turn,
-  runId: string,
-  of: { readonly stepId: string; readonly visit: number },
-): RecentOutputs => turn.peek<RecentOutputs>(recentKey(runId, of)) ?? [];
 
 const stepIdOf = (place: Place): { readonly stepId?: string } => (place.at === 'step' ? { stepId: place.step } : {});
 

@@ -29,8 +29,12 @@ export type RunActor = {
   readonly changed: boolean;
   pending: Pending | undefined;
 };
-/** Journal entries of this group, and the machine events behind them with the number of entries of each. */
+/**
+ * Journal entries of this group, and the machine events behind them with the number of entries of each. What earlier turns
+ * of the group added is linked, not copied: a group may take thousands of turns of one run.
+ */
 type Pending = {
+  readonly earlier: Pending | undefined;
   readonly firstSeq: number;
   readonly entries: readonly JournalEntry[];
   readonly events: readonly (readonly [event: RunEvent | null, entries: number])[];
@@ -218,6 +222,12 @@ export const viewOf = (run: RunActor, documents: RunDocuments): Run => ({
   state: documents.state,
 });
 
+const inOrder = (pending: Pending): Pending[] => {
+  const turns: Pending[] = [];
+  for (let turn: Pending | undefined = pending; turn !== undefined; turn = turn.earlier) turns.push(turn);
+  return turns.toReversed();
+};
+
 /** Makes rows of what a group left of a run. */
 export const flushRun = (_key: string, before: unknown, after: unknown, changes: Changes): void => {
   if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, or only read
@@ -239,8 +249,8 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
       runId: run.record.runId,
       firstSeq: pending.firstSeq,
       lastSeq: run.nextSeq - 1,
-      entries: JSON.stringify(pending.entries),
-      events: JSON.stringify(pending.events),
+      entries: JSON.stringify(inOrder(pending).flatMap(({ entries }) => entries)),
+      events: JSON.stringify(inOrder(pending).flatMap(({ events }) => events)),
     });
     if (Math.floor(run.nextSeq / CHECKPOINT_ENTRIES) > Math.floor(pending.firstSeq / CHECKPOINT_ENTRIES))
       changes.checkpoints.push({
@@ -259,9 +269,10 @@ export const noteEntry = (turn: Turn, run: RunActor, entry: Omit<JournalEntry, '
     ...run,
     nextSeq: run.nextSeq + 1,
     pending: {
+      earlier: run.pending,
       firstSeq: run.pending?.firstSeq ?? run.nextSeq,
-      entries: [...(run.pending?.entries ?? []), { seq: run.nextSeq, ...entry }],
-      events: [...(run.pending?.events ?? []), [null, 1]],
+      entries: [{ seq: run.nextSeq, ...entry }],
+      events: [[null, 1]],
     },
   };
   turn.write(runKey(run.record.runId), noted);

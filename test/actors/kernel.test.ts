@@ -120,6 +120,24 @@ describe('kernel', () => {
     expect(lookups).toEqual([4, 4]);
   });
 
+  it('a turn that is tried again draws the same ids and the same chance', async () => {
+    const drawn: unknown[] = [];
+    let n = 0;
+    const gambler: ActorKind = {
+      type: 'gambler',
+      receive: (turn) => {
+        drawn.push([turn.newId(), turn.random()]);
+        turn.read(`account/${turn.newId()}`, { kind: 'worker', workerId: 'x' });
+      },
+    };
+    const { kernel } = open({ kinds: [gambler], newId: () => `id${(n += 1)}`, random: () => (n += 1) });
+    await kernel.send({ type: 'gambler', id: 'x', body: {} });
+    expect(drawn).toEqual([
+      ['id1', 2],
+      ['id1', 2],
+    ]);
+  });
+
   it('refuses a type of actor that nobody hosts', async () => {
     const { kernel } = open();
     await expect(kernel.send({ type: 'nobody', id: 'x', body: {} })).rejects.toThrow('no actors of type "nobody"');

@@ -877,6 +877,20 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect(await service.detail(runId)).toMatchObject({ status: 'succeeded', output: { done: true } });
     });
 
+    it('children that end in the turn that starts them are all counted, in one answer', async () => {
+      const service = await createHarness({
+        definitions: [
+          aDefinition('kid', [{ id: 'at_once', kind: 'succeed', output: '${input.doc}' }]),
+          aDefinition('flow', [
+            { id: 'index', kind: 'child', definition: 'kid', for_each: '${input.docs}', input: { doc: '${item}' } },
+          ]),
+        ],
+      });
+      const docs = Array.from({ length: 100 }, (_, n) => n);
+      const run = await service.start('flow', { docs });
+      expect(run).toMatchObject({ status: 'succeeded', output: docs });
+    });
+
     it('an empty list gives an empty output and starts nobody', async () => {
       const service = await createHarness({ definitions: [child, parent()] });
       await service.start('flow', { docs: [] });
