@@ -92,7 +92,7 @@ export type WatchBoard<Definition, Reading> = {
    */
   readonly acknowledge: (id: string) => Promise<Result<WatchView<Definition, Reading>>>;
   /** Newest first, at most the last 1,000; from below `before` where it is given. Nothing of an id that is not there. */
-  readonly history: (id: string, limit: number, before?: number | undefined) => readonly Evaluation<Reading>[];
+  readonly history: (id: string, limit: number, before?: number) => readonly Evaluation<Reading>[];
 };
 
 type Watchable = { readonly id: string; readonly project: string; readonly enabled?: boolean };

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { RunningRuns } from '../actors/runs.ts';
+import { createActorDirectory } from '../actors/watch-directory.ts';
 import { buildApp } from '../http/app.ts';
 import { administrationRoutes } from '../http/administration-routes.ts';
 import { analyticsRoutes } from '../http/analytics-routes.ts';
@@ -14,6 +15,7 @@ import { ingestRoutes } from '../http/ingest-routes.ts';
 import { datasetRoutes, type EvaluationDeps } from '../http/dataset-routes.ts';
 import { experimentRoutes } from '../http/experiment-routes.ts';
 import { judgementRoutes } from '../http/judgement-routes.ts';
+import { monitorRoutes } from '../http/monitor-routes.ts';
 import { openSurfaceWarnings } from '../http/open-surfaces.ts';
 import { operationsRoutes } from '../http/operations-routes.ts';
 import { pageRoutes } from '../http/page-routes.ts';
@@ -50,6 +52,7 @@ import { settleAfterStart } from './settle.ts';
 import { createShutdown, type Stage } from './shutdown.ts';
 import { describeStartFailure, StartRefused } from './start-failure.ts';
 import { version } from './version.ts';
+import { openWatchers, watchWarnings } from './watch.ts';
 
 /** After the start's own work: threads are up, the first requests of whoever waited for the start are through. */
 const SETTLE_AFTER_MS = 1_000;
@@ -198,6 +201,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     },
   );
 
+  const watchers = openWatchers(settings, store, hasRuns ? runs : undefined, log);
+
   const query: QueryDeps = { store, pipeline, authenticator, audit, defaultProject, version, clock: nowUnixNano };
   const judgeOutbound = createOutbound({ maxConnections: JUDGE_CONNECTIONS });
   const scoring = createScoring({
@@ -223,6 +228,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...experimentRoutes(evaluation),
     ...rollUpRoutes(query),
     ...analyticsRoutes(query),
+    ...monitorRoutes({ watchers, defaultProject, clock: nowUnixNano }),
     ...administrationRoutes(query),
     ...doctorRoutes({
       examine: (windowDays) =>
@@ -232,7 +238,15 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
         ),
     }),
     ...runsSurface(
-      { runs, traces: store, streams, defaultProject, clock: nowUnixNano, requestTimeoutSeconds, log },
+      {
+        runs: { ...runs, ...createActorDirectory(watchers, runs) },
+        traces: store,
+        streams,
+        defaultProject,
+        clock: nowUnixNano,
+        requestTimeoutSeconds,
+        log,
+      },
       hasRuns,
     ),
     ...operationsRoutes({
@@ -272,9 +286,11 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     throw error;
   }
   const retention = startRetention(settings, store, runs, log);
+  watchers.start();
 
   const stages: Stage[] = [
     { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
+    { name: 'monitors', run: () => watchers.close() },
     { name: 'retention', run: () => retention.stop() },
     {
       name: 'runs',
@@ -311,6 +327,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   const bound = app.server.address() as AddressInfo;
   for (const warning of [
     ...settings.warnings,
+    ...watchWarnings(settings),
     ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
   ])
     log.warn({}, warning);

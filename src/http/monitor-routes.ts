@@ -96,7 +96,7 @@ export const monitorRoutes = ({ watchers, defaultProject, clock }: MonitorDeps):
           const limit = query.limit ?? 50;
           const binding = { operation: operations.history, projects: definition.id, query };
           const [before] = query.cursor === undefined ? [] : readCursor(binding, query.cursor).position;
-          const found = board.history(definition.id, limit + 1, before === undefined ? undefined : Number(before));
+          const found = board.history(definition.id, limit + 1, before === undefined ? Infinity : Number(before));
           const items = found.slice(0, limit);
           const last = items.at(-1);
           return pageBody(

@@ -1,0 +1,53 @@
+import type { Logger } from 'pino';
+import type { RunsService } from '../actors/runs-service.ts';
+import { createWatchers, type Watchers } from '../actors/watchers.ts';
+import type { Monitor, Slo } from '../model/watch.ts';
+import type { WatchStore } from '../store/signals/watch.ts';
+import type { Monitor as MonitorSetting, Settings, Slo as SloSetting } from './settings.ts';
+
+const monitorOf = ({ window_seconds, min_samples, scorer_id, ...monitor }: MonitorSetting): Monitor => ({
+  ...monitor,
+  windowSeconds: window_seconds,
+  minSamples: min_samples,
+  ...(scorer_id === undefined ? {} : { scorerId: scorer_id }),
+});
+const sloOf = ({ window_days, min_samples, ...slo }: SloSetting): Slo => ({
+  ...slo,
+  windowDays: window_days,
+  minSamples: min_samples,
+});
+
+/**
+ * Monitors and SLOs of the config file, not yet started.
+ * @param runs where durable runs are; absent for `--runs-data off`
+ */
+export const openWatchers = (
+  { monitors, slos, monitorIntervalSeconds }: Pick<Settings, 'monitors' | 'slos' | 'monitorIntervalSeconds'>,
+  signals: WatchStore,
+  runs: Pick<RunsService, 'listRunShapes'> | undefined,
+  log: Logger,
+): Watchers =>
+  createWatchers({
+    monitors: monitors.map(monitorOf),
+    slos: slos.map(sloOf),
+    intervalSeconds: monitorIntervalSeconds,
+    signals,
+    ...(runs === undefined ? {} : { runs }),
+    log: {
+      info: (fields, message) => log.info(fields, message),
+      warn: (fields, message) => log.warn(fields, message),
+      error: (fields, message) => log.error(fields, message),
+    },
+  });
+
+/** Monitors that look as if they would see an outage, and by the rule of `min_samples` do not. */
+export const watchWarnings = ({ monitors }: Pick<Settings, 'monitors'>): string[] =>
+  monitors
+    .filter(
+      ({ enabled, watch, compare, min_samples }) =>
+        enabled && watch === 'trace_count' && compare === 'below' && min_samples > 0,
+    )
+    .map(
+      ({ id, threshold, min_samples }) =>
+        `monitor ${id}: trace_count below ${threshold} does not see a window with fewer than its min_samples ${min_samples} runs, which is silence; set min_samples to 0 to be told that nothing arrives`,
+    );
