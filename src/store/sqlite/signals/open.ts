@@ -176,12 +176,12 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     pending.add(answer);
     answer.then(
       () => {
-        pending.delete(answer);
         writeFault = undefined;
+        return pending.delete(answer);
       },
       (error: unknown) => {
-        pending.delete(answer);
         if (error instanceof StoreUnavailable) writeFault = { error, at: performance.now() };
+        return pending.delete(answer);
       },
     );
     return answer;

@@ -301,7 +301,7 @@ const operate = ([id, method, ...args]: Request): void => {
         break;
       }
       case 'writeTrivially':
-        commit(({ db }) => db.pragma(`user_version = ${db.pragma('user_version', { simple: true })}`));
+        commit(({ db }) => db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`));
         break;
       case 'close':
         close();
