@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/model/run.ts';
 import type { RunningRuns } from '../../src/actors/runs.ts';
@@ -179,10 +179,10 @@ describe('any history, with faults of the store and restarts in it', () => {
         }
         // Left alone for the time that a run may take, with all faults over, every run ends.
         while (
-          (await runs.tick().then(
-            () => true,
+          await runs.tick().then(
             () => false,
-          )) === false
+            () => true,
+          )
         );
         await pass(700_000);
         for (const runId of runIds) {
