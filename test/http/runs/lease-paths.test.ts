@@ -115,15 +115,13 @@ describe.each(deliveries)('every simple path of the lease machine, delivered %s'
   const paths = getSimplePaths(leaseMachine, options as never)
     .filter(({ steps }) => steps.some(({ event }) => event.type === 'lease.offered'))
     .map(({ state, steps }) => ({
-      state: state as unknown as LeaseSnapshot,
-      events: steps.map(({ event }) => event as LeaseEvent).filter(({ type }) => type.startsWith('lease.')),
+      state,
+      events: steps.map(({ event }) => event).filter(({ type }) => type.startsWith('lease.')),
     }));
 
   it('reaches every state', () => {
     const reached = new Set(paths.map(({ state }) => state.value));
-    const all = getShortestPaths(leaseMachine, options as never).map(
-      ({ state }) => (state as unknown as LeaseSnapshot).value,
-    );
+    const all = getShortestPaths(leaseMachine, options as never).map(({ state }) => state.value);
     for (const value of all) if (value !== 'unissued') expect([...reached]).toContain(value);
     expect(paths.length).toBeGreaterThan(8);
   });

@@ -59,6 +59,35 @@ export const createShiftingClock = () => {
   };
 };
 
+/** A gate that is open unless a test holds it. */
+const createGate = () => {
+  let closed: Promise<void> | undefined;
+  let waiting = 0;
+  return {
+    pass: async (): Promise<void> => {
+      waiting += 1;
+      await closed;
+      waiting -= 1;
+    },
+    waiting: () => waiting,
+    hold: (): (() => void) => {
+      let open = (): void => {};
+      closed = new Promise((resolve) => {
+        open = () => {
+          closed = undefined;
+          resolve();
+        };
+      });
+      return open;
+    },
+  };
+};
+
+/** Looks again and again until it is so; a test that waits in vain ends by its own time. */
+export const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2));
+};
+
 export type RunsServiceOptions = {
   readonly keys?: ConfiguredKeys;
   readonly definitions?: readonly object[];
@@ -79,12 +108,19 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-runs-'));
   const enabled = options.enabled ?? true;
   const store = enabled ? await openSqliteRunStore({ path: join(folder, 'runs.db') }) : createMemoryRunStore();
+  const commits = createGate();
   const shifting = createShiftingClock();
   const spans: Span[] = [];
   const erased: string[] = [];
   const faults: unknown[] = [];
   const runs: RunningRuns = await startRuns({
-    store,
+    store: {
+      ...store,
+      commit: async (changes) => {
+        await commits.pass();
+        return store.commit(changes);
+      },
+    },
     writeSpans: async (batch) => void spans.push(...batch),
     price: priceReport,
     onFault: (error) => faults.push(error),
@@ -182,6 +218,9 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     erased,
     faults,
     counters,
+    /** Holds back every commit until the returned function is called. */
+    holdCommits: commits.hold,
+    heldCommits: commits.waiting,
     audited: async () => {
       await audit.flush();
       return signals.audited;

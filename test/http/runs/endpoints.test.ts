@@ -1,0 +1,809 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createMachine, initialTransition, transition } from 'xstate';
+import { apiOperations } from '../../../src/http/contract.ts';
+import { runsSurface } from '../../../src/http/runs-surface.ts';
+import type { RunsDeps } from '../../../src/http/runs-deps.ts';
+import { findRouteFaults } from '../../../src/http/app.ts';
+import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
+import { scopes } from '../../../src/model/scope.ts';
+import { aFlow, aTask, type RunsHttp, type RunsServiceOptions, startRunsService, until } from './service.ts';
+
+let service: RunsHttp;
+const open = async (options: RunsServiceOptions = {}): Promise<void> => {
+  service = await startRunsService({ definitions: [aFlow('flow', [aTask('one')])], ...options });
+};
+afterEach(() => service.close());
+
+const codes = async (answer: Promise<{ status: number; body: { code?: string; field?: string } }>) => {
+  const { status, body } = await answer;
+  return [status, body.code, ...(body.field === undefined ? [] : [body.field])];
+};
+
+describe('routes and document', () => {
+  it('every route of durable runs is in the document, and every operation tagged so has a route', async () => {
+    await open();
+    const routes = runsSurface({ requestTimeoutSeconds: 30 } as RunsDeps, true);
+    expect(findRouteFaults(routes).routes).toEqual([]);
+    const tagged = Object.values(
+      openapi.paths as unknown as Record<string, Record<string, { operationId?: string; tags?: string[] }>>,
+    )
+      .flatMap((item) => Object.values(item))
+      .filter(({ tags }) => tags?.includes('runs') === true)
+      .map(({ operationId }) => operationId);
+    const served = new Set<string | undefined>(routes.map(({ operationId }) => operationId));
+    expect(tagged.filter((operation) => !served.has(operation))).toEqual([]);
+    expect(apiOperations().get('startRun')?.scope).toBe('execute');
+  });
+});
+
+describe('register', () => {
+  it('answers lease_ttl_ms and heartbeat_ms, and what became of each definition', async () => {
+    await open({ runs: { leaseTtlMs: 9000 } });
+    const answer = await service.register('w1', [aFlow('flow', [aTask('one')]), aFlow('new', [aTask('one')])], {
+      name: 'n',
+      version: 'v',
+      concurrency: 3,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      worker_id: 'w1',
+      lease_ttl_ms: 9000,
+      heartbeat_ms: 3000,
+      definitions: [
+        { id: 'flow', version: 1, stored: 'unchanged' },
+        { id: 'new', version: 1, stored: 'created' },
+      ],
+    });
+  });
+
+  it('the defaults are 30000 and 10000', async () => {
+    await open();
+    expect((await service.register()).body).toMatchObject({ lease_ttl_ms: 30_000, heartbeat_ms: 10_000 });
+  });
+
+  it('one bad definition refuses the whole call, naming each fault; nothing stored', async () => {
+    await open();
+    const bad = {
+      id: 'bad',
+      version: 1,
+      steps: [aTask('one', { next: 'nowhere' }), aTask('two', { on_error: [{ to: 'lost' }] })],
+    };
+    const answer = await service.register('w2', [aFlow('good', [aTask('one')]), bad]);
+    expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'definition_invalid', 'definitions[1]']);
+    expect(answer.body.message).toContain('nowhere');
+    expect(answer.body.message).toContain('lost');
+    expect(await codes(service.get('/definitions/good'))).toEqual([404, 'not_found']);
+    expect(await codes(service.post('/steps/claim', { worker_id: 'w2', max: 1, wait_ms: 0 }))).toEqual([
+      404,
+      'not_found',
+      'worker_id',
+    ]);
+  });
+
+  it('the same id and version with other content is 409 definition_conflict', async () => {
+    await open();
+    expect(await codes(service.register('w1', [aFlow('flow', [aTask('other')])]))).toEqual([
+      409,
+      'definition_conflict',
+      'definitions[0]',
+    ]);
+  });
+});
+
+describe('claim', () => {
+  it('offers no more than max, older steps first, and those of one run when asked', async () => {
+    await open();
+    const runs = [];
+    for (let n = 0; n < 4; n += 1) runs.push((await service.start('flow')).run_id);
+    const [third] = await service.claim('w1', { run_id: runs[2] });
+    expect(third?.run_id).toBe(runs[2]);
+    expect((await service.claim('w1', { max: 2 })).map(({ run_id }) => run_id)).toEqual([runs[0], runs[1]]);
+    expect((await service.claim('w1', { max: 1000 })).map(({ run_id }) => run_id)).toEqual([runs[3]]);
+  });
+
+  it('is held until a run starts', async () => {
+    await open();
+    const held = service.claim('w1', { wait_ms: 10_000 });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const { run_id } = await service.start('flow');
+    expect((await held).map((lease) => lease.run_id)).toEqual([run_id]);
+  });
+
+  it('is held at most wait_ms', async () => {
+    await open();
+    const from = performance.now();
+    expect(await service.claim('w1', { wait_ms: 120 })).toEqual([]);
+    const took = performance.now() - from;
+    expect(took).toBeGreaterThanOrEqual(119);
+    expect(took).toBeLessThan(5000);
+  });
+
+  it('and at most four fifths of the request timeout', async () => {
+    await open({ requestTimeoutSeconds: 0.5 });
+    const from = performance.now();
+    expect(await service.claim('w1', { wait_ms: 60_000 })).toEqual([]);
+    const took = performance.now() - from;
+    expect(took).toBeGreaterThanOrEqual(399);
+    expect(took).toBeLessThan(3000);
+  });
+
+  it('a claimer that hangs up while it waits is not offered what comes later', async () => {
+    await open();
+    const gone = new AbortController();
+    const held = service.claim('w1', { wait_ms: 10_000 }, { signal: gone.signal });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(service.runs.waitingClaims()).toBe(1);
+    gone.abort();
+    await expect(held).rejects.toThrow('aborted');
+    while (service.runs.waitingClaims() > 0) await new Promise((resolve) => setImmediate(resolve));
+    const { run_id } = await service.start('flow');
+    expect((await service.run(run_id)).attempts).toEqual([]);
+    expect((await service.claim()).map((lease) => lease.run_id)).toEqual([run_id]);
+  });
+
+  it('a claimer that hangs up while its offer is committed gives it back', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const release = service.holdCommits();
+    const gone = new AbortController();
+    const held = service.claim('w1', { wait_ms: 10_000 }, { signal: gone.signal });
+    await until(() => service.heldCommits() > 0);
+    gone.abort();
+    await expect(held).rejects.toThrow('aborted');
+    release();
+    expect((await service.claim('w1', { wait_ms: 4000 })).map((lease) => [lease.run_id, lease.attempt])).toEqual([
+      [run_id, 2],
+    ]);
+    expect((await service.run(run_id)).attempts.map(({ status }) => status)).toEqual(['lapsed', 'offered']);
+  });
+
+  it('a claimer that hangs up before it has taken the whole answer gives its offers back', async () => {
+    await open({ definitions: [aFlow('flow', [aTask('one', { input: '${input}' })])] });
+    const { run_id } = await service.start('flow', 'x'.repeat(4_000_000));
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    const body = JSON.stringify({ worker_id: 'w1', max: 1, wait_ms: 10_000 });
+    socket.write(
+      `POST /v1/api/steps/claim HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    socket.pause();
+    await until(async () => (await service.run(run_id)).attempts[0]?.status === 'offered');
+    socket.destroy();
+    expect((await service.claim('w1', { wait_ms: 4000 })).map((lease) => [lease.run_id, lease.attempt])).toEqual([
+      [run_id, 2],
+    ]);
+  });
+
+  it('a service that stops answers at once', async () => {
+    await open();
+    const held = service.claim('w1', { wait_ms: 20_000 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const from = performance.now();
+    const closing = service.close();
+    expect(await held).toEqual([]);
+    expect(performance.now() - from).toBeLessThan(1000);
+    await closing;
+    await open(); // for the hook that closes
+  });
+
+  it('takes only what the worker registered, by id, and only the project of the worker', async () => {
+    await open({ definitions: [aFlow('flow', [aTask('one')]), aFlow('other', [aTask('one')])] });
+    await service.must(service.register('narrow', [aFlow('flow', [aTask('one')])], { project: 'p' }));
+    await service.start('other', {}, { project: 'p' });
+    await service.start('flow');
+    const mine = await service.start('flow', {}, { project: 'p' });
+    expect((await service.claim('narrow', { max: 10 })).map(({ run_id }) => run_id)).toEqual([mine.run_id]);
+  });
+});
+
+describe('bodies: each bound from both sides', () => {
+  const MIB = 1024 * 1024;
+  it('4 MiB as received for what brings payloads', async () => {
+    await open();
+    const sized = (bytes: number): string => {
+      const empty = JSON.stringify({ definition_id: 'flow', input: '' });
+      return JSON.stringify({ definition_id: 'flow', input: 'x'.repeat(bytes - empty.length) });
+    };
+    expect((await service.post('/runs', sized(4 * MIB))).status).toBe(201);
+    const over = await service.post('/runs', sized(4 * MIB + 1));
+    expect([over.status, over.body.code]).toEqual([413, 'payload_too_large']);
+    expect(over.body.message).toContain('4194305');
+    expect(over.body.message).toContain('4194304 bytes (4 MiB)');
+    expect(over.body.message).not.toContain('--max-b');
+  });
+
+  it('and as inflated', async () => {
+    await open();
+    const response = await fetch(`${service.url}/v1/api/runs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify({ definition_id: 'flow', input: 'x'.repeat(4 * MIB) })),
+    });
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('details of a heartbeat: 64 KiB as JSON', async () => {
+    await open();
+    await service.start('flow');
+    const lease = await service.take();
+    expect((await service.heartbeat(lease, { details: 'x'.repeat(65_534) })).status).toBe(200);
+    const over = await service.heartbeat(lease, { details: 'x'.repeat(65_535) });
+    expect([over.status, over.body.code, over.body.field]).toEqual([413, 'payload_too_large', 'details']);
+    expect(over.body.message).toContain('65537');
+    expect(over.body.message).toContain('65536');
+  });
+
+  it('worker retry_after_ms above 3650 days is 400', async () => {
+    await open();
+    await service.start('flow');
+    const lease = await service.take();
+    const days = 3650 * 24 * 3_600_000;
+    expect(await codes(service.fail(lease, 'retryable', { retry_after_ms: days + 1 }))).toEqual([
+      400,
+      'invalid_parameter',
+      'retry_after_ms',
+    ]);
+    expect((await service.fail(lease, 'retryable', { retry_after_ms: days })).status).toBe(200);
+  });
+
+  it.each(['timeout', 'orphaned', 'expression', 'limit', 'cancelled'])(
+    'the reserved class %s is 400 from a worker',
+    async (name) => {
+      await open();
+      await service.start('flow');
+      const lease = await service.take();
+      expect(await codes(service.fail(lease, name))).toEqual([400, 'invalid_parameter', 'error.class']);
+      expect((await service.complete(lease)).status).toBe(200);
+    },
+  );
+
+  const bodies: [name: string, path: string, body: unknown, field: string][] = [
+    ['a start without a definition', '/runs', { input: {} }, 'definition_id'],
+    ['a start without an input', '/runs', { definition_id: 'flow' }, 'input'],
+    ['a start with a field that is not known', '/runs', { definition_id: 'flow', input: 1, when: 1 }, 'when'],
+    ['a start into all projects', '/runs', { definition_id: 'flow', input: 1, project: '*' }, 'project'],
+    ['an empty idempotency key', '/runs', { definition_id: 'flow', input: 1, idempotency_key: '' }, 'idempotency_key'],
+    [
+      'a key of 257 characters',
+      '/runs',
+      { definition_id: 'flow', input: 1, idempotency_key: 'k'.repeat(257) },
+      'idempotency_key',
+    ],
+    [
+      'a correlation that is not known',
+      '/runs',
+      { definition_id: 'flow', input: 1, correlation: { who: 'u' } },
+      'correlation.who',
+    ],
+    [
+      'a correlation that is no text',
+      '/runs',
+      { definition_id: 'flow', input: 1, correlation: { user_id: 1 } },
+      'correlation.user_id',
+    ],
+    ['version 0', '/runs', { definition_id: 'flow', input: 1, definition_version: 0 }, 'definition_version'],
+    ['an event without a key', '/events', { event: 'e', payload: {} }, 'key'],
+    ['an event without a payload', '/events', { event: 'e', key: '' }, 'payload'],
+    ['a payload that is no object', '/events', { event: 'e', key: '', payload: 1 }, 'payload'],
+    ['a claim of none', '/steps/claim', { worker_id: 'w1', max: 0, wait_ms: 0 }, 'max'],
+    ['a claim without wait_ms', '/steps/claim', { worker_id: 'w1', max: 1 }, 'wait_ms'],
+    ['a claim of nobody', '/steps/claim', { max: 1, wait_ms: 0 }, 'worker_id'],
+    ['a worker without definitions', '/workers/register', { worker_id: 'w' }, 'definitions'],
+    ['negative tokens', '/steps/x/complete', { worker_id: 'w', usage: { input_tokens: -1 } }, 'usage.input_tokens'],
+    [
+      'negative tokens in a list',
+      '/steps/x/complete',
+      { worker_id: 'w', usage: [{}, { input_tokens: -1 }] },
+      'usage.1.input_tokens',
+    ],
+    ['a patch that is no object', '/steps/x/complete', { worker_id: 'w', state_patch: [] }, 'state_patch'],
+    ['a fail without an error', '/steps/x/fail', { worker_id: 'w' }, 'error'],
+    ['an error without a class', '/steps/x/fail', { worker_id: 'w', error: { message: 'm' } }, 'error.class'],
+    ['a reason that is no text', '/runs/x/cancel', { reason: 1 }, 'reason'],
+  ];
+  it.each(bodies)('%s is 400 naming the field', async (_name, path, body, field) => {
+    await open();
+    expect(await codes(service.post(path, body))).toEqual([400, 'invalid_parameter', field]);
+  });
+
+  it('text that is not JSON is 400 invalid_body in the service’s own shape', async () => {
+    await open();
+    expect(await codes(service.post('/runs', '{"definition_id"'))).toEqual([400, 'invalid_body']);
+    const typeless = await service.post('/runs', '{}', { headers: { 'content-type': 'text/plain' } });
+    expect([typeless.status, typeless.body.code]).toEqual([415, 'unsupported_media_type']);
+  });
+
+  it('unknown and unusable query parameters are refused by name', async () => {
+    await open();
+    expect(await codes(service.get('/runs?sort=x'))).toEqual([400, 'invalid_parameter', 'sort']);
+    expect(await codes(service.get('/runs?status=done'))).toEqual([400, 'invalid_parameter', 'status']);
+    expect(await codes(service.get('/runs?from=-1h&to=-2h'))).toEqual([400, 'invalid_parameter', 'from']);
+    expect(await codes(service.get('/runs/x/events?after=-2'))).toEqual([400, 'invalid_parameter', 'after']);
+    expect(await codes(service.get('/actors/run/x?at_seq=-1'))).toEqual([400, 'invalid_parameter', 'at_seq']);
+  });
+});
+
+describe('lists', () => {
+  it('runs: newest-updated first, by status, definition, user and created_at, a page at a time', async () => {
+    await open({ definitions: [aFlow('flow', [aTask('one')]), aFlow('other', [aTask('one')])] });
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      ids.push((await service.start(n === 4 ? 'other' : 'flow', {}, { correlation: { user_id: `u${n % 2}` } })).run_id);
+      await service.leap(10_000);
+    }
+    const list = async (query: string) =>
+      (await service.must(service.get(`/runs?${query}`))).runs.map((run: { run_id: string }) =>
+        ids.indexOf(run.run_id),
+      );
+    expect(await list('')).toEqual([4, 3, 2, 1, 0]);
+    await service.must(service.post(`/runs/${ids[1]}/cancel`));
+    expect(await list('')).toEqual([1, 4, 3, 2, 0]);
+    expect(await list('status=cancelled')).toEqual([1]);
+    expect(await list('definition_id=other')).toEqual([4]);
+    expect(await list('user_id=u1')).toEqual([1, 3]);
+    const created = (await service.run(ids[2] ?? '')).created_at;
+    expect(await list(`to=${created}`)).toEqual([1, 0]);
+    expect(await list(`from=${created}`)).toEqual([4, 3, 2]);
+    expect(await list('project=nobody')).toEqual([]);
+
+    const first = await service.must(service.get('/runs?limit=2'));
+    expect(first.runs).toHaveLength(2);
+    expect(first.runs[0]).not.toHaveProperty('input');
+    const second = await service.must(service.get(`/runs?limit=2&cursor=${first.next_cursor}`));
+    const third = await service.must(service.get(`/runs?limit=2&cursor=${second.next_cursor}`));
+    expect([...first.runs, ...second.runs, ...third.runs].map(({ run_id }) => ids.indexOf(run_id))).toEqual([
+      1, 4, 3, 2, 0,
+    ]);
+    expect(third).not.toHaveProperty('next_cursor');
+    expect(await codes(service.get(`/runs?status=queued&cursor=${first.next_cursor}`))).toEqual([
+      400,
+      'invalid_parameter',
+      'cursor',
+    ]);
+    expect(await codes(service.get('/runs?cursor=x'))).toEqual([400, 'invalid_parameter', 'cursor']);
+  });
+
+  it('definitions: the latest of each; one with its versions, open runs and workers; one version', async () => {
+    await open();
+    const second = { id: 'flow', version: 2, steps: [aTask('two')] };
+    await service.must(service.register('w2', [second, aFlow('another', [aTask('one')])]));
+    await service.start('flow', {}, { definition_version: 1 });
+    expect((await service.must(service.get('/definitions'))).definitions).toEqual([
+      { id: 'another', version: 1, created_at: expect.any(String) },
+      { id: 'flow', version: 2, created_at: expect.any(String) },
+    ]);
+    const page = await service.must(service.get('/definitions?limit=1'));
+    expect(
+      (await service.must(service.get(`/definitions?limit=1&cursor=${page.next_cursor}`))).definitions,
+    ).toMatchObject([{ id: 'flow' }]);
+    expect(await service.must(service.get('/definitions/flow'))).toEqual({
+      id: 'flow',
+      versions: [
+        { version: 1, created_at: expect.any(String), open_runs: 1, workers: 1 },
+        { version: 2, created_at: expect.any(String), open_runs: 0, workers: 1 },
+      ],
+      latest: second,
+    });
+    expect(await service.must(service.get('/definitions/flow/versions/2'))).toEqual({
+      id: 'flow',
+      version: 2,
+      created_at: expect.any(String),
+      definition: second,
+    });
+    expect(await codes(service.get('/definitions/flow/versions/3'))).toEqual([404, 'not_found']);
+    expect(await codes(service.get('/definitions/none'))).toEqual([404, 'not_found']);
+    expect(await codes(service.get('/definitions/flow/versions/x'))).toEqual([400, 'invalid_parameter', 'version']);
+  });
+
+  it('workers with when they were last seen and the leases they hold; live leases, oldest first', async () => {
+    await open();
+    await service.register('w1', undefined, { name: 'n', version: 'v', concurrency: 2 });
+    const a = await service.start('flow');
+    await service.start('flow');
+    const one = await service.take();
+    const two = await service.offered();
+    const { workers } = await service.must(service.get('/workers'));
+    expect(workers).toEqual([
+      {
+        worker_id: 'w1',
+        name: 'n',
+        version: 'v',
+        concurrency: 2,
+        definitions: [{ id: 'flow', version: 1 }],
+        last_seen_at: expect.any(String),
+        leases: 2,
+      },
+    ]);
+    const { leases } = await service.must(service.get('/leases'));
+    expect(leases).toEqual([
+      {
+        lease_id: one.lease_id,
+        run_id: a.run_id,
+        project: 'default',
+        definition_id: 'flow',
+        definition_version: 1,
+        step_id: 'one',
+        visit: 1,
+        attempt: 1,
+        status: 'running',
+        worker_id: 'w1',
+        offered_at: expect.any(String),
+        started_at: expect.any(String),
+        lease_expires_at: expect.any(String),
+      },
+      expect.objectContaining({ lease_id: two.lease_id, status: 'offered' }),
+    ]);
+    const page = await service.must(service.get('/leases?limit=1'));
+    expect((await service.must(service.get(`/leases?limit=1&cursor=${page.next_cursor}`))).leases).toMatchObject([
+      { lease_id: two.lease_id },
+    ]);
+    await service.must(service.complete(one));
+    expect((await service.must(service.get('/leases'))).leases).toHaveLength(1);
+  });
+});
+
+describe('journal page and cause', () => {
+  it('pages by after, with seq from 0 without a gap', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    await service.must(service.complete(await service.take()));
+    const entries = await service.journal(run_id);
+    expect(entries.map(({ kind }) => kind)).toEqual([
+      'run.started',
+      'cursor.moved',
+      'step.leased',
+      'step.started',
+      'step.finished',
+      'run.finished',
+    ]);
+    expect(entries.map(({ seq }) => seq)).toEqual([0, 1, 2, 3, 4, 5]);
+    const read = [];
+    for (let after = -1; ; ) {
+      const page = await service.must(service.get(`/runs/${run_id}/events?after=${after}&limit=2`));
+      read.push(...page.events);
+      if (page.events.length === 0) {
+        expect(page.next_after).toBe(after);
+        break;
+      }
+      after = page.next_after;
+    }
+    expect(read).toEqual(entries);
+  });
+
+  it('cause: the attempt and the chain of entries that led to it, oldest last', async () => {
+    await open({ definitions: [aFlow('flow', [aTask('one'), aTask('two')])] });
+    const { run_id } = await service.start('flow');
+    await service.must(service.complete(await service.take()));
+    const lease = await service.take();
+    const cause = await service.must(service.get(`/runs/${run_id}/steps/two/cause`));
+    expect(cause.attempt).toMatchObject({ lease_id: lease.lease_id, status: 'running' });
+    const seqs = cause.chain.map(({ seq }: { seq: number }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((a: number, b: number) => b - a));
+    expect(cause.chain.at(-1)).toMatchObject({ seq: 0, kind: 'run.started' });
+    expect(await codes(service.get(`/runs/${run_id}/steps/none/cause`))).toEqual([404, 'not_found']);
+    expect(await service.must(service.get(`/runs/${run_id}/steps/two/cause?attempt=2`))).toEqual({ chain: [] });
+  });
+});
+
+describe('actors and machines', () => {
+  it('lists actors by type and status, and shows a snapshot whole, also as it was', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const lease = await service.take();
+    const list = async (query = '') => (await service.must(service.get(`/actors${query}`))).actors;
+    expect(await list('?type=lease')).toEqual([
+      {
+        type: 'lease',
+        id: lease.lease_id,
+        machine: 'lease',
+        value: 'running',
+        status: 'active',
+        version: expect.any(Number),
+        updated_at: expect.any(String),
+      },
+    ]);
+    expect(await list('?status=done')).toEqual([]);
+    const now = await service.must(service.get(`/actors/run/${run_id}`));
+    expect(now).toMatchObject({
+      type: 'run',
+      id: run_id,
+      machine: 'run:flow@1',
+      machine_version: expect.any(Number),
+      value: { active: { one: 'leased' } },
+      status: 'active',
+      mailbox: 0,
+    });
+    await service.must(service.complete(lease));
+    expect(await service.must(service.get(`/actors/run/${run_id}`))).toMatchObject({
+      value: 'succeeded',
+      status: 'done',
+    });
+    expect(await service.must(service.get(`/actors/run/${run_id}?at_seq=2`))).toMatchObject({
+      value: now.value,
+      status: 'active',
+    });
+    expect(await codes(service.get(`/actors/run/${run_id}?at_seq=100`))).toEqual([404, 'not_found']);
+    expect(await codes(service.get('/actors/cat/tom'))).toEqual([404, 'not_found']);
+    expect(await codes(service.get(`/actors/lease/${lease.lease_id}?at_seq=0`))).toEqual([
+      400,
+      'invalid_parameter',
+      'at_seq',
+    ]);
+  });
+
+  it('a machine opens in createMachine, and draws itself', async () => {
+    await open();
+    const { machines } = await service.must(service.get('/machines'));
+    expect(machines.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['lease', 'run:flow@1']));
+    for (const { name, states } of machines) {
+      const config = await service.must(service.get(`/machines/${name}`));
+      const machine = createMachine(config);
+      expect(Object.keys(machine.states).length).toBeGreaterThan(2);
+      expect(states.length).toBeGreaterThan(2);
+      const drawn = await service.get(`/machines/${name}?format=mermaid`);
+      expect(drawn.headers.get('content-type')).toMatch(/^text\/plain/);
+      expect(drawn.text).toMatch(/^stateDiagram-v2\n/);
+    }
+    const lease = createMachine(await service.must(service.get('/machines/lease'))).provide({
+      guards: { mayReport: () => true },
+    });
+    const [unissued] = initialTransition(lease);
+    expect(transition(lease, unissued, { type: 'lease.offered' })[0].value).toBe('offered');
+    expect(await codes(service.get('/machines/run:flow@9'))).toEqual([404, 'not_found']);
+    expect(await codes(service.get('/machines/lease?format=svg'))).toEqual([400, 'invalid_parameter', 'format']);
+  });
+});
+
+describe('DELETE /v1/api/subjects/{user_id}', () => {
+  it('erases finished runs with children and their traces, leaves unfinished ones whole and counts them', async () => {
+    await open({
+      definitions: [
+        aFlow('kid', [aTask('work')]),
+        aFlow('parent', [{ id: 'sub', kind: 'child', definition: 'kid' }]),
+        aFlow('flow', [aTask('one')]),
+      ],
+    });
+    const mine = { correlation: { user_id: 'a/b' } };
+    const done = await service.start('parent', {}, mine);
+    await service.must(service.complete(await service.take()));
+    const going = await service.start('flow', {}, mine);
+    const other = await service.start('flow', {}, { correlation: { user_id: 'c' } });
+    const answer = await service.must(service.del('/subjects/a%2Fb'));
+    expect(answer).toEqual({
+      runs_erased: 2,
+      runs_in_flight: 1,
+      traces_erased: 1,
+      deletes_pending: false,
+      note: '1 unfinished run was left whole: cancel them or let them end, then erase again. Parked events are not reached by erasure; they expire within 24 hours.',
+    });
+    expect(service.erased).toEqual([done.trace_id]);
+    expect(await codes(service.get(`/runs/${done.run_id}`))).toEqual([404, 'not_found']);
+    for (const { run_id } of [going, other]) expect((await service.run(run_id)).status).toBe('queued');
+    expect(await service.must(service.del('/subjects/nobody'))).toMatchObject({
+      runs_erased: 0,
+      runs_in_flight: 0,
+      traces_erased: 0,
+    });
+  });
+});
+
+describe('--runs-data off', () => {
+  it('every endpoint of runs, events, definitions, workers, leases, steps, subjects answers 503 runs_disabled', async () => {
+    await open({ enabled: false });
+    const routes = runsSurface({ requestTimeoutSeconds: 30 } as RunsDeps, true).filter(
+      ({ surface }) => surface === 'runs',
+    );
+    expect(routes.length).toBeGreaterThan(18);
+    for (const { method, path } of routes) {
+      const url = path
+        .replace('/v1/api', '')
+        .replace(':version', '1')
+        .replaceAll(/:[a-z_]+/g, 'x');
+      const ask =
+        method === 'GET' ? service.get(url) : method === 'POST' ? service.post(url, '{not JSON') : service.del(url);
+      expect([method, path, ...(await codes(ask))]).toEqual([method, path, 503, 'runs_disabled']);
+    }
+  });
+
+  it('actors and machines still answer', async () => {
+    await open({ enabled: false });
+    expect(await service.must(service.get('/actors'))).toEqual({ actors: [] });
+    expect((await service.must(service.get('/machines'))).machines).toMatchObject([{ name: 'lease' }]);
+    expect((await service.get('/machines/lease?format=mermaid')).status).toBe(200);
+  });
+});
+
+describe('keys', () => {
+  const OWN = 'own';
+  const keys = {
+    topLevel: Object.fromEntries(scopes.map((scope) => [scope, [`top-${scope}`]])),
+    projects: {
+      [OWN]: Object.fromEntries(scopes.map((scope) => [scope, [`own-${scope}`]])),
+      other: Object.fromEntries(scopes.map((scope) => [scope, [`other-${scope}`]])),
+    },
+  };
+  const flow = aFlow('flow', [aTask('one')]);
+
+  it('routes x scopes: every route of runs takes its own scope and no other, admin beside execute and worker', async () => {
+    await open({ keys });
+    const routes = runsSurface({ requestTimeoutSeconds: 30 } as RunsDeps, true);
+    for (const { method, path, scope } of routes)
+      for (const held of scopes) {
+        const url = path
+          .replace('/v1/api', '')
+          .replace(':version', '1')
+          .replaceAll(/:[a-z_]+/g, 'x');
+        const more = { key: `top-${held}` };
+        const { status } = await (method === 'GET'
+          ? service.get(url, more)
+          : method === 'POST'
+            ? service.post(url, {}, more)
+            : service.del(url, more));
+        const may = held === scope || (held === 'admin' && (scope === 'execute' || scope === 'worker'));
+        expect([path, held, status === 403]).toEqual([path, held, !may]);
+      }
+    for (const { method, path } of routes) {
+      const url = path
+        .replace('/v1/api', '')
+        .replace(':version', '1')
+        .replaceAll(/:[a-z_]+/g, 'x');
+      const { status } = await (method === 'GET'
+        ? service.get(url)
+        : method === 'POST'
+          ? service.post(url, {})
+          : service.del(url));
+      expect([path, status]).toEqual([path, 401]);
+    }
+  });
+
+  it('the project of the stored run and lease is checked, whatever the call says', async () => {
+    await open({ keys });
+    const asOwn = { key: 'own-execute' };
+    await service.must(service.register('w', [flow], {}, { key: 'own-worker' }));
+    await service.must(service.register('x', [flow], {}, { key: 'other-worker' }));
+    const { run_id, project } = await service.start('flow', {}, {}, asOwn);
+    expect(project).toBe(OWN);
+    expect(
+      await codes(service.post('/runs', { definition_id: 'flow', input: 1, project: OWN }, { key: 'other-execute' })),
+    ).toEqual([403, 'forbidden']);
+    for (const path of ['', '/events', '/steps/one/cause']) {
+      expect((await service.get(`/runs/${run_id}${path}`, { key: 'own-read' })).status).toBe(200);
+      expect(await codes(service.get(`/runs/${run_id}${path}`, { key: 'other-read' }))).toEqual([403, 'forbidden']);
+    }
+    expect(await codes(service.get(`/actors/run/${run_id}`, { key: 'other-read' }))).toEqual([403, 'forbidden']);
+    const stream = { key: 'other-read', headers: { accept: 'text/event-stream' } };
+    expect(await codes(service.get(`/runs/${run_id}/events`, stream))).toEqual([403, 'forbidden']);
+    expect(await codes(service.post(`/runs/${run_id}/cancel`, {}, { key: 'other-execute' }))).toEqual([
+      403,
+      'forbidden',
+    ]);
+    expect(
+      await codes(service.post(`/runs/${run_id}/signal`, { event: 'e', payload: {} }, { key: 'other-execute' })),
+    ).toEqual([403, 'forbidden']);
+    expect(
+      await codes(
+        service.post('/events', { event: 'e', key: '', payload: {}, project: OWN }, { key: 'other-execute' }),
+      ),
+    ).toEqual([403, 'forbidden']);
+    // A worker's key limits what it is offered, and what it may report.
+    expect(await service.claim('x', {}, { key: 'other-worker' })).toEqual([]);
+    expect(
+      await codes(
+        service.post('/steps/claim', { worker_id: 'x', max: 1, wait_ms: 0, run_id }, { key: 'other-worker' }),
+      ),
+    ).toEqual([403, 'forbidden']);
+    const lease = await service.offered('w', { key: 'own-worker' });
+    for (const verb of ['started', 'heartbeat', 'complete'] as const)
+      expect(await codes(service[verb](lease, {}, 'w', { key: 'other-worker' }))).toEqual([403, 'forbidden']);
+    expect(await codes(service.fail(lease, 'fatal', {}, 'w', { key: 'other-worker' }))).toEqual([403, 'forbidden']);
+    expect((await service.started(lease, {}, 'w', { key: 'own-worker' })).status).toBe(200);
+    const lists = async (path: string, key: string) =>
+      Object.values(await service.must(service.get(path, { key })))[0] as unknown[];
+    for (const [path, length] of [
+      ['/runs', 1],
+      ['/leases', 1],
+      ['/actors', 2],
+    ] as const) {
+      expect(await lists(path, 'own-read')).toHaveLength(length);
+      expect(await lists(path, 'other-read')).toHaveLength(0);
+      expect(await lists(`${path}?project=*`, 'top-read')).toHaveLength(length);
+      expect(await codes(service.get(`${path}?project=${OWN}`, { key: 'other-read' }))).toEqual([
+        403,
+        'forbidden',
+        'project',
+      ]);
+    }
+    expect(await codes(service.register('y', [flow], { project: OWN }, { key: 'other-worker' }))).toEqual([
+      403,
+      'forbidden',
+      'project',
+    ]);
+    expect(await service.must(service.del('/subjects/u', { key: 'other-admin' }))).toMatchObject({ runs_erased: 0 });
+  });
+
+  it('erasure reaches the projects of the key alone', async () => {
+    await open({ keys });
+    await service.must(service.register('w', [flow], {}, { key: 'top-worker' }));
+    const mine = { correlation: { user_id: 'u' } };
+    const { run_id } = await service.start('flow', {}, mine, { key: 'own-execute' });
+    await service.must(service.post(`/runs/${run_id}/cancel`, {}, { key: 'own-execute' }));
+    expect(await service.must(service.del('/subjects/u', { key: 'other-admin' }))).toMatchObject({ runs_erased: 0 });
+    expect(await service.must(service.del('/subjects/u', { key: 'own-admin' }))).toMatchObject({ runs_erased: 1 });
+  });
+
+  it('execute and worker fall back to the write keys; unset, ingest and read keys reach the runs surface too', async () => {
+    await open({ keys: { topLevel: { ingest: ['i'], read: ['r'] } } });
+    for (const key of ['i', 'r']) expect((await service.register('w', [flow], {}, { key })).status).toBe(200);
+    expect((await service.register('w', [flow])).status).toBe(401);
+    await service.close();
+    await open({ keys: { topLevel: { write: ['w'], read: ['r'], execute: ['e'] } } });
+    expect((await service.register('w', [flow], {}, { key: 'w' })).status).toBe(200);
+    expect((await service.register('w', [flow], {}, { key: 'r' })).status).toBe(403);
+    expect((await service.post('/runs', { definition_id: 'flow', input: 1 }, { key: 'w' })).status).toBe(403);
+    expect((await service.post('/runs', { definition_id: 'flow', input: 1 }, { key: 'e' })).status).toBe(201);
+  });
+});
+
+describe('audit', () => {
+  it('reads of runs are audited under the project that owns the run, refused ones too; worker calls are not', async () => {
+    const keys = {
+      topLevel: { worker: ['w'], execute: ['e'] },
+      projects: { own: { read: ['own'] }, other: { read: ['other'] } },
+    };
+    await open({ keys });
+    const worker = { key: 'w' };
+    await service.must(service.register('w1', [aFlow('flow', [aTask('one')])], {}, worker));
+    const { run_id } = await service.start('flow', {}, { project: 'own' }, { key: 'e' });
+    const lease = await service.take('w1', worker);
+    await service.must(service.complete(lease, {}, 'w1', worker));
+    expect(await service.audited()).toEqual([]);
+    const reads: [path: string, operation: string][] = [
+      [`/runs/${run_id}`, 'get_run'],
+      [`/runs/${run_id}/events`, 'list_run_events'],
+      [`/runs/${run_id}/steps/one/cause`, 'get_step_cause'],
+      [`/actors/run/${run_id}`, 'get_actor'],
+    ];
+    for (const [path, operation] of reads)
+      for (const [key, outcome] of [
+        ['own', 'allowed'],
+        ['other', 'refused'],
+      ] as const) {
+        await service.get(path, { key });
+        expect((await service.audited()).at(-1)).toMatchObject({
+          operation,
+          project: 'own',
+          outcome,
+          resource: `/v1/api${path}`,
+        });
+      }
+    await service.get('/runs', { key: 'own' });
+    expect((await service.audited()).at(-1)).toMatchObject({
+      operation: 'list_runs',
+      project: 'own',
+      outcome: 'allowed',
+    });
+    await service.post(`/runs/${run_id}/cancel`, {}, { key: 'e' });
+    expect((await service.audited()).at(-1)).toMatchObject({
+      operation: 'cancel_run',
+      project: 'own',
+      outcome: 'allowed',
+    });
+    await service.post(`/runs/${run_id}/cancel`, {}, { key: 'own' });
+    expect((await service.audited()).at(-1)).toMatchObject({
+      operation: 'cancel_run',
+      project: 'own',
+      outcome: 'refused',
+    });
+    await service.get(`/runs/${run_id}/events`, { key: 'own', headers: { accept: 'text/event-stream' } });
+    expect((await service.audited()).at(-1)).toMatchObject({ operation: 'list_run_events', outcome: 'allowed' });
+    for (const path of ['/machines', '/machines/lease', '/actors']) await service.get(path, { key: 'own' });
+    expect((await service.audited()).slice(-3).map(({ operation }) => operation)).toEqual([
+      'list_machines',
+      'get_machine',
+      'list_actors',
+    ]);
+  });
+});
