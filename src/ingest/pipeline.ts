@@ -152,6 +152,13 @@ const storedRecord = <T>(records: readonly T[]): T => {
   return record;
 };
 
+/**
+ * A batch key as it is stored: below the projects that its sender reaches, so that one tenant's keys cannot make the
+ * batches of another look like resends. Project names hold no control character, so the line end keeps the parts apart.
+ */
+const keyWithin = (reach: ProjectReach, ingestKey: string): string =>
+  reach === 'all' ? ingestKey : `${reach.toSorted().join('\n')}\n\n${ingestKey}`;
+
 const joinBatches = (parts: readonly SignalBatch[]): SignalBatch => {
   const only = parts[0];
   if (only !== undefined && parts.length === 1) return only;
@@ -261,7 +268,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         const gated = gateElement(slices, index, rules);
         elements.delete(index); // what was dropped or refused need not wait for the commit
         const { ingestKey } = gated;
-        const unit = ingestKey === undefined ? unkeyed : { ...newUnit(), ingestKey };
+        const unit = ingestKey === undefined ? unkeyed : { ...newUnit(), ingestKey: keyWithin(reach, ingestKey) };
         if (unit !== unkeyed) keyed.push(unit);
         for (const [project, signals] of gated.admitted)
           unit.admitted.set(project, (unit.admitted.get(project) ?? 0) + signals);

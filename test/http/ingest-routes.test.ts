@@ -546,6 +546,20 @@ describe('projects', () => {
     expect(new Set(at.store.spans().map((span) => span.correlation.project))).toEqual(new Set(['billing']));
   });
 
+  it('keep their batch keys apart: one tenant cannot make the batch of another look like a resend', async () => {
+    const at = await open({
+      keys: {
+        topLevel: {},
+        projects: { billing: { ingest: ['billing-key-000001'] }, support: { ingest: ['support-key-000001'] } },
+      },
+    });
+    const send = (key: string) =>
+      post(at, '/v1/ingest', JSON.stringify({ ingest_key: 'nightly', spans: [nativeSpan(0)] }), withKey(key));
+    expect((await send('billing-key-000001')).json).toMatchObject({ accepted: 1, duplicate: 0 });
+    expect((await send('support-key-000001')).json).toMatchObject({ accepted: 1, duplicate: 0 });
+    expect((await send('support-key-000001')).json).toMatchObject({ accepted: 0, duplicate: 1 });
+  });
+
   it('without a ceiling are counted unbounded, not refused', async () => {
     const at = await open({ quota: { projects: { billing: 10 } } });
     const body = JSON.stringify({ spans: [nativeSpan(0), nativeSpan(1, { correlation: { project: 'billing' } })] });
