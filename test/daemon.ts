@@ -14,6 +14,12 @@ export type Daemon = {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
+/** Those that still run end with this process, however a test has failed. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** An empty folder for one test's files, and how to remove it. */
 export const temporaryFolder = (): { path: string; remove: () => void } => {
   const path = mkdtempSync(join(tmpdir(), 'svc-test-'));
@@ -40,6 +46,8 @@ export const startDaemon = async (
     ],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'production', ...env } },
   );
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const lines: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
   const url = await new Promise<string>((resolve, reject) => {
