@@ -47,17 +47,19 @@ export const createReadings = ({ signals, runs }: WatchSources) => {
   /** Reads the shapes of durable runs that ended in the window, and judges them. */
   const shapes = async (
     round: Round,
-    { project, windowSeconds }: Monitor,
+    { watch, project, windowSeconds }: Monitor,
     judge: (found: readonly RunShape[]) => MonitorReading,
   ): Promise<MonitorReading> => {
     if (runs === undefined) return { samples: 0, note: 'it reads durable runs, and --runs-data is off' };
-    const found = await once(round, ['shapes', project, windowSeconds], () =>
-      runs.listRunShapes(project, round.at - windowSeconds * 1000, round.at, MOST_SHAPES),
-    );
-    const reading = judge(found);
-    if (found.length < MOST_SHAPES) return reading;
-    const cut = `only the newest ${MOST_SHAPES} runs of the window were read`;
-    return { ...reading, note: reading.note === undefined ? cut : `${reading.note}; ${cut}` };
+    return once(round, [watch, project, windowSeconds], async () => {
+      const found = await once(round, ['shapes', project, windowSeconds], () =>
+        runs.listRunShapes(project, round.at - windowSeconds * 1000, round.at, MOST_SHAPES),
+      );
+      const reading = judge(found);
+      if (found.length < MOST_SHAPES) return reading;
+      const cut = `only the newest ${MOST_SHAPES} runs of the window were read`;
+      return { ...reading, note: reading.note === undefined ? cut : `${reading.note}; ${cut}` };
+    });
   };
 
   const readMonitor = async (monitor: Monitor, round: Round): Promise<MonitorReading> => {
