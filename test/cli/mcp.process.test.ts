@@ -193,7 +193,7 @@ describe('get_run', () => {
     expect(text).toMatch(/Logs \(1\):\n\S+ +warn +\| tools: retrying the search/);
     expect(text).toContain('no_errors (1): 0 on 0 to 1; search failed');
     expect(text).toContain('thumbs: down');
-    expect(() => JSON.parse(text) as unknown).toThrow();
+    expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   });
 
   it('caps payloads, and says how much it cut', async () => {

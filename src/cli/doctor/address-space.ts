@@ -24,26 +24,27 @@ const numberOf = (address: string, family: 4 | 6): bigint => {
   return [...head, ...zeros, ...tail].reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
 };
 
-const MAPPED = 0xffffn << 32n;
+/** Where IPv6 carries IPv4 addresses as a socket's peer may be written: `::ffff:a.b.c.d`. */
+const MAPPED_FIRST = 0xffffn << 32n;
+const MAPPED_LAST = MAPPED_FIRST + 0xffff_ffffn;
 
+/** A range of mapped addresses alone is the range of the IPv4 addresses they stand for: so a peer is compared. */
 const spanOf = (range: string): Span => {
   const [address = '', bits] = range.split('/');
   const family = isIP(address) === 6 ? 6 : 4;
   const size = 1n << BigInt(BITS[family] - (bits === undefined ? BITS[family] : Number(bits)));
   const first = (numberOf(address, family) / size) * size;
-  return { family, first, last: first + size - 1n };
+  const last = first + size - 1n;
+  if (family === 6 && first >= MAPPED_FIRST && last <= MAPPED_LAST)
+    return { family: 4, first: first - MAPPED_FIRST, last: last - MAPPED_FIRST };
+  return { family, first, last };
 };
 
-/**
- * The range as spans of both families: an IPv6 range that holds IPv4-mapped addresses also means the IPv4 ones, because
- * that is how a socket's peer is compared.
- */
+/** The range, and all of IPv4 beside it when it holds every mapped address. */
 const spansOf = (range: string): Span[] => {
   const span = spanOf(range);
-  if (span.family === 4) return [span];
-  const first = span.first > MAPPED ? span.first : MAPPED;
-  const last = span.last < MAPPED + 0xffff_ffffn ? span.last : MAPPED + 0xffff_ffffn;
-  return first > last ? [span] : [span, { family: 4, first: first - MAPPED, last: last - MAPPED }];
+  const holdsMapped = span.family === 6 && span.first <= MAPPED_FIRST && span.last >= MAPPED_LAST;
+  return holdsMapped ? [span, { family: 4, first: 0n, last: MAPPED_LAST - MAPPED_FIRST }] : [span];
 };
 
 const holds = (outer: Span, inner: Span): boolean =>
@@ -59,12 +60,6 @@ const nobodysOwn = [
   '::1/128',
   'fc00::/7',
   'fe80::/10',
-  '::ffff:10.0.0.0/104',
-  '::ffff:172.16.0.0/108',
-  '::ffff:192.168.0.0/112',
-  '::ffff:100.64.0.0/106',
-  '::ffff:127.0.0.0/104',
-  '::ffff:169.254.0.0/112',
 ].map(spanOf);
 
 /** Whether every address of the range is private, shared, link-local or loopback: none is reached from the internet. */

@@ -25,6 +25,8 @@ export type SignalVisit = {
 };
 
 const CACHE_MIB = 16;
+/** How long a file may be closed to everybody before the visitor goes away. */
+const KNOCK_MS = 1_000;
 
 const readsOf = (path: string, db: Database.Database): SignalReads => {
   const statements = statementsOf(db);
@@ -56,6 +58,7 @@ export const knock = (path: string): void => {
   let db: Database.Database | undefined;
   try {
     db = openForReading(path, 1);
+    db.pragma(`busy_timeout = ${KNOCK_MS}`);
     db.prepare('SELECT 1 FROM schema_version').get();
   } catch (error) {
     if (isLocked(driverCode(error))) throw error;
