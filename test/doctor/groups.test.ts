@@ -4,6 +4,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { examineForwarding } from '../../src/cli/doctor/forwarding.ts';
 import { reportText } from '../../src/cli/doctor/text.ts';
 import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { aScore } from '../http/factories.ts';
 import { aDeployment, aProject, aSpan, DAY, type Given, NOW, runsOf, SECOND, said, signalsOf } from './deployments.ts';
 
 const key = (scope: string): string => `${scope}-key-0123456789`;
@@ -484,6 +485,22 @@ describe('findings', () => {
     expect(lines[0]).toContain('"own-24": 2 calls');
     expect(lines.at(-2)).toMatch(/^warning: 5 further models without a price/);
   });
+});
+
+it('a monitor of scores that are there reads them, and asks for no more than one of the window', async () => {
+  const asked: unknown[] = [];
+  const signals = {
+    ...signalsOf([aProject()]),
+    listScores: async (query: unknown) => {
+      asked.push(query);
+      return { items: [aScore()] };
+    },
+  };
+  const config = { monitors: [{ ...monitor, watch: 'score_mean', scorer_id: 'polite' }] };
+  expect(await said('monitors', { signals, config })).toEqual([
+    'ok: monitor "m" (score_mean) reads scores of "polite" in project "default"',
+  ]);
+  expect(asked).toEqual([{ projects: ['default'], scorerId: 'polite', from: NOW - 7n * DAY, limit: 1 }]);
 });
 
 describe('forwarding is asked', () => {
