@@ -551,9 +551,9 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
         [{ minCost: 0.50001 }, []],
         [{ minCost: 0.1 }, [2, 1]],
         [{ minCost: 0 }, [3, 2, 1]],
-        [{ maxCost: 0.1 }, [3, 2]],
+        [{ maxCost: 0.1 }, [2]], // what could not be priced is not known to be cheap
         [{ minCost: 0.05, maxCost: 0.1 }, [2]],
-        [{ maxCost: 0.09 }, [3]],
+        [{ maxCost: 0.09 }, []],
         [{ minDurationMs: 2000 }, [1]],
         [{ minDurationMs: 2000.0001 }, []],
         [{ maxDurationMs: 1 }, [2]],

@@ -81,7 +81,10 @@ const facetFilters = (query: TraceQuery): [Facet, string][] => {
 
 const NANOS_PER_MILLI = 1_000_000;
 
-/** Conditions on the trace's own row. A trace without a cost counts as nothing spent; one that still runs has no duration. */
+/**
+ * Conditions on the trace's own row. A bound leaves out a trace whose figure is unknown: one that could not be priced, one
+ * that still runs. A `min_cost` of zero bounds nothing, so it keeps them.
+ */
 const rowConditions = (query: TraceQuery): Part[] => {
   const parts: Part[] = [];
   const add = (sql: string, ...values: unknown[]): void => {
@@ -93,7 +96,7 @@ const rowConditions = (query: TraceQuery): Part[] => {
   if (query.minCost !== undefined)
     if (query.minCost > 0) add('t.total_cost >= ?', query.minCost);
     else add('coalesce(t.total_cost, 0) >= ?', query.minCost);
-  if (query.maxCost !== undefined) add('coalesce(t.total_cost, 0) <= ?', query.maxCost);
+  if (query.maxCost !== undefined) add('t.total_cost <= ?', query.maxCost);
   if (query.minDurationMs !== undefined)
     add('t.duration_ns >= ?', BigInt(Math.ceil(query.minDurationMs * NANOS_PER_MILLI)));
   if (query.maxDurationMs !== undefined)
