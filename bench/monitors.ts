@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import PQueue from 'p-queue';
+import { MOST_SHAPES } from '../src/actors/watch-readings.ts';
 import { createWatchers } from '../src/actors/watchers.ts';
 import { emptyBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
@@ -112,7 +113,7 @@ const slosWith = (windowOf: (n: number) => number): Slo[] =>
   }));
 
 /** As many durable runs as one reading takes. */
-const shapes = Array.from({ length: 10_000 }, (_, n) => ({
+const shapes = Array.from({ length: MOST_SHAPES }, (_, n) => ({
   runId: `r-${n}`,
   definitionId: `d-${n % 20}`,
   definitionVersion: 1,

@@ -13,7 +13,7 @@ export type WatchSources = {
 };
 
 /** Durable runs that one reading looks at, the newest of its window. */
-export const MOST_SHAPES = 10_000;
+export const MOST_SHAPES = 5_000;
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;

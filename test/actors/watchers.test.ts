@@ -67,7 +67,7 @@ describe('what a monitor watches', () => {
       runs: { listRunShapes: async () => Array.from({ length: MOST_SHAPES }, () => aShape()) },
     });
     await harness.tick();
-    expect(harness.watchers.monitors.find('errors')?.detail).toContain('only the newest 10000 runs');
+    expect(harness.watchers.monitors.find('errors')?.detail).toContain('only the newest 5000 runs');
   });
 
   it('a window of unpriced runs has no cost, which is not a cost of zero', async () => {
