@@ -61,6 +61,8 @@ export const MAX_RUNS = 10_000;
 /** Runs loaded at once: payloads of no more than these are in memory together. */
 const RUNS_AT_ONCE = 4;
 const LISTED_AT_ONCE = 200;
+/** Deterministic scores in one write: an fsync serves that many, and the next runs are read meanwhile. */
+const SCORES_A_WRITE = 500;
 
 const refuse = (failure: Failure): never => {
   throw new Refusal(failure);
@@ -133,7 +135,7 @@ const boundRuns = (request: ScoreRequest, judged: number, judge: Judge | undefin
 /**
  * Makes the pass that scores stored runs.
  *
- * A few runs are in memory at a time, whatever the number of those asked for. Deterministic scores are written a few runs at a
+ * A few runs are in memory at a time, whatever the number of those asked for. Deterministic scores are written some hundreds at a
  * time, judged ones one by one as the model answers, so that what was paid for is kept.
  * @see Interface specification, "Query API: traces, scores, feedback", `POST /v1/api/score`
  */
@@ -228,12 +230,10 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
       };
       const isOver = (): boolean => request.remainingMs() <= 0 || request.signal?.aborted === true;
 
-      /** Writes together; what the ceiling refuses is listed, the rest is stored. */
-      const writeAll = async (made: readonly Score[]): Promise<void> => {
-        if (dryRun || made.length === 0) {
-          scores.push(...made);
-          return;
-        }
+      let gathered: Score[] = [];
+      let writing: Promise<void> = Promise.resolve();
+
+      const write = async (made: readonly Score[]): Promise<void> => {
         const { refusals } = await pipeline.write({ ...emptyBatch, scores: made }, { quota: true, sample: false });
         const refused = new Map(refusals.map(({ index, message }) => [index, message]));
         for (const [index, score] of made.entries()) {
@@ -242,6 +242,18 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
             scores.push(score);
             scoresWritten++;
           } else skip(score.traceId ?? '', [score.scorerId], reason);
+        }
+      };
+
+      /** Begins to write what was gathered, after the write before it; what the ceiling refuses is listed, the rest is stored. */
+      const flush = async (): Promise<void> => {
+        await writing;
+        const made = gathered;
+        gathered = [];
+        if (dryRun) scores.push(...made);
+        else if (made.length > 0) {
+          writing = write(made);
+          writing.catch(() => {}); // whoever waits for it next is told
         }
       };
 
@@ -298,7 +310,6 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
         const runs = await Promise.all(
           group.map(async ({ traceId }) => ({ traceId, run: await load(traceId, project, scorers, config) })),
         );
-        const made: Score[] = [];
         for (const { traceId, run } of runs) {
           if (run === undefined) {
             skip(traceId, ids, `no run ${traceId} is stored in project ${JSON.stringify(project)}`);
@@ -309,13 +320,20 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
             if (verdict.kind === 'declined') skip(traceId, [scorer.id], verdict.reason);
             else {
               const { value, reason } = verdict;
-              made.push(scoreOf(run.trace, project, scorer.id, scorer.version, { value, reason, min: 0, max: 1 }));
+              gathered.push(scoreOf(run.trace, project, scorer.id, scorer.version, { value, reason, min: 0, max: 1 }));
             }
           }
         }
-        await writeAll(made);
+        if (scorers.judged.length === 0) {
+          if (gathered.length >= SCORES_A_WRITE) await flush();
+          continue;
+        }
+        await flush();
+        await writing;
         for (const { run } of runs) if (run !== undefined) await judgeRun(run);
       }
+      await flush();
+      await writing;
       return { scores, scoresWritten, skipped, isCutShort };
     },
   };
