@@ -84,6 +84,11 @@ describe('a config file that stops the start is refused in one line that names t
       'forward.headers.a: holds a character that no header may hold',
     ],
     ['a judge without a model', { judge: withoutKey(judge, 'model') }, 'judge.model: is missing'],
+    [
+      'a criterion under the id of a built-in scorer',
+      { judge: { ...judge, criteria: { answered: 'Is there one?' } } },
+      'judge.criteria.answered: is the id of a built-in scorer; choose another',
+    ],
     ['a judge without criteria', { judge: { ...judge, criteria: {} } }, 'judge.criteria: must not be empty'],
     [
       'a judge that never answers in time',
