@@ -399,7 +399,7 @@ describe('"`q`: words are ANDed within one span, case-insensitive, whole words; 
     const find = async (q: string): Promise<number[]> =>
       idsOf(await get(`traces?project=${project}&q=${encodeURIComponent(q)}`))
         .map((id) => ids.indexOf(id))
-        .toSorted();
+        .toSorted((one, other) => one - other);
     expect(await find('quick')).toEqual([0, 1]);
     expect(await find('QUICK fOx')).toEqual([0, 1]);
     expect(await find('quic')).toEqual([]);
