@@ -164,6 +164,14 @@ describe('the daemon watches', { timeout: 60_000 }, () => {
       ['monitor', 'steps', 'nominal'],
       ['slo', 'works', 'nominal'],
     ]);
+    const paged: unknown[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await ask(`${daemon.url}/v1/api/actors?limit=1${cursor}`);
+      paged.push(...page.actors.map(({ id }: Posted) => id));
+      if (page.next_cursor === undefined) break;
+      cursor = `&cursor=${String(page.next_cursor)}`;
+    }
+    expect(paged).toEqual(['silence', 'steps', 'works']);
     expect(await ask(`${daemon.url}/v1/api/actors/monitor/silence`)).toMatchObject({
       machine: 'monitor',
       machine_version: 1,
@@ -175,6 +183,37 @@ describe('the daemon watches', { timeout: 60_000 }, () => {
     const { machines } = await ask(`${daemon.url}/v1/api/machines`);
     expect(machines.map(({ name }: Posted) => name)).toEqual(['monitor', 'slo', 'lease']);
     expect(await (await fetch(`${daemon.url}/v1/api/machines/slo?format=mermaid`)).text()).toContain('stateDiagram');
+  });
+
+  it('a receiver that hangs moves no evaluation by a second, and holds up no stop', async () => {
+    let called = 0;
+    const server = createServer(() => void (called += 1));
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/s3cret-path`;
+    const silence = { compare: 'below', min_samples: 0, webhook };
+    const daemon = await start({
+      monitors: Array.from({ length: 20 }, (_, n) => monitor(`m-${n}`, 'trace_count', 1, silence)),
+    });
+    const { evaluations } = await until(
+      () => ask(`${daemon.url}/v1/api/monitors/m-7/history`),
+      (answer) => answer.evaluations.length >= 5,
+    );
+    const times = evaluations.map(({ evaluated_at }: Posted) => Date.parse(String(evaluated_at))).reverse();
+    for (const [index, time] of times.entries()) {
+      const drift = time - times[0] - 1000 * index;
+      expect(Math.abs(drift)).toBeLessThan(1000);
+    }
+    expect(called).toBe(4);
+    const from = performance.now();
+    expect(await daemon.stop()).toBe(0);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    const dropped = daemon.lines.filter((line) => line.includes('a webhook was not delivered'));
+    expect(dropped).toHaveLength(20);
+    expect(daemon.lines.join('\n')).not.toContain('s3cret');
   });
 
   it('a trace_count monitor that cannot see an outage is warned about at the start', async () => {
