@@ -1,0 +1,26 @@
+/** How long the run of the campaign sleeps. */
+export const NAP_MS = 150;
+
+/** A run with a step of each kind. Whatever is killed, it can end, and must. */
+export const definitions = [
+  { id: 'kid', version: 1, steps: [{ id: 'work', kind: 'task' }] },
+  {
+    id: 'load',
+    version: 1,
+    steps: [
+      { id: 'reserve', kind: 'task', input: { n: '${input.n}' } },
+      // An orphan of it cannot be tried again: the run goes on, and the ledger must show one start at most.
+      {
+        id: 'charge',
+        kind: 'task',
+        delivery: 'at_most_once',
+        on_error: [{ class: 'orphaned', to: 'nap' }],
+        next: [{ when: 'input.naps', to: 'nap' }, { to: 'ask' }],
+      },
+      { id: 'nap', kind: 'sleep', sleep_ms: NAP_MS },
+      { id: 'ask', kind: 'wait_event', event: 'go', key: '${input.n}', accept_parked: true },
+      { id: 'sub', kind: 'child', definition: 'kid', for_each: [1, 2], input: { doc: '${item}' } },
+      { id: 'finish', kind: 'task' },
+    ],
+  },
+];

@@ -1,0 +1,304 @@
+/**
+ * Kills daemon and workers with SIGKILL under a load of durable runs, again and again, and holds the service to what it had
+ * acknowledged. The ledgers lie outside the victims: what clients were told is kept in this process, what bodies did in files
+ * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Agent, request } from 'undici';
+import type { components } from '../../src/model/generated/openapi.ts';
+import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
+import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { seededRandom } from './ledger.ts';
+import { NAP_MS } from './runs-definitions.ts';
+
+type Run = components['schemas']['RunDetail'];
+type Entry = components['schemas']['JournalEntry'];
+type Trace = components['schemas']['TraceDetail'];
+
+const WORKERS = 2;
+const STARTERS = 4;
+/** Runs that are open at one time; a starter that would pass it waits. */
+const MAX_OPEN = 100;
+const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-ttl-ms', '300'];
+/** All that is open when the killing ends has ended after so long. */
+const SETTLE_MS = 60_000;
+
+/** A run as its starter knows it: `runId` is there once the start was acknowledged, `told` once its event was. */
+type Started = { readonly n: string; readonly naps: boolean; runId?: string; told: boolean };
+
+export type RunsKillFigures = {
+  readonly cycles: number;
+  readonly daemonKills: number;
+  readonly workerKills: number;
+  readonly runs: number;
+  readonly bodies: number;
+  readonly acknowledgedCompletes: number;
+  readonly orphans: number;
+};
+
+const call = async (dispatcher: Agent, method: 'GET' | 'POST', url: string, body?: object) => {
+  const answer = await request(url, {
+    method,
+    dispatcher,
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+};
+
+const spawnWorker = (url: string, folder: string, index: number): ChildProcess =>
+  spawn(process.execPath, [join(import.meta.dirname, 'runs-worker.ts'), url, join(folder, `bodies-${index}.ledger`)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+
+const kill = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+};
+
+/** Lines of every worker's ledger; a last line that was cut by a kill never was. */
+const readLedgers = (folder: string): string[][] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.ledger'))
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
+    .map((line) => line.split(' '));
+
+/** Says what is wrong with the journal of an ended run, or nothing. */
+const journalFault = (entries: readonly Entry[]): string | undefined => {
+  for (const [at, { seq }] of entries.entries()) if (seq !== at) return `journal entry ${at} has seq ${seq}`;
+  if (entries.at(-1)?.kind !== 'run.finished') return `the journal ends with ${entries.at(-1)?.kind}`;
+  const moved = entries.filter(({ kind }) => kind === 'cursor.moved');
+  const nap = moved.findIndex(({ step_id }) => step_id === 'nap');
+  const from = moved[nap];
+  const to = moved[nap + 1];
+  if (from === undefined) return undefined;
+  if (to === undefined) return 'it slept and never went on';
+  const slept = Date.parse(to.at) - Date.parse(from.at);
+  return slept < NAP_MS ? `it slept ${slept} ms of ${NAP_MS}` : undefined;
+};
+
+const attemptsFault = (attempts: Run['attempts']): string | undefined => {
+  const succeeded = new Set<string>();
+  for (const { step_id, visit, status } of attempts) {
+    if (status === 'offered' || status === 'running') return `an attempt of ${step_id} is still ${status}`;
+    if (status !== 'succeeded') continue;
+    const place = `${step_id} ${visit}`;
+    if (succeeded.has(place)) return `${place} succeeded twice`;
+    succeeded.add(place);
+  }
+  return undefined;
+};
+
+/** @throws Error that names the seed and the run on the first promise that does not hold */
+export const runsKillLoop = async (options: {
+  readonly cycles: number;
+  readonly seed: number;
+  readonly folder: string;
+  readonly onCycle?: (cycle: number) => void;
+}): Promise<RunsKillFigures> => {
+  const { folder, seed } = options;
+  const random = seededRandom(seed);
+  const started: Started[] = [];
+  let daemonKills = 0;
+  let workerKills = 0;
+  let daemon: Daemon = await startDaemon(folder, FLAGS);
+  const { port } = new URL(daemon.url);
+  const { url } = daemon;
+  let dispatcher = new Agent({ connections: 32 });
+  const workers = Array.from({ length: WORKERS }, (_, index) => spawnWorker(url, folder, index));
+  let spawned = WORKERS;
+  const fail = (what: string): Error => new Error(`seed ${seed}: ${what}`);
+
+  /** Starts one run and tells it to go on, and goes on asking after a kill until both were acknowledged. */
+  const bring = async (one: Started, mayGiveUp: () => boolean): Promise<void> => {
+    for (;;) {
+      try {
+        if (one.runId === undefined) {
+          const { status, body } = await call(dispatcher, 'POST', `${url}/v1/api/runs`, {
+            definition_id: 'load',
+            input: { n: one.n, naps: one.naps },
+            idempotency_key: one.n,
+          });
+          if (status === 200 || status === 201) one.runId = body['run_id'] as string;
+          else if (status !== 503 && status !== 404) throw fail(`a start answered ${status} ${JSON.stringify(body)}`);
+        }
+        if (one.runId !== undefined && !one.told) {
+          const { status, body } = await call(dispatcher, 'POST', `${url}/v1/api/events`, {
+            event: 'go',
+            key: one.n,
+            payload: {},
+            event_id: one.n,
+          });
+          if (status === 200) one.told = true;
+          else if (status !== 503) throw fail(`an event answered ${status} ${JSON.stringify(body)}`);
+        }
+        if (one.told) return;
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith('seed ')) throw error;
+      }
+      if (mayGiveUp()) return;
+      await sleep(20);
+    }
+  };
+
+  const openRuns = async (): Promise<number> => {
+    let count = 0;
+    for (const status of ['queued', 'running', 'waiting']) {
+      const { body } = await call(dispatcher, 'GET', `${url}/v1/api/runs?limit=1000&status=${status}`);
+      count += (body['runs'] as unknown[]).length;
+    }
+    return count;
+  };
+
+  for (let cycle = 0; cycle < options.cycles; cycle += 1) {
+    let stopped = false;
+    let room = MAX_OPEN - (await openRuns());
+    const starter = async (): Promise<void> => {
+      while (!stopped && room > 0) {
+        room -= 1;
+        const one: Started = { n: `${seed}-${started.length}`, naps: started.length % 4 === 0, told: false };
+        started.push(one);
+        await bring(one, () => stopped);
+      }
+    };
+    const starters = Array.from({ length: STARTERS }, starter);
+    await sleep(200 + Math.floor(random() * 1400));
+    stopped = true;
+    const victims = random();
+    if (victims < 0.75) {
+      daemonKills += 1;
+      await daemon.stop('SIGKILL');
+    }
+    if (victims >= 0.5) {
+      workerKills += 1;
+      await Promise.all(workers.map(kill));
+    }
+    await Promise.all(starters);
+    if (victims < 0.75) {
+      await dispatcher.destroy();
+      // Nobody writes now: whatever the kill left, each open run has something that will move it.
+      const store = await openSqliteRunStore({ path: join(folder, 'svc-runs.db') });
+      const stuck = await store.stuckRuns(10);
+      await store.close();
+      if (stuck.length > 0) throw fail(`cycle ${cycle}: stuck runs ${JSON.stringify(stuck)}`);
+      daemon = await startDaemon(folder, [...FLAGS, '--port', port]);
+      dispatcher = new Agent({ connections: 32 });
+    }
+    if (victims >= 0.5)
+      for (const [index] of workers.entries()) workers[index] = spawnWorker(url, folder, (spawned += 1));
+    for (const one of started) if (!one.told) await bring(one, () => false);
+    options.onCycle?.(cycle);
+  }
+
+  const settleBy = performance.now() + SETTLE_MS;
+  while ((await openRuns()) > 0) {
+    if (performance.now() > settleBy) throw fail(`${await openRuns()} runs did not end within ${SETTLE_MS} ms`);
+    await sleep(100);
+  }
+  await Promise.all(workers.map(kill));
+
+  const lines = readLedgers(folder);
+  const bodies = lines.filter(([what]) => what === 'ran');
+  const done = new Set(lines.filter(([what]) => what === 'done').map(([, lease]) => lease));
+  const ranOnce = new Map<string, number>();
+  for (const [, , runId, stepId, visit] of bodies) {
+    const place = `${runId} ${stepId} ${visit}`;
+    ranOnce.set(place, (ranOnce.get(place) ?? 0) + 1);
+  }
+
+  const read = async <T>(path: string): Promise<T> => {
+    const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api${path}`);
+    if (status !== 200) throw fail(`${path} answered ${status}`);
+    return body as T;
+  };
+  let orphans = 0;
+  const check = async (runId: string, definition: 'load' | 'kid', traceId?: string): Promise<number> => {
+    const run = await read<Run>(`/runs/${runId}`);
+    const about = (what: string | undefined): void => {
+      if (what !== undefined) throw fail(`run ${runId} (${definition}): ${what}`);
+    };
+    if (run.status !== 'succeeded') about(`it is ${run.status}: ${JSON.stringify(run.error)}`);
+    if (run.timers.length + run.waits.length > 0) about('it has ended and still waits');
+    about(attemptsFault(run.attempts));
+    for (const { lease_id, status } of run.attempts) {
+      if (status === 'orphaned') orphans += 1;
+      if (done.delete(lease_id) && status !== 'succeeded')
+        about(`the complete of ${lease_id} was acknowledged; it is ${status}`);
+    }
+    const times = (step: string): number => ranOnce.get(`${runId} ${step} 1`) ?? 0;
+    let spans = 1 + run.attempts.length;
+    if (definition === 'load') {
+      if (times('charge') > 1) about(`its at_most_once body ran ${times('charge')} times`);
+      if (times('reserve') < 1 || times('finish') < 1) about('a body that succeeded never ran');
+      if (run.children.length !== 2) about(`it has ${run.children.length} children`);
+      const journal = await read<{ events: Entry[] }>(`/runs/${runId}/events?limit=1000`);
+      about(journalFault(journal.events));
+      spans += 1; // of the visit of the step that started the children
+    }
+    for (const child of run.children) spans += await check(child.run_id, 'kid', run.trace_id);
+    if (traceId !== undefined && run.trace_id !== traceId) about('it is not in the trace of its parent');
+    return spans;
+  };
+  const checkTrace = async (runId: string, spans: number): Promise<void> => {
+    const { trace_id } = await read<Run>(`/runs/${runId}`);
+    let last = '';
+    for (let left = 100; left > 0; left -= 1) {
+      const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api/traces/${trace_id}?payloads=none`);
+      const found = status === 200 ? (body as unknown as Trace).spans : [];
+      const roots = found.filter((span) => span.is_root);
+      if (found.length === spans && roots.length === 1 && roots[0]?.end_time !== undefined) return;
+      last = `${found.length} spans instead of ${spans}, ${roots.length} of them roots`;
+      await sleep(100);
+    }
+    throw fail(`run ${runId}: its trace has ${last}`);
+  };
+
+  for (const { runId, n } of started) {
+    if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
+    await checkTrace(runId, await check(runId, 'load'));
+  }
+  // Each start once: what was sent again was recognised.
+  if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
+  if (done.size > 0) throw fail(`completes of ${done.size} leases were acknowledged, and no attempt is theirs`);
+  const code = await daemon.stop('SIGTERM');
+  if (code !== 0) throw fail(`the last stop ended with ${code}`);
+  return {
+    cycles: options.cycles,
+    daemonKills,
+    workerKills,
+    runs: started.length,
+    bodies: bodies.length,
+    acknowledgedCompletes: lines.filter(([what]) => what === 'done').length,
+    orphans,
+  };
+};
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      cycles: { type: 'string', default: '1000' },
+      seed: { type: 'string', default: String(Date.now() % 1e6) },
+    },
+  });
+  const folder = temporaryFolder();
+  console.log(`runs kill loop: ${values.cycles} cycles, seed ${values.seed}`);
+  try {
+    const figures = await runsKillLoop({
+      cycles: Number(values.cycles),
+      seed: Number(values.seed),
+      folder: folder.path,
+      onCycle: (cycle) => {
+        if (cycle % 50 === 49) console.log(`${cycle + 1} cycles`);
+      },
+    });
+    console.log(JSON.stringify(figures));
+  } finally {
+    folder.remove();
+  }
+}
