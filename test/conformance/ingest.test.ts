@@ -558,6 +558,22 @@ describe('"Native ingest"', () => {
     expect(await ingest(service, body)).toMatchObject({ accepted: 3, duplicate: 1 });
     expect(await ingest(service, body)).toMatchObject({ accepted: 1, duplicate: 3 });
   });
+  it('of requests with one key that arrive together, one is written', async () => {
+    const ingest_key = newWord();
+    const sent = await Promise.all(
+      Array.from({ length: 8 }, () => ingest(service, { ingest_key, spans: [nativeSpan()] })),
+    );
+    expect(sent.map(({ accepted }) => accepted).toSorted((one, other) => one - other)).toEqual([
+      0, 0, 0, 0, 0, 0, 0, 1,
+    ]);
+    expect(sent.reduce((sum, { duplicate }) => sum + duplicate, 0)).toBe(7);
+  });
+  it('a batch whose signals are all refused does not use up its key', async () => {
+    const ingest_key = newWord();
+    const { json } = await service.post('/v1/ingest', { ingest_key, spans: [nativeSpan({ span_id: 'x' })] });
+    expect(json).toMatchObject({ accepted: 0, rejected: 1, duplicate: 0 });
+    expect(await ingest(service, { ingest_key, spans: [nativeSpan()] })).toMatchObject({ accepted: 1, duplicate: 0 });
+  });
   it('a key that is no string refuses the request, as it cannot be honoured', async () => {
     const { status, json } = await service.post('/v1/ingest', { ingest_key: 5, spans: [nativeSpan()] });
     expect([status, json.code]).toEqual([400, 'invalid_body']);
@@ -603,6 +619,33 @@ describe('"Native ingest"', () => {
     expect(
       (await service.get('/v1/api/traces?q=first')).json.traces.map((trace: Json) => trace.trace_id),
     ).not.toContain(span.trace_id);
+  });
+});
+
+describe('"a bounded pipeline; when it is full the door answers 429 with `Retry-After`"', () => {
+  it('also to a body that would not fit beside what is held, and serves on when there is room again', async () => {
+    const full = await aDaemon(['--max-inflight-bytes', '50000']);
+    const body = JSON.stringify({ spans: [nativeSpan({ output: 'x'.repeat(30_000) })] });
+    const hold = request(`${full.url}/v1/ingest`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': body.length },
+    });
+    const held = new Promise((resolve, reject) => {
+      hold.on('response', (answer) => resolve(answer.resume().statusCode)).on('error', reject);
+    });
+    hold.write(body.slice(0, -1));
+    const refused = await (async () => {
+      for (;;) {
+        const answer = await full.post('/v1/ingest', body);
+        if (answer.status !== 200) return answer;
+      }
+    })();
+    expect([refused.status, refused.json.code]).toEqual([429, 'overloaded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await full.get('/v1/api/traces')).status).toBe(200);
+    hold.end(body.slice(-1));
+    expect(await held).toBe(200);
+    expect((await full.post('/v1/ingest', body)).status).toBe(200);
   });
 });
 

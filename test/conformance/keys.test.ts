@@ -220,6 +220,37 @@ describe('"Such a key reaches its project only: elsewhere 403; lists without `pr
     );
     expect((await all.withKey(keyOf('read')).get(`/v1/api/traces/${span.trace_id}`)).json.trace.scores).toEqual([]);
   });
+  it('two projects that use the same ids and the same idempotency key do not meet', async () => {
+    const [trace_id, span_id] = [newTraceId(), newTraceId().slice(16)];
+    const id = newWord();
+    for (const project of ['alpha', 'beta']) {
+      const sent = await all.withKey(`${project}-ingest-0123456789`).post('/v1/ingest', {
+        ingest_key: id,
+        spans: [nativeSpan({ trace_id, span_id, name: project })],
+        logs: [{ log_id: id, trace_id, message: project }],
+        scores: [{ score_id: id, trace_id, scorer_id: 's', value: project === 'alpha' ? 1 : 0 }],
+        feedback: [{ feedback_id: id, trace_id, kind: 'comment', value: project }],
+        aspect_notes: [{ note_id: id, trace_id, aspect: 'a', text: project }],
+      });
+      expect(sent.json).toMatchObject({ accepted: 5, duplicate: 0 });
+    }
+    const detail = (project: string): Promise<{ status: number; json: Json; text: string }> =>
+      all.withKey(`${project}-read-0123456789`).get(`/v1/api/traces/${trace_id}?include=all`);
+    for (const [project, other] of [
+      ['alpha', 'beta'],
+      ['beta', 'alpha'],
+    ] as const) {
+      const { json, text } = await detail(project);
+      expect(json.trace).toMatchObject({ name: project, span_count: 1, feedback: { comment: 1 } });
+      expect([json.logs.length, json.scores.length, json.feedback.length]).toEqual([1, 1, 1]);
+      expect(text).not.toContain(`"${other}"`);
+      if (project === 'beta') {
+        expect((await all.withKey('alpha-admin-0123456789').delete(`/v1/api/traces/${trace_id}`)).status).toBe(200);
+        expect((await detail('beta')).json.trace).toMatchObject({ span_count: 1, feedback: { comment: 1 } });
+        expect((await detail('alpha')).status).toBe(403);
+      }
+    }
+  });
   it('a key of a project closes the surface to callers without one', async () => {
     expect(await scopesOf(projectOnly)).toEqual([]);
     expect(await scopesOf(projectOnly.withKey('alpha-read-0123456789'))).toContain('read');

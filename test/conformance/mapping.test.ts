@@ -574,3 +574,26 @@ describe('appended rows', () => {
     for (const [attributes, kind] of rows) expect((await send(attributes)).kind, JSON.stringify(attributes)).toBe(kind);
   });
 });
+
+describe('the bounds at their defaults', () => {
+  const spans = (count: number) => {
+    const traceId = newTraceId();
+    return Array.from({ length: count }, (_, n) => ({ traceId, spanId: (n + 1).toString(16).padStart(16, '0') }));
+  };
+  it('"10,000 signals by default": they are taken, one more is 413 naming both numbers', async () => {
+    const taken = spans(10_000);
+    expect((await service.post('/v1/traces', otlpTraces(taken))).json.partialSuccess.rejectedSpans).toBe(0);
+    const { trace } = (await service.get(`/v1/api/traces/${taken[0]?.traceId}?payloads=none`)).json;
+    expect(trace.span_count).toBe(10_000);
+    const refused = await service.post('/v1/traces', otlpTraces(spans(10_001)));
+    expect([refused.status, refused.json.code]).toEqual([413, 'payload_too_large']);
+    expect(refused.json.message).toContain('10000');
+    expect(refused.json.message).toContain('33554432');
+  });
+  it('"32 MiB by default, measured on the bytes received": they are taken, one more is 413', async () => {
+    const padded = (bytes: number): string => `{"spans":[]${' '.repeat(bytes - 12)}}`;
+    expect((await service.post('/v1/ingest', padded(32 * 1024 * 1024))).status).toBe(200);
+    const refused = await service.post('/v1/ingest', padded(32 * 1024 * 1024 + 1));
+    expect([refused.status, refused.json.code]).toEqual([413, 'payload_too_large']);
+  });
+});

@@ -77,6 +77,11 @@ describe('"A flag with a bad value stops the start with one line naming it, exit
     }
     expect(readdirSync(files.path).filter((name) => name.includes('.db'))).toEqual([]);
   });
+  it('and a variable that is set to nothing, which would open what it was to close', async () => {
+    const { code, err } = await run(['--port', '0'], { SVCD_INGEST_KEY: '' });
+    expect([code, err.trim().split('\n').length]).toEqual([2, 1]);
+    expect(err).toContain('SVCD_INGEST_KEY');
+  });
   it('an unknown flag and an unknown subcommand too', async () => {
     for (const args of [['--nonsense', '1'], ['nonsense']]) {
       const { code, err } = await run(args);
@@ -234,6 +239,16 @@ describe('"Storage"', () => {
         file.close();
       }
     }
+  });
+  it('a key of a batch is known after a restart, and so is what it brought', async () => {
+    const folder = aFolder();
+    const batch = { ingest_key: newWord(), spans: [nativeSpan({ output: 'remembered' })] };
+    const first = await daemonOn(folder);
+    expect(await ingest(clientOf(first.url), batch)).toMatchObject({ accepted: 1, duplicate: 0 });
+    await first.stop('SIGKILL');
+    const again = clientOf((await daemonOn(folder)).url);
+    expect(await ingest(again, batch)).toMatchObject({ accepted: 0, duplicate: 1 });
+    expect((await again.get('/v1/api/traces?q=remembered')).json.traces).toHaveLength(1);
   });
   it('"an older binary is not promised to read a newer file": it is refused in one line, exit 1', async () => {
     const folder = aFolder();
