@@ -6,8 +6,12 @@ export type DaemonClient = {
    * @param query parameters; those that are `undefined` are left out
    * @throws DaemonError, whose message is fit for people
    */
-  readonly get: <T>(path: string, query?: Readonly<Record<string, string | number | undefined>>) => Promise<T>;
+  readonly get: <T>(path: string, query?: Query) => Promise<T>;
+  /** The same for an answer that is text. */
+  readonly getText: (path: string, query?: Query) => Promise<string>;
 };
+
+type Query = Readonly<Record<string, string | number | undefined>>;
 
 export type DaemonClientOptions = {
   readonly endpoint: string;
@@ -24,7 +28,7 @@ export class DaemonError extends Error {
   }
 }
 
-export const DEFAULT_ENDPOINT = 'http://127.0.0.1:4317';
+const DEFAULT_ENDPOINT = 'http://127.0.0.1:4317';
 const TIMEOUT_MS = 60_000;
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
@@ -78,41 +82,69 @@ export const createDaemonClient = ({
   const base = parseEndpoint(endpoint);
   if (base === undefined) throw new RangeError('the endpoint is not a URL of http or https');
   const { origin } = base;
-  const headers: Record<string, string> = { accept: 'application/json' };
+  const headers: Record<string, string> = { accept: 'application/json, text/plain' };
   if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
 
+  const ask = async (path: string, query: Query): Promise<{ status: number; text: string }> => {
+    const url = new URL(path.replace(/^\/+/, ''), base);
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, `${value}`);
+    try {
+      // A redirect would carry the key to wherever it points.
+      const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+      return { status: response.status, text: await readBounded(response, maxReplyBytes) };
+    } catch (error) {
+      if (error instanceof DaemonError) throw error;
+      if (error instanceof DOMException && error.name === 'TimeoutError')
+        throw new DaemonError(`${origin} did not answer within ${timeoutMs / 1000} seconds; ask for less, or again`, {
+          cause: error,
+        });
+      throw new DaemonError(
+        `nothing answers at ${origin} (${codeOf(error) ?? 'no connection'}): start the service, or set --endpoint or SVC_ENDPOINT`,
+        { cause: error },
+      );
+    }
+  };
+  const parsed = (text: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+  };
+  const refused = (status: number, text: string): DaemonError =>
+    new DaemonError(refusal(status, parsed(text), origin, apiKey !== undefined));
+
   return {
-    get: async <T>(path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
-      const url = new URL(path.replace(/^\/+/, ''), base);
-      for (const [name, value] of Object.entries(query))
-        if (value !== undefined) url.searchParams.set(name, `${value}`);
-      let status: number;
-      let text: string;
-      try {
-        // A redirect would carry the key to wherever it points.
-        const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-        ({ status } = response);
-        text = await readBounded(response, maxReplyBytes);
-      } catch (error) {
-        if (error instanceof DaemonError) throw error;
-        if (error instanceof DOMException && error.name === 'TimeoutError')
-          throw new DaemonError(`${origin} did not answer within ${timeoutMs / 1000} seconds; ask for less, or again`, {
-            cause: error,
-          });
-        throw new DaemonError(
-          `nothing answers at ${origin} (${codeOf(error) ?? 'no connection'}): start the service, or set --endpoint or SVC_ENDPOINT`,
-          { cause: error },
-        );
-      }
-      let body: unknown;
-      try {
-        body = JSON.parse(text);
-      } catch {
-        body = undefined;
-      }
-      if (status !== 200 || body === undefined)
-        throw new DaemonError(refusal(status, body, origin, apiKey !== undefined));
+    get: async <T>(path: string, query: Query = {}) => {
+      const { status, text } = await ask(path, query);
+      const body = parsed(text);
+      if (status !== 200 || body === undefined) throw refused(status, text);
       return body as T;
     },
+    getText: async (path, query = {}) => {
+      const { status, text } = await ask(path, query);
+      if (status !== 200) throw refused(status, text);
+      return text;
+    },
   };
+};
+
+/** An empty variable is one that a launcher did not fill. */
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+/** Where the service is and who asks, each from the command line, else the environment. */
+export type DaemonAddress = {
+  readonly endpoint?: string;
+  readonly apiKey?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
+
+/** @returns the client, or what is wrong with the address, in one line */
+export const connectToDaemon = ({ environment, ...options }: DaemonAddress): DaemonClient | string => {
+  const endpoint = options.endpoint ?? given(environment['SVC_ENDPOINT']) ?? DEFAULT_ENDPOINT;
+  const apiKey = options.apiKey ?? given(environment['SVC_API_KEY']);
+  if (parseEndpoint(endpoint) === undefined) return '--endpoint: must be a URL that begins with http:// or https://';
+  if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
+    return '--api-key: must be printable ASCII without spaces';
+  return createDaemonClient({ endpoint, ...(apiKey === undefined ? {} : { apiKey }) });
 };

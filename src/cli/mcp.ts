@@ -1,20 +1,16 @@
 import { once } from 'node:events';
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createDaemonClient, DaemonError, DEFAULT_ENDPOINT, parseEndpoint } from './daemon-client.ts';
+import { connectToDaemon, type DaemonAddress, DaemonError } from './daemon-client.ts';
 import { EXIT_USAGE } from './exit-status.ts';
 import { findRuns, findRunsInput } from './mcp/find-runs.ts';
 import { getRun, getRunInput } from './mcp/get-run.ts';
 import { runStats, runStatsInput } from './mcp/run-stats.ts';
 import { version } from './version.ts';
 
-export type McpOptions = {
-  /** Each from the command line, else the environment. */
-  readonly endpoint?: string;
-  readonly apiKey?: string;
+export type McpOptions = DaemonAddress & {
   /** Limits every tool to this project. */
   readonly project?: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly err: (line: string) => void;
 };
 
@@ -39,19 +35,13 @@ const given = (text: string | undefined): string | undefined => (text === '' ? u
  * @returns the exit status
  * @see Interface specification, "Capabilities", `mcp`
  */
-export const mcp = async ({ environment, err, ...options }: McpOptions): Promise<number> => {
-  const endpoint = options.endpoint ?? given(environment['SVC_ENDPOINT']) ?? DEFAULT_ENDPOINT;
-  const apiKey = options.apiKey ?? given(environment['SVC_API_KEY']);
-  const fixed = options.project ?? given(environment['SVC_PROJECT']);
-  if (parseEndpoint(endpoint) === undefined) {
-    err('svc: --endpoint: must be a URL that begins with http:// or https://');
+export const mcp = async ({ err, project, ...address }: McpOptions): Promise<number> => {
+  const fixed = project ?? given(address.environment['SVC_PROJECT']);
+  const client = connectToDaemon(address);
+  if (typeof client === 'string') {
+    err(`svc: ${client}`);
     return EXIT_USAGE;
   }
-  if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey)) {
-    err('svc: --api-key: must be printable ASCII without spaces');
-    return EXIT_USAGE;
-  }
-  const client = createDaemonClient({ endpoint, ...(apiKey === undefined ? {} : { apiKey }) });
   const scope = fixed === undefined ? {} : { fixed };
   const where = fixed === undefined ? '' : ` Answers for project ${JSON.stringify(fixed)} alone.`;
 

@@ -109,6 +109,48 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       const { environment, err } = io;
       finish(await mcp({ ...options, ...(project === undefined ? {} : { project }), environment, err }));
     });
+
+  type AskOptions = { readonly endpoint?: string; readonly apiKey?: string };
+  const { environment, out, err } = io;
+  const asking = (command: Command): Command =>
+    command
+      .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
+      .option('--api-key <key>', 'A read key of it. [SVC_API_KEY]');
+  asking(program.command('machines'))
+    .description('Print the state machines of a running service: all by name, or one whole.')
+    .argument('[name]', '`lease`, `run:<definition>@<version>`, ...')
+    .option('--format <format>', 'How one is printed: json, which opens in xstate, or mermaid.', 'json')
+    .action(async (name: string | undefined, options: AskOptions & { format: string }) => {
+      const { showMachines } = await import('./inspect.ts');
+      finish(await showMachines({ ...options, environment, out, err }, name));
+    });
+  asking(program.command('actors'))
+    .description('Print the actors of a running service: where each is, or one whole.')
+    .argument('[type]', '`run`, `lease`, ...')
+    .argument('[id]', 'The actor to print whole.')
+    .option('--at-seq <n>', 'For a run: as it was after this entry of its journal.')
+    .addHelpText('after', '\n--project names the project to list; `*` is every one.')
+    .action(
+      async (
+        type: string | undefined,
+        id: string | undefined,
+        { atSeq, ...options }: AskOptions & { atSeq?: string },
+      ) => {
+        const { showActors } = await import('./inspect.ts');
+        const project = givenFlags().project?.at(-1);
+        finish(
+          await showActors(
+            { ...options, environment, out, err },
+            {
+              ...(type === undefined ? {} : { type }),
+              ...(id === undefined ? {} : { id }),
+              ...(atSeq === undefined ? {} : { atSeq }),
+              ...(project === undefined ? {} : { project }),
+            },
+          ),
+        );
+      },
+    );
   return program;
 };
 

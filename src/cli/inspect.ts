@@ -1,0 +1,129 @@
+import type { components } from '../model/generated/openapi.ts';
+import { connectToDaemon, type DaemonAddress, type DaemonClient, DaemonError } from './daemon-client.ts';
+import { EXIT_START, EXIT_USAGE } from './exit-status.ts';
+
+type Actor = components['schemas']['Actor'];
+type Machine = components['schemas']['Machine'];
+
+export type InspectIo = DaemonAddress & {
+  readonly out: (text: string) => void;
+  readonly err: (line: string) => void;
+};
+
+const PAGE = 1000;
+
+/** Asks, and prints what the service refuses as one line. @returns the exit status */
+const withDaemon = async (io: InspectIo, ask: (client: DaemonClient) => Promise<void>): Promise<number> => {
+  const client = connectToDaemon(io);
+  if (typeof client === 'string') {
+    io.err(`svc: ${client}`);
+    return EXIT_USAGE;
+  }
+  try {
+    await ask(client);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof DaemonError)) throw error;
+    io.err(`svc: ${error.message}`);
+    return EXIT_START;
+  }
+};
+
+const misused = (io: InspectIo, problem: string): number => {
+  io.err(`svc: ${problem}`);
+  return EXIT_USAGE;
+};
+
+/** Rows of a table whose columns are as wide as their widest cell. */
+const table = (rows: readonly (readonly string[])[]): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+};
+
+/** Where a machine is, on one line: `active.pay.queued`. */
+const placeOf = (value: unknown): string => {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.entries(value)
+    .map(([state, inner]) => `${state}.${placeOf(inner)}`)
+    .join(' ');
+};
+
+/**
+ * `svc machines [name]`: the state machines of a running service, over HTTP.
+ * @returns the exit status
+ * @see Interface decisions, "10. Actors and machines, for debugging"
+ */
+export const showMachines = async (
+  io: InspectIo & { readonly format: string },
+  name: string | undefined,
+): Promise<number> => {
+  const { format, out } = io;
+  if (format !== 'json' && format !== 'mermaid')
+    return misused(io, `--format: must be json or mermaid, is ${JSON.stringify(format.slice(0, 64))}`);
+  return withDaemon(io, async (client) => {
+    if (name === undefined) {
+      const { machines } = await client.get<{ machines: Machine[] }>('/v1/api/machines');
+      out(
+        table([
+          ['name', 'version', 'states'],
+          ...machines.map((one) => [one.name, `${one.version}`, one.states.join(' ')]),
+        ]),
+      );
+      return;
+    }
+    const path = `/v1/api/machines/${encodeURIComponent(name)}`;
+    if (format === 'mermaid') out(await client.getText(path, { format }));
+    else out(`${JSON.stringify(await client.get(path), null, 2)}\n`);
+  });
+};
+
+/**
+ * `svc actors [type] [id]`: where the actors of a running service are, or one snapshot whole, also as it was.
+ * @returns the exit status
+ */
+export const showActors = async (
+  io: InspectIo,
+  asked: { readonly type?: string; readonly id?: string; readonly atSeq?: string; readonly project?: string },
+): Promise<number> => {
+  const { type, id, atSeq, project } = asked;
+  if (atSeq !== undefined && !/^\d{1,15}$/.test(atSeq))
+    return misused(io, `--at-seq: must be an integer from 0, is ${JSON.stringify(atSeq.slice(0, 64))}`);
+  if (atSeq !== undefined && id === undefined) return misused(io, '--at-seq: needs the type and the id of an actor');
+  return withDaemon(io, async (client) => {
+    if (type !== undefined && id !== undefined) {
+      const path = `/v1/api/actors/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
+      io.out(`${JSON.stringify(await client.get(path, { at_seq: atSeq }), null, 2)}\n`);
+      return;
+    }
+    const rows = [['type', 'id', 'machine', 'status', 'version', 'updated_at', 'value']];
+    for (let cursor: string | undefined; ; ) {
+      const page = await client.get<{ actors: Actor[]; next_cursor?: string }>('/v1/api/actors', {
+        type,
+        project,
+        cursor,
+        limit: PAGE,
+      });
+      for (const actor of page.actors)
+        rows.push([
+          actor.type,
+          actor.id,
+          actor.machine,
+          actor.status,
+          `${actor.version}`,
+          actor.updated_at,
+          placeOf(actor.value),
+        ]);
+      cursor = page.next_cursor;
+      if (cursor === undefined) break;
+    }
+    io.out(table(rows));
+  });
+};
