@@ -1360,6 +1360,38 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
         );
         expect((await store.listTraces(traces())).items).toMatchObject([{ spanCount: 64 }]);
       });
+      it('a large unit of all signals is one unit, and small ones beside it are found by their words as well', async () => {
+        const store = await empty();
+        const many = 3_000;
+        const large = aUnit(
+          {
+            spans: Array.from({ length: many }, (_, n) =>
+              aSpan({ traceId: traceIdOf(1 + (n % 7)), spanId: spanIdOf(n), input: `large word${n}` }),
+            ),
+            logs: [aLog({ traceId: traceIdOf(1) })],
+            scores: [aScore({ traceId: traceIdOf(1) })],
+            feedback: [aFeedback({ traceId: traceIdOf(1) })],
+            aspectNotes: [aNote({ traceId: traceIdOf(1) })],
+          },
+          'large',
+        );
+        const small = (n: number) =>
+          store.write(
+            aUnit({ spans: [aSpan({ traceId: traceIdOf(100 + n), spanId: spanIdOf(1), input: `small word` })] }),
+          );
+        const written = await Promise.all([small(1), store.write(large), small(2), store.write(large), small(3)]);
+        expect(written).toEqual(['written', 'written', 'written', 'duplicate', 'written']);
+        const listed = (await store.listTraces(traces({ limit: 100 }))).items;
+        expect(listed).toHaveLength(10);
+        expect(listed.reduce((sum, { spanCount }) => sum + spanCount, 0)).toBe(many + 3);
+        const found = async (q: string): Promise<number> =>
+          (await store.listTraces(traces({ q, limit: 100 }))).items.length;
+        expect([await found('large'), await found('small'), await found('word0'), await found('word2999')]).toEqual([
+          7, 3, 1, 1,
+        ]);
+        const detail = await store.findTrace(traceIdOf(1), 'all', false);
+        expect(detail?.trace).toMatchObject({ scores: [{ count: 1 }], feedback: { thumbs: 1 } });
+      });
     });
 
     describe('deletion and retention', () => {

@@ -1,11 +1,14 @@
 import type { Json, JsonObject } from '../../../model/json.ts';
 import {
   type AspectNote,
+  countSignals,
+  emptyBatch,
   type Feedback,
   type LogRecord,
   type MetricPoint,
   metricTypes,
   type Score,
+  type SignalBatch,
 } from '../../../model/signal.ts';
 import type { Correlation, Span, SpanEvent, SpanLink } from '../../../model/span.ts';
 import type { WriteUnit } from '../../signals/signal-store.ts';
@@ -164,17 +167,45 @@ const noteRow = (n: AspectNote): Row => [
 
 const repeatsUsage = (attributes: JsonObject): 0 | 1 => (attributes[COST_SKIPPED] === 'aggregate' ? 1 : 0);
 
+/** A piece of a unit: rows that the writer binds, and texts that the search thread indexes. */
+export type EncodedPiece = { readonly rows: UnitRows; readonly search: SearchRow[] };
+
+/** A unit of up to so many signals is encoded and handed over at once: a few milliseconds of work. */
+const WHOLE_SIGNALS = 1_024;
+/** Signals of each piece of a larger one. */
+const PIECE_SIGNALS = 256;
+
+function* piecesOf(batch: SignalBatch): Generator<SignalBatch> {
+  if (countSignals(batch) <= WHOLE_SIGNALS) {
+    yield batch;
+    return;
+  }
+  for (const list of ['spans', 'logs', 'metrics', 'scores', 'feedback', 'aspectNotes'] as const)
+    for (let from = 0; from < batch[list].length; from += PIECE_SIGNALS)
+      yield { ...emptyBatch, [list]: batch[list].slice(from, from + PIECE_SIGNALS) };
+}
+
 /**
- * Turns a unit into the rows that the writer binds, and the texts that the search thread indexes.
+ * Turns a unit into pieces that are written together. A small one is one piece, which may be without a signal.
  * @param firstSpan number of the unit's first span; the others follow it
  * @param nowNs the time of an ingest key whose unit carries no signal
  */
-export const encodeUnit = (
-  unit: WriteUnit,
+export function* encodeUnit(unit: WriteUnit, firstSpan: number, nowNs: bigint): Generator<EncodedPiece> {
+  let next = firstSpan;
+  let { ingestKey } = unit;
+  for (const batch of piecesOf(unit.batch)) {
+    yield encodePiece(batch, ingestKey, next, nowNs);
+    next += batch.spans.length;
+    ingestKey = undefined; // stands in the first piece
+  }
+}
+
+const encodePiece = (
+  batch: SignalBatch,
+  ingestKey: string | undefined,
   firstSpan: number,
   nowNs: bigint,
-): { rows: UnitRows; search: SearchRow[] } => {
-  const { batch } = unit;
+): EncodedPiece => {
   const traces: TraceEntry[] = [];
   const placeOf = new Map<string, number>();
   const spans: Row[] = [];
@@ -262,7 +293,7 @@ export const encodeUnit = (
     batch.spans[0] ?? batch.logs[0] ?? batch.metrics[0] ?? batch.scores[0] ?? batch.feedback[0] ?? batch.aspectNotes[0];
   return {
     rows: [
-      unit.ingestKey ?? null,
+      ingestKey ?? null,
       received?.receivedAt ?? nowNs,
       traces,
       spans,

@@ -23,7 +23,7 @@ import {
   decodeScore,
   encodeAudit,
 } from './decode-records.ts';
-import { encodeUnit } from './encode.ts';
+import { type EncodedPiece, encodeUnit } from './encode.ts';
 import {
   decodeDataset,
   decodeExperiment,
@@ -186,6 +186,44 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     );
     return answer;
   };
+  /**
+   * Set while a large unit is on its way to the threads. Units arrive there in the order of their span numbers, because the
+   * index keeps one number up to which it is complete.
+   */
+  let handingOver: Promise<unknown> | undefined;
+  type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown> | undefined];
+  /** Asks both threads for their part of a unit. The index first: a notice of the writer about these rows must find them there. */
+  const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean): Asked => {
+    const indexed = isSearched ? search.call(id, 'index', [texts]) : undefined;
+    return [writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>, indexed];
+  };
+  /** Hands a unit over whole, a large one in turns of the event loop. */
+  const handOver = (pieces: Iterator<EncodedPiece>): Asked | Promise<Asked> => {
+    const first = pieces.next().value as EncodedPiece;
+    const second = pieces.next();
+    const id = nextCall++;
+    if (second.done === true) return ask(id, first, first.search.length > 0);
+    const inTurns = async (): Promise<Asked> => {
+      const encoded = [first, second.value];
+      for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+        encoded.push(next.value);
+        await new Promise(setImmediate);
+      }
+      const isSearched = encoded.some(({ search: texts }) => texts.length > 0);
+      const last = encoded.pop() as EncodedPiece;
+      for (const { rows, search: texts } of encoded) {
+        if (texts.length > 0) search.tell(id, 'piece', [texts]);
+        writer.tell(id, 'piece', [rows]);
+        await new Promise(setImmediate);
+      }
+      return ask(id, last, isSearched);
+    };
+    const asked = inTurns().finally(() => {
+      handingOver = undefined;
+    });
+    handingOver = asked.catch(() => {}); // its own caller hears of it
+    return asked;
+  };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
     change(() => writer.call(nextCall++, method, args) as Promise<T>);
 
@@ -195,14 +233,10 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
 
     write: (unit) =>
       change(async () => {
-        const { rows, search: texts } = encodeUnit(unit, nextSpan, nowUnixNano());
+        while (handingOver !== undefined) await handingOver;
+        const pieces = encodeUnit(unit, nextSpan, nowUnixNano());
         nextSpan += unit.batch.spans.length;
-        const id = nextCall++;
-        const isSearched = texts.length > 0;
-        // The index first: a notice of the writer about these rows must find them there.
-        const indexed = isSearched ? search.call(id, 'index', [texts]) : undefined;
-        const written = writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>;
-        const [stored, searchable] = await Promise.allSettled([written, indexed]);
+        const [stored, searchable] = await Promise.allSettled(await handOver(pieces));
         if (stored.status === 'rejected') throw stored.reason;
         if (searchable.status === 'rejected') throw searchable.reason;
         return stored.value;

@@ -369,8 +369,21 @@ const close = (id: number): void => {
   writerPort.close();
 };
 
+/** Rows of units whose last piece is on its way. */
+const piecesOf = new Map<number, SearchRow[]>();
+
 const takeRequest = ([id, method, ...args]: Request): void => {
-  queue.push(method === 'close' ? { close: id } : { unit: { id, rows: args[0] as SearchRow[] } });
+  if (method === 'close') {
+    queue.push({ close: id });
+    return;
+  }
+  const rows = piecesOf.get(id) ?? [];
+  for (const row of args[0] as SearchRow[]) rows.push(row);
+  if (method === 'piece') piecesOf.set(id, rows);
+  else {
+    piecesOf.delete(id);
+    queue.push({ unit: { id, rows } });
+  }
 };
 const takeNotice = (notice: WriterNotice): void => {
   if (notice[0] === 'ended') {

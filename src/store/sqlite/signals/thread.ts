@@ -9,6 +9,8 @@ export type Thread = {
   /** What the thread said when it was ready; rejects when it could not start. */
   readonly ready: Promise<unknown>;
   call(id: number, method: string, args: readonly unknown[]): Promise<unknown>;
+  /** Hands over what belongs to the call of the same id, which follows; nothing answers it. */
+  tell(id: number, method: string, args: readonly unknown[]): void;
   /** Requests that are not answered yet. */
   readonly waiting: number;
   /** True when the thread has ended, by itself or by a fault. */
@@ -88,6 +90,7 @@ export const startThread = (
         worker.postMessage([id, method, ...args]);
       });
     },
+    tell: (id, method, args) => worker.postMessage([id, method, ...args]),
     get waiting() {
       return waiting.size;
     },

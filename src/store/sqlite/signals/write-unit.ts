@@ -28,8 +28,9 @@ export type UnitWriter = {
   /**
    * Writes the rows of one unit, whole or not at all, inside an open transaction; the totals of its traces follow in
    * `finish`. Changes the rows that it is given.
+   * @param pieces the unit in order; its ingest key stands in the first
    */
-  write(rows: UnitRows): WriteOutcome;
+  write(pieces: readonly UnitRows[]): WriteOutcome;
   /** Brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
   finish(): void;
   /** Forgets what the transaction had touched, after a rollback. */
@@ -218,33 +219,40 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     }
   };
 
+  const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows): void => {
+    const [, , , , , logs, metrics, scores, feedback, notes] = rows;
+    writeSpans(mine, rows);
+    for (const row of logs) {
+      row[0] = projectNumber(row[0] as string);
+      insertLog.run([null, ...row]);
+    }
+    for (const row of metrics) {
+      row[0] = projectNumber(row[0] as string);
+      insertMetric.run([null, ...row]);
+    }
+    writeScores(mine, scores);
+    writeFeedback(mine, feedback);
+    for (const row of notes) {
+      row[0] = projectNumber(row[0] as string);
+      deleteNote.run(row[0], row[1]);
+      insertNote.run([null, ...row]);
+    }
+  };
+
   const abandonCaches = (): void => {
     projectNumbers.clear();
     projection.forget();
   };
 
   return {
-    write: (rows) => {
+    write: (pieces) => {
       const mine = new Map<string, TouchedTrace>();
       try {
         return unit(() => {
-          const [ingestKey, atNs, , , , logs, metrics, scores, feedback, notes] = rows;
-          if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
-          writeSpans(mine, rows);
-          for (const row of logs) {
-            row[0] = projectNumber(row[0] as string);
-            insertLog.run([null, ...row]);
-          }
-          for (const row of metrics) {
-            row[0] = projectNumber(row[0] as string);
-            insertMetric.run([null, ...row]);
-          }
-          writeScores(mine, scores);
-          writeFeedback(mine, feedback);
-          for (const row of notes) {
-            row[0] = projectNumber(row[0] as string);
-            deleteNote.run(row[0], row[1]);
-            insertNote.run([null, ...row]);
+          for (const rows of pieces) {
+            const [ingestKey, atNs] = rows;
+            if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
+            writePiece(mine, rows);
           }
           for (const [key, entry] of mine) touched.set(key, entry);
           return 'written';

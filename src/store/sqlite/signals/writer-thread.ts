@@ -133,16 +133,21 @@ type Unit = {
   readonly write: (engine: Engine) => unknown;
 };
 
-const sizeOf = (rows: UnitRows): number => {
+const sizeOf = (pieces: readonly UnitRows[]): number => {
   let size = 1;
-  for (let i = 3; i < rows.length; i++) if (i !== 4) size += (rows[i] as Row[]).length;
+  for (const rows of pieces) for (let i = 3; i < rows.length; i++) if (i !== 4) size += (rows[i] as Row[]).length;
   return size;
 };
 
+/** Pieces of units whose last one is on its way. */
+const piecesOf = new Map<number, UnitRows[]>();
+
 const unitOf = ([id, method, ...args]: Request): Unit | undefined => {
   if (method === 'write') {
-    const [rows, isSearched] = args as [UnitRows, boolean];
-    return { id, size: sizeOf(rows), isSearched, write: ({ writer }) => writer.write(rows) };
+    const [last, isSearched] = args as [UnitRows, boolean];
+    const pieces = [...(piecesOf.get(id) ?? []), last];
+    piecesOf.delete(id);
+    return { id, size: sizeOf(pieces), isSearched, write: ({ writer }) => writer.write(pieces) };
   }
   if (method === 'audit') {
     const rows = args[0] as Row[];
@@ -319,11 +324,21 @@ const operate = ([id, method, ...args]: Request): void => {
 };
 
 const queue: Request[] = [];
+const take = (request: Request): void => {
+  const [id, method, rows] = request;
+  if (method !== 'piece') {
+    queue.push(request);
+    return;
+  }
+  const pieces = piecesOf.get(id);
+  if (pieces === undefined) piecesOf.set(id, [rows as UnitRows]);
+  else pieces.push(rows as UnitRows);
+};
 const idle = setTimeout(() => engine?.db.pragma('shrink_memory'), IDLE_MS);
 
 const onRequest = (first: Request): void => {
-  queue.push(first);
-  drain(main, (next: Request) => queue.push(next));
+  take(first);
+  drain(main, take);
   while (queue.length > 0) {
     const units: Unit[] = [];
     for (let size = 0; size < GROUP_SIGNALS && queue.length > 0; ) {
@@ -335,7 +350,7 @@ const onRequest = (first: Request): void => {
     }
     if (units.length > 0) writeGroup(units);
     else operate(queue.shift() as Request);
-    drain(main, (next: Request) => queue.push(next));
+    drain(main, take);
   }
   idle.refresh();
 };
