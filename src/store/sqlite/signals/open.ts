@@ -191,10 +191,10 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
    * index keeps one number up to which it is complete.
    */
   let handingOver: Promise<unknown> | undefined;
-  type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown> | undefined];
+  type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown>];
   /** Asks both threads for their part of a unit. The index first: a notice of the writer about these rows must find them there. */
   const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean): Asked => {
-    const indexed = isSearched ? search.call(id, 'index', [texts]) : undefined;
+    const indexed = isSearched ? search.call(id, 'index', [texts]) : Promise.resolve();
     return [writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>, indexed];
   };
   /** Hands a unit over whole, a large one in turns of the event loop. */
