@@ -13,6 +13,30 @@ type Body = string | Uint8Array<ArrayBuffer> | object;
 const isRaw = (body: Body): body is string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array;
 
+// `afterAll` counts only while a file is collected; what a test itself starts is ended by this.
+const cleanups: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+/** An empty folder that is removed when the file that asked for it has run. */
+export const aFolder = (): string => {
+  const { path, remove } = temporaryFolder();
+  cleanups.push(remove);
+  return path;
+};
+
+/** Starts a daemon in a folder that may hold the files of another; it ends with the file that started it. */
+export const daemonOn = async (
+  folder: string,
+  flags: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Daemon> => {
+  const daemon = await startDaemon(folder, flags, env);
+  cleanups.push(() => daemon.stop('SIGKILL'));
+  return daemon;
+};
+
 /** Speaks to one daemon. A body that is an object is sent as JSON. */
 export const clientOf = (url: string, headers: Record<string, string> = {}) => {
   const call = async (
@@ -46,13 +70,9 @@ export const aDaemon = async (
   flags: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Client & { daemon: Daemon; folder: string }> => {
-  const folder = temporaryFolder();
-  const daemon = await startDaemon(folder.path, flags, env);
-  afterAll(async () => {
-    await daemon.stop('SIGKILL');
-    folder.remove();
-  });
-  return { ...clientOf(daemon.url), daemon, folder: folder.path };
+  const folder = aFolder();
+  const daemon = await daemonOn(folder, flags, env);
+  return { ...clientOf(daemon.url), daemon, folder };
 };
 
 export const newTraceId = (): string => randomBytes(16).toString('hex');

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../daemon.ts';
+import { describe, expect, it } from 'vitest';
 import {
   aDaemon,
+  aFolder,
   type Client,
   ingest,
   type Json,
@@ -40,10 +40,9 @@ const scopesOf = async (client: Client): Promise<Scope[]> => {
 const keyOf = (scope: Scope): string => `key-of-${scope}-0123456789`;
 const flagsOf = (...scopes: Scope[]): string[] => scopes.flatMap((scope) => [`--${scope}-key`, keyOf(scope)]);
 
-const files = temporaryFolder();
-afterAll(files.remove);
+const files = aFolder();
 const aFile = (content: string): string => {
-  const path = join(files.path, newWord('f'));
+  const path = join(files, newWord('f'));
   writeFileSync(path, content);
   return path;
 };

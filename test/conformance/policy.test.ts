@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../daemon.ts';
 import {
   aDaemon,
+  aFolder,
   type Answer,
   countersOf,
   ingest,
@@ -35,9 +35,8 @@ const receiver = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const { port } = receiver.address() as { port: number };
-const files = temporaryFolder();
+const files = aFolder();
 afterAll(() => {
-  files.remove();
   receiver.closeAllConnections();
   receiver.close();
 });
@@ -45,7 +44,7 @@ afterAll(() => {
 const HASH_KEY = 'a-secret-for-hashing';
 const QUOTA = 5;
 const tight = Array.from({ length: 40 }, (_, index) => `tight${index}`);
-const config = join(files.path, 'svc.json');
+const config = join(files, 'svc.json');
 writeFileSync(
   config,
   JSON.stringify({
