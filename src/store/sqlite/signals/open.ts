@@ -236,7 +236,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
         while (handingOver !== undefined) await handingOver;
         const pieces = encodeUnit(unit, nextSpan, nowUnixNano());
         nextSpan += unit.batch.spans.length;
-        const [stored, searchable] = await Promise.allSettled(await handOver(pieces));
+        const [written, indexed] = await handOver(pieces);
+        const [stored, searchable] = await Promise.allSettled([written, indexed]);
         if (stored.status === 'rejected') throw stored.reason;
         if (searchable.status === 'rejected') throw searchable.reason;
         return stored.value;
