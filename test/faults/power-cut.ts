@@ -1,6 +1,7 @@
 /**
  * Cuts the power of the daemon, over and over, at moments of a journal of everything it did to its files, and holds what is
- * left to what it had acknowledged by then. Run as a command: `node test/faults/power-cut.ts --images 1000 --seed 7`.
+ * left to what it had acknowledged by then. Run as a command: `node test/faults/power-cut.ts --images 1000 --seed 7`,
+ * with `--minutes 10` to end sooner.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,6 +54,8 @@ export type PowerCutOptions = {
   /** True for a disk that does not keep what it said it had synced: a proof that losses are found. */
   readonly liesAboutSyncs?: boolean;
   readonly onImage?: (image: number) => void;
+  /** Ends sooner when this is over, in milliseconds. */
+  readonly withinMs?: number;
 };
 
 const filesOf = (folder: string): Image =>
@@ -178,7 +181,8 @@ export const powerCut = async (options: PowerCutOptions): Promise<PowerCutFigure
     checkFiles(join(folder, 'svc.db'));
   };
 
-  while (images < options.images) {
+  const until = performance.now() + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  while (images < options.images && performance.now() < until) {
     const home = join(options.home, `run-${runs}`);
     const disk = openDisk(options.shim, home, { keepsJournal: true });
     // Half of the runs go on from the files of an image of the run before.
@@ -213,6 +217,7 @@ if (import.meta.main) {
     options: {
       images: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      minutes: { type: 'string', default: 'Infinity' },
     },
   });
   const folder = temporaryFolder();
@@ -225,6 +230,7 @@ if (import.meta.main) {
       seed: Number(values.seed),
       home: folder.path,
       shim: shim.path,
+      withinMs: Number(values.minutes) * 60_000,
       onImage: (image) => {
         if (image % 50 === 0) console.log(`${image} images`);
       },
