@@ -1,6 +1,6 @@
 import type { RunStore } from '../../runs/run-store.ts';
 import { StoreUnavailable } from '../../signals/signal-store.ts';
-import { startThread } from '../signals/thread.ts';
+import { startThread, type Thread } from '../signals/thread.ts';
 import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';
@@ -29,18 +29,28 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
 
   const writer = thread('./writer-thread.ts', 'runs-writer', { path: options.path, cacheMiB: WRITER_CACHE_MIB });
   const path = (await writer.ready) as string;
-  const reader = thread('./reader-thread.ts', 'runs-reader', { path, cacheMiB: READER_CACHE_MIB });
-  const call = async <T>(of: typeof writer, method: string, ...args: unknown[]): Promise<T> => {
+  // Started by the first question: a thread costs some twelve MiB, and an idle daemon is asked nothing.
+  let reader: Promise<Thread> | undefined;
+  const startReader = async (): Promise<Thread> => {
+    const started = thread('./reader-thread.ts', 'runs-reader', { path, cacheMiB: READER_CACHE_MIB });
+    try {
+      await started.ready;
+    } catch (error) {
+      reader = undefined; // the next question tries again
+      throw error;
+    }
+    return started;
+  };
+  const call = async <T>(of: Thread, method: string, ...args: unknown[]): Promise<T> => {
     if (closed) throw new StoreUnavailable('the runs store is closed');
     lastId += 1;
     return (await of.call(lastId, method, args)) as T;
   };
-  try {
-    await reader.ready;
-  } catch (error) {
-    await call(writer, 'close');
-    throw error;
-  }
+  const ask = async <T>(method: string, ...args: unknown[]): Promise<T> => {
+    if (closed) throw new StoreUnavailable('the runs store is closed');
+    reader ??= startReader();
+    return call(await reader, method, ...args);
+  };
 
   return {
     kind: 'sqlite',
@@ -49,27 +59,29 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     resume: (leasesUntil) => call(writer, 'resume', leasesUntil),
     dueTimers: (now, limit) => call(writer, 'dueTimers', now, limit),
     readOutbox: (after, limit) => call(writer, 'readOutbox', after, limit),
-    findRun: (runId) => call(reader, 'findRun', runId),
-    listRuns: (query) => call(reader, 'listRuns', query),
-    journal: (runId, after, limit) => call(reader, 'journal', runId, after, limit),
-    journalBefore: (runId, seq, limit) => call(reader, 'journalBefore', runId, seq, limit),
-    checkpoint: (runId, seq) => call(reader, 'checkpoint', runId, seq),
-    findAttempt: (leaseId) => call(reader, 'findAttempt', leaseId),
-    listDefinitions: (after, limit) => call(reader, 'listDefinitions', after, limit),
-    definitionVersions: (id) => call(reader, 'definitionVersions', id),
-    listWorkers: () => call(reader, 'listWorkers'),
-    listLiveLeases: (reach, after, limit) => call(reader, 'listLiveLeases', reach, after, limit),
-    listActors: (query) => call(reader, 'listActors', query),
-    subjectRuns: (userId, reach, limit) => call(reader, 'subjectRuns', userId, reach, limit),
-    finishedRuns: (project, before, limit) => call(reader, 'finishedRuns', project, before, limit),
-    stuckRuns: (limit) => call(reader, 'stuckRuns', limit),
-    runShapes: (project, from, to, limit) => call(reader, 'runShapes', project, from, to, limit),
-    counts: () => call(reader, 'counts'),
-    ping: () => call(reader, 'ping'),
+    findRun: (runId) => ask('findRun', runId),
+    listRuns: (query) => ask('listRuns', query),
+    journal: (runId, after, limit) => ask('journal', runId, after, limit),
+    journalBefore: (runId, seq, limit) => ask('journalBefore', runId, seq, limit),
+    checkpoint: (runId, seq) => ask('checkpoint', runId, seq),
+    findAttempt: (leaseId) => ask('findAttempt', leaseId),
+    listDefinitions: (after, limit) => ask('listDefinitions', after, limit),
+    definitionVersions: (id) => ask('definitionVersions', id),
+    listWorkers: () => ask('listWorkers'),
+    listLiveLeases: (reach, after, limit) => ask('listLiveLeases', reach, after, limit),
+    listActors: (query) => ask('listActors', query),
+    subjectRuns: (userId, reach, limit) => ask('subjectRuns', userId, reach, limit),
+    finishedRuns: (project, before, limit) => ask('finishedRuns', project, before, limit),
+    stuckRuns: (limit) => ask('stuckRuns', limit),
+    runShapes: (project, from, to, limit) => ask('runShapes', project, from, to, limit),
+    counts: () => ask('counts'),
+    ping: () => ask('ping'),
     close: async () => {
       if (closed) return;
-      const ends = [reader.call((lastId += 1), 'close', []), writer.call((lastId += 1), 'close', [])];
       closed = true;
+      const ends = [writer.call((lastId += 1), 'close', [])];
+      const started = await reader?.catch(() => undefined); // one that did not start holds nothing
+      if (started !== undefined) ends.push(started.call((lastId += 1), 'close', []));
       // A thread that has ended already has let go of the file as well.
       await Promise.allSettled(ends);
     },
