@@ -167,6 +167,10 @@ const faultOf = (error: ErrorObject, root: unknown): ConfigFault => {
   }
 };
 
+/** What a header can carry: the value is sent as it stands. */
+const HEADER_VALUE = /^[\x20-\x7e\t]*$/;
+const NO_HEADER = 'holds a character that no header may hold';
+
 const duplicateOf = (ids: readonly string[]): number => ids.findIndex((id, index) => ids.indexOf(id) !== index);
 
 /** Rules that join two values, which a schema can say but not explain. */
@@ -197,10 +201,10 @@ const findJoinedFault = (file: ConfigFile): ConfigFault | undefined => {
   if (forward !== undefined && parseHttpUrl(forward.endpoint) === undefined)
     return fault(['forward', 'endpoint'], 'is not a URL');
   for (const [name, header] of Object.entries(forward?.headers ?? {}))
-    if (!/^[\x20-\x7e\t]*$/.test(header))
-      return fault(['forward', 'headers', name], 'holds a character that no header may hold');
+    if (!HEADER_VALUE.test(header)) return fault(['forward', 'headers', name], NO_HEADER);
   if (judge !== undefined && parseHttpUrl(judge.endpoint) === undefined)
     return fault(['judge', 'endpoint'], 'is not a URL');
+  if (!HEADER_VALUE.test(judge?.api_key ?? '')) return fault(['judge', 'api_key'], NO_HEADER);
   for (const id of Object.keys(judge?.criteria ?? {}))
     if (findBuiltIn(id) !== undefined)
       return fault(['judge', 'criteria', id], 'is the id of a built-in scorer; choose another');

@@ -79,6 +79,11 @@ describe('a config file that stops the start is refused in one line that names t
       'forward.endpoint: must be a URL that begins with http:// or https://',
     ],
     [
+      'a key of the judge that no header can carry',
+      { judge: { endpoint: 'http://x', model: 'm', api_key: 'key\n', criteria: { kind: 'Is it kind?' } } },
+      'judge.api_key: holds a character that no header may hold',
+    ],
+    [
       'a header with a line break',
       { forward: { endpoint: 'http://x', headers: { a: 'b\r\nc' } } },
       'forward.headers.a: holds a character that no header may hold',
