@@ -233,6 +233,8 @@ export interface RunsService {
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
   /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */
   projectOfRun(runId: string): Promise<string | undefined>;
+  /** The project that a registered worker is bound to; absent when it is bound to none, or not registered. */
+  projectOfWorker(workerId: string): Promise<string | undefined>;
   journal(
     query: JournalQuery & { readonly limit: number },
   ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number }>>;

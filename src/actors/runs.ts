@@ -23,7 +23,7 @@ import { StoreUnavailable } from '../store/signals/signal-store.ts';
 import { type Clock, createServiceClock, systemClock } from './clock.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEventActor, type EventMessage } from './event-actor.ts';
-import { type ActorKind, createKernel, type FollowUp, type Message } from './kernel.ts';
+import { createKernel, type FollowUp, type Message } from './kernel.ts';
 import { createLeaseActors, type LeaseMessage } from './lease-actor.ts';
 import { createLeaseWatch } from './lease-watch.ts';
 import { entriesOf, snapshotAt } from './look-back.ts';
@@ -71,8 +71,6 @@ export type RunsOptions = {
   readonly defer?: (callback: () => void) => void;
   /** Off: nothing happens by itself, and `tick` moves the timers. For tests and simulations. */
   readonly ticks?: boolean;
-  /** Further kinds of actors on the same kernel, with the machines they show. */
-  readonly kinds?: readonly ActorKind[];
 };
 
 export const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
@@ -87,6 +85,8 @@ const ERASE_SLICE = 500;
 /** Calls that may wait for a commit at once: more than that a client waits for in vain. */
 const BACKLOG_LIMIT = 10_000;
 const CLAIMS_LIMIT = 10_000;
+/** Workers that memory knows; the store knows them all. */
+const WORKERS_KEPT = 10_000;
 
 /** A service that runs, with what tests and the composition root need beside its interface. */
 export type RunningRuns = RunsService & {
@@ -209,7 +209,6 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       createStartActor({ programs, checkInput }),
       createWorkerActors(),
       upkeepActor,
-      ...(options.kinds ?? []),
     ],
     weigh: weighRunMemory,
     follow,
@@ -272,16 +271,28 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     }
   };
 
-  const lease = <T>(request: HeldLease, body: LeaseMessage): Promise<Result<T>> => {
-    seenAt.set(request.workerId, serviceClock.now());
-    return ask<T>({ type: 'lease', id: request.leaseId, body });
+  /** Keeps what was learnt of a worker, and lets go of those learnt longest ago. */
+  const remember = <V>(known: Map<string, V>, workerId: string, value: V): void => {
+    known.delete(workerId);
+    known.set(workerId, value);
+    for (const oldest of known.keys()) {
+      if (known.size <= WORKERS_KEPT) break;
+      known.delete(oldest);
+    }
+  };
+
+  const lease = async <T>(request: HeldLease, body: LeaseMessage): Promise<Result<T>> => {
+    const answer = await ask<T>({ type: 'lease', id: request.leaseId, body });
+    // Only the holder of a lease is taken for the worker that it says it is.
+    if (answer.ok) remember(seenAt, request.workerId, serviceClock.now());
+    return answer;
   };
 
   const workerOf = async (workerId: string): Promise<WorkerRecord | undefined> => {
     const known = workers.get(workerId);
     if (known !== undefined) return known;
     const [found] = await store.load([{ kind: 'worker', workerId }]);
-    if (found !== undefined) workers.set(workerId, found as WorkerRecord);
+    if (found !== undefined) remember(workers, workerId, found as WorkerRecord);
     return found as WorkerRecord | undefined;
   };
 
@@ -523,8 +534,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       };
       const registered = await ask<Registered>({ type: 'worker', id: workerId, body });
       if (!registered.ok) return registered;
-      workers.set(workerId, registered.value.worker);
-      seenAt.set(workerId, registered.value.worker.lastSeenAt);
+      remember(workers, workerId, registered.value.worker);
+      remember(seenAt, workerId, registered.value.worker.lastSeenAt);
       dispatcher.forgive(workerId);
       return {
         ok: true,
@@ -550,7 +561,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
             },
           };
         if (worker.project !== undefined && !reaches(request.reach, worker.project)) return forbidden(worker.project);
-        seenAt.set(request.workerId, serviceClock.now());
+        remember(seenAt, request.workerId, serviceClock.now());
         if (request.runId !== undefined) {
           const run = await visible(request.runId, request.reach);
           if (!run.ok) return run;
@@ -679,6 +690,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       }),
 
     projectOfRun: async (runId) => (await recordOf(runId))?.project,
+    projectOfWorker: async (workerId) => (await workerOf(workerId))?.project,
 
     journal: ({ runId, reach, after, limit }) =>
       attempt(async () => {

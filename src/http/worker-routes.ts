@@ -72,6 +72,14 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
             message: `this key does not reach project ${JSON.stringify(project)}`,
             field: 'project',
           });
+        // Registering again replaces what is known of a worker: only those may who reach what it serves.
+        const boundTo = await runs.projectOfWorker(body.worker_id);
+        if (boundTo !== undefined && !reaches(request.caller.reach, boundTo))
+          throw new Refusal({
+            code: 'forbidden',
+            message: 'a worker of a project that this key does not reach has this id; choose another',
+            field: 'worker_id',
+          });
         return registrationToWire(
           valueOf(
             await runs.registerWorker({

@@ -445,6 +445,26 @@ describe('lists', () => {
   });
 });
 
+describe('who was seen', () => {
+  it('a call on a lease by somebody who does not hold it is no sign of the worker it names', async () => {
+    await open();
+    await service.register('w1');
+    await service.register('w2');
+    await service.start('flow');
+    const lease = await service.take('w1');
+    const seen = async (): Promise<string[]> =>
+      (await service.must(service.get('/workers'))).workers.map(
+        (worker: { last_seen_at: string }) => worker.last_seen_at,
+      );
+    const before = await seen();
+    await service.leap(5);
+    expect(await codes(service.heartbeat(lease, {}, 'w2'))).toEqual([409, 'fenced']);
+    expect(await seen()).toEqual(before);
+    await service.must(service.heartbeat(lease, {}, 'w1'));
+    expect(await seen()).not.toEqual(before);
+  });
+});
+
 describe('journal page and cause', () => {
   it('pages by after, with seq from 0 without a gap', async () => {
     await open();
@@ -722,6 +742,17 @@ describe('keys', () => {
       'project',
     ]);
     expect(await service.must(service.del('/subjects/u', { key: 'other-admin' }))).toMatchObject({ runs_erased: 0 });
+  });
+
+  it('a worker bound to a project is not replaced by a key that does not reach that project', async () => {
+    await open({ keys });
+    await service.must(service.register('w', [flow], { project: OWN }, { key: 'own-worker' }));
+    for (const project of ['other', undefined])
+      expect(
+        await codes(service.register('w', [flow], project === undefined ? {} : { project }, { key: 'other-worker' })),
+      ).toEqual([403, 'forbidden', 'worker_id']);
+    await service.must(service.register('w', [flow], { project: OWN, version: '2' }, { key: 'own-worker' }));
+    await service.must(service.register('w', [flow], {}, { key: 'top-worker' }));
   });
 
   it('erasure reaches the projects of the key alone', async () => {
