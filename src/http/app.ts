@@ -173,7 +173,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply);
-      answerError(error, request.id, request.url, reply, log);
+      answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for
     },
     clientErrorHandler: (error, socket) => {
       const failure = connectionFailure(error.code);
