@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JournalEntry, Lease, Run } from '../../sdk/typescript/src/wire.ts';
+import type { JournalEntry, Lease, RunDetail } from '../../sdk/typescript/src/generated/wire.ts';
 
 /** One call that reached the fake service. */
 export type Call = {
@@ -42,7 +42,7 @@ export const aLease = (over: Partial<Lease> = {}): Lease => ({
   ...over,
 });
 
-export const aRun = (over: Partial<Run> = {}): Run => ({
+export const aRun = (over: Partial<RunDetail> = {}): RunDetail => ({
   run_id: 'run-1',
   trace_id: '5b8efff798038103d269b633813fc60c',
   project: 'default',
@@ -51,6 +51,15 @@ export const aRun = (over: Partial<Run> = {}): Run => ({
   status: 'succeeded',
   created_at: '2026-11-20T09:00:00Z',
   updated_at: '2026-11-20T09:00:00Z',
+  input: {},
+  state: {},
+  correlation: {},
+  usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+  step_count: 1,
+  attempts: [],
+  timers: [],
+  waits: [],
+  children: [],
   ...over,
 });
 
@@ -78,7 +87,7 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
   const scripted: { verb: string; reply: Reply }[] = [];
   const watchers = new Set<() => void>();
   const offers: Lease[] = [];
-  let run: Run = aRun();
+  let run: RunDetail = aRun();
   let journal: readonly JournalEntry[] = [];
   /** What each connection to the journal stream gets: raw text, then the end or a broken connection. */
   const streams: { text: string; end: 'end' | 'hang up' | 'stay' }[] = [];
@@ -205,7 +214,7 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
     answer: (verb: string, ...replies: Reply[]): void => {
       scripted.push(...replies.map((reply) => ({ verb, reply })));
     },
-    setRun: (next: Run, entries: readonly JournalEntry[] = []): void => {
+    setRun: (next: RunDetail, entries: readonly JournalEntry[] = []): void => {
       run = next;
       journal = entries;
     },

@@ -1,29 +1,64 @@
 /**
- * Generates, from `spec/openapi.yaml`, what the service is compiled and run with:
- * `src/model/generated/openapi.ts` (types) and `src/model/generated/openapi.json` (the document, so that the daemon needs
- * no YAML parser). Run `npm run codegen` after every change of the document; once this folder's dependencies are
- * installed, `node tools/codegen/generate.ts` does the same in a second.
+ * Generates, from `spec/openapi.yaml` and `spec/definition.schema.json`, what the service is compiled and run with and what
+ * the library for TypeScript speaks:
+ *
+ * - `src/model/generated/openapi.ts` (types) and `src/model/generated/openapi.json` (the document, so that the daemon needs
+ *   no YAML parser);
+ * - `sdk/typescript/src/generated/wire.ts` (types of the operations that the library calls).
+ *
+ * Run `npm run codegen` after every change of the document; once this folder's dependencies are installed,
+ * `node tools/codegen/generate.ts` does the same in a second.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
 import { parse } from 'yaml';
+import { sdkDocument, type Tree } from './sdk-document.ts';
 
 const root = new URL('../../', import.meta.url);
-const source = readFileSync(new URL('spec/openapi.yaml', root), 'utf8');
-const document: unknown = parse(source);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const source = read('spec/openapi.yaml');
+const document = parse(source) as Tree;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+const write = (path: string, text: string): void => {
+  const target = new URL(path, root);
+  mkdirSync(new URL('.', target), { recursive: true });
+  writeFileSync(target, text);
+};
+/** Tells what the types were generated from, and that nobody edited them since. */
+const headed = (what: string, sourceDigest: string, types: string): string =>
+  [
+    `// Generated from ${what} by \`npm run codegen\`. Edit the document, not this file.`,
+    `// source sha256: ${sourceDigest}`,
+    `// content sha256: ${digest(types)}`,
+    types,
+  ].join('\n');
 
-const types = astToString(await openapiTS(JSON.stringify(document), { immutable: true, defaultNonNullable: false }));
-const header = [
-  '// Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.',
-  `// source sha256: ${digest(source)}`,
-  `// content sha256: ${digest(types)}`,
-  '',
-].join('\n');
+const settings = { immutable: true, defaultNonNullable: false } as const;
 
-const target = new URL('src/model/generated/', root);
-mkdirSync(target, { recursive: true });
-writeFileSync(new URL('openapi.ts', target), header + types);
-writeFileSync(new URL('openapi.json', target), `${JSON.stringify(document, null, 1)}\n`);
+const types = astToString(await openapiTS(JSON.stringify(document), settings));
+write('src/model/generated/openapi.ts', headed('spec/openapi.yaml', digest(source), types));
+write('src/model/generated/openapi.json', `${JSON.stringify(document, null, 1)}\n`);
+
+/** What has no type in the document is any JSON: callers read it as that, and are told when they send something else. */
+const jsonForUnknown = (nodes: ts.Node[]): ts.Node[] => {
+  const visit = (node: ts.Node): ts.Node =>
+    node.kind === ts.SyntaxKind.UnknownKeyword
+      ? ts.factory.createTypeReferenceNode('Json')
+      : ts.visitEachChild(node, visit, undefined);
+  return nodes.map(visit);
+};
+const JSON_TYPES = `/** Any JSON value, as data. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
+`;
+
+const narrowed = JSON.stringify(sdkDocument(document, JSON.parse(read('spec/definition.schema.json')) as Tree));
+const nodes = await openapiTS(narrowed, { ...settings, rootTypes: true, rootTypesNoSchemaPrefix: true });
+const wireTypes = JSON_TYPES + astToString(jsonForUnknown(nodes));
+write(
+  'sdk/typescript/src/generated/wire.ts',
+  headed('spec/openapi.yaml and spec/definition.schema.json', digest(narrowed), wireTypes),
+);

@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { readEvents } from './event-stream.ts';
 import { ConnectionError, RunFailed } from './errors.ts';
-import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
-import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
-import { readSettings, type SettingsInput } from './settings.ts';
 import type {
-  Attempt,
-  Correlation,
-  DefinitionDocument,
-  DefinitionOverview,
   EventOutcome,
   JournalEntry,
   Json,
   JsonObject,
   Run,
+  RunCorrelation,
   RunDetail,
   RunStatus,
-  WorkerInfo,
-} from './wire.ts';
+} from './generated/wire.ts';
+import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
+import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
+import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
+import { readSettings, type SettingsInput } from './settings.ts';
 import type { Workflow } from './workflow.ts';
 
 export type ClientOptions = SettingsInput & {
@@ -32,7 +29,7 @@ export type StartOptions = {
   readonly version?: number;
   /** The same key again gives the run that it started first. Absent: a new one, so that a retry of this call is safe. */
   readonly idempotencyKey?: string;
-  readonly correlation?: Correlation;
+  readonly correlation?: RunCorrelation;
 };
 
 export type FollowOptions = {
@@ -81,18 +78,23 @@ export const createClient = (options: ClientOptions = {}) => {
       () => http.call<T>({ ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }), ...request }),
       request.signal,
     );
-  const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
-    call<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
-  const post = <T>(path: string, body: unknown): Promise<T> => call<T>({ method: 'POST', path, body });
+  const get = <O extends OperationId>(path: string, query?: Query, signal?: AbortSignal): Promise<AnswerOf<O>> =>
+    call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
+  const post = <O extends OperationId>(path: string, body: BodyOf<O>): Promise<AnswerOf<O>> =>
+    call({ method: 'POST', path, body });
 
   const getRun = (runId: string, signal?: AbortSignal): Promise<RunDetail> =>
-    get(`/v1/api/runs/${segment(runId)}`, undefined, signal);
+    get<'getRun'>(`/v1/api/runs/${segment(runId)}`, undefined, signal);
 
   const journal = (
     runId: string,
     page: { after?: number; limit?: number; signal?: AbortSignal } = {},
-  ): Promise<{ events: readonly JournalEntry[]; next_after: number }> =>
-    get(`/v1/api/runs/${segment(runId)}/events`, { after: page.after, limit: page.limit }, page.signal);
+  ): Promise<AnswerOf<'listRunEvents'>> =>
+    get<'listRunEvents'>(
+      `/v1/api/runs/${segment(runId)}/events`,
+      { after: page.after, limit: page.limit },
+      page.signal,
+    );
 
   /** Entries of one connection. Ends when the service ends the stream; throws when it breaks. */
   async function* streamOnce(
@@ -183,9 +185,10 @@ export const createClient = (options: ClientOptions = {}) => {
      * @returns the run as it was stored
      */
     start: <Input>(workflow: string | Workflow<Input>, input: NoInfer<Input>, start: StartOptions = {}): Promise<Run> =>
-      post('/v1/api/runs', {
+      post<'startRun'>('/v1/api/runs', {
         definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
-        input,
+        // Of the caller's own type; what JSON cannot say of it is not sent.
+        input: input as Json,
         project: start.project ?? settings.project,
         definition_version: start.version,
         idempotency_key: start.idempotencyKey ?? randomUUID(),
@@ -208,11 +211,21 @@ export const createClient = (options: ClientOptions = {}) => {
     },
 
     /** Gives an event to one run's own open wait. @throws ServiceError `conflict` when it has none, `run_terminal` */
-    signal: (runId: string, event: string, payload: Json, more: { eventId?: string } = {}): Promise<EventOutcome> =>
-      post(`/v1/api/runs/${segment(runId)}/signal`, { event, payload, event_id: more.eventId ?? randomUUID() }),
+    signal: (
+      runId: string,
+      event: string,
+      payload: JsonObject,
+      more: { eventId?: string } = {},
+    ): Promise<EventOutcome> =>
+      post<'signalRun'>(`/v1/api/runs/${segment(runId)}/signal`, {
+        event,
+        payload,
+        event_id: more.eventId ?? randomUUID(),
+      }),
 
     /** Ends a run and its children. A run that has ended is returned as it is. */
-    cancel: (runId: string, reason?: string): Promise<Run> => post(`/v1/api/runs/${segment(runId)}/cancel`, { reason }),
+    cancel: (runId: string, reason?: string): Promise<Run> =>
+      post<'cancelRun'>(`/v1/api/runs/${segment(runId)}/cancel`, { reason }),
 
     /** Publishes an event to whichever run waits for it by name and key; it is held for 24 hours when none does. */
     publish: (event: {
@@ -223,7 +236,7 @@ export const createClient = (options: ClientOptions = {}) => {
       /** The same id again changes nothing. Absent: a new one, so that a retry of this call is safe. */
       eventId?: string;
     }): Promise<EventOutcome> =>
-      post('/v1/api/events', {
+      post<'publishEvent'>('/v1/api/events', {
         project: event.project ?? settings.project,
         event: event.event,
         key: event.key,
@@ -235,8 +248,8 @@ export const createClient = (options: ClientOptions = {}) => {
     journal,
 
     /** Runs, newest-updated first. */
-    listRuns: (query: RunsQuery = {}): Promise<{ runs: readonly Run[]; next_cursor?: string }> =>
-      get('/v1/api/runs', {
+    listRuns: (query: RunsQuery = {}): Promise<AnswerOf<'listRuns'>> =>
+      get<'listRuns'>('/v1/api/runs', {
         project: query.project ?? settings.project,
         status: query.status,
         definition_id: query.definitionId,
@@ -248,22 +261,20 @@ export const createClient = (options: ClientOptions = {}) => {
       }),
 
     /** Why a step was attempted: the journal entries that led to it, oldest last. */
-    stepCause: (runId: string, stepId: string): Promise<{ attempt?: Attempt; chain: readonly JournalEntry[] }> =>
-      get(`/v1/api/runs/${segment(runId)}/steps/${segment(stepId)}/cause`),
+    stepCause: (runId: string, stepId: string): Promise<AnswerOf<'getStepCause'>> =>
+      get<'getStepCause'>(`/v1/api/runs/${segment(runId)}/steps/${segment(stepId)}/cause`),
 
-    listDefinitions: (
-      query: { limit?: number; cursor?: string } = {},
-    ): Promise<{
-      definitions: readonly JsonObject[];
-      next_cursor?: string;
-    }> => get('/v1/api/definitions', query),
-    getDefinition: (id: string): Promise<DefinitionOverview> => get(`/v1/api/definitions/${segment(id)}`),
-    getDefinitionVersion: (id: string, version: number): Promise<DefinitionDocument> =>
-      get(`/v1/api/definitions/${segment(id)}/versions/${version}`),
-    listWorkers: (): Promise<{ workers: readonly WorkerInfo[] }> => get('/v1/api/workers'),
+    listDefinitions: (query: { limit?: number; cursor?: string } = {}): Promise<AnswerOf<'listDefinitions'>> =>
+      get<'listDefinitions'>('/v1/api/definitions', query),
+    getDefinition: (id: string): Promise<AnswerOf<'getDefinition'>> =>
+      get<'getDefinition'>(`/v1/api/definitions/${segment(id)}`),
+    getDefinitionVersion: (id: string, version: number): Promise<AnswerOf<'getDefinitionVersion'>> =>
+      get<'getDefinitionVersion'>(`/v1/api/definitions/${segment(id)}/versions/${version}`),
+    listWorkers: (): Promise<AnswerOf<'listWorkers'>> => get<'listWorkers'>('/v1/api/workers'),
 
     /** A read of the query API that has no method here: `read('/v1/api/traces', { has_error: true })`. */
-    read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> => get<T>(path, query),
+    read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> =>
+      call<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }) }),
 
     /** Lets go of the connections. */
     close: (): void => http.close(),

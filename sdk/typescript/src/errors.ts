@@ -1,4 +1,4 @@
-import type { Run } from './wire.ts';
+import type { Run } from './generated/wire.ts';
 
 /** The service answered, and refused. Branch on `code`. */
 export class ServiceError extends Error {

@@ -1,20 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { createExportQueue, type ExportCounters, type ExportOptions } from './export-queue.ts';
+import type {
+  AuthorKind,
+  Json,
+  JsonObject,
+  NewCorrelation,
+  NewCost,
+  ScoreSource,
+  Severity,
+  SpanKind,
+  Usage,
+} from './generated/wire.ts';
 import { createHttp, type Http } from './http.ts';
 import { readSettings, type Settings, type SettingsInput } from './settings.ts';
-import type { Correlation, Cost, Json, JsonObject, Severity, SpanKind, Usage } from './wire.ts';
 
 /** What code runs under: the span that new ones become children of. */
 export type TraceContext = {
   readonly traceId: string;
   readonly spanId: string;
-  readonly correlation: WireCorrelation;
+  readonly correlation: NewCorrelation;
   /** Told of the usage of every span below. */
   readonly onUsage?: (model: string | undefined, usage: Usage) => void;
 };
-
-export type WireCorrelation = Correlation & { readonly project?: string; readonly run_id?: string };
 
 export type SpanOptions = {
   readonly kind?: SpanKind;
@@ -24,7 +32,7 @@ export type SpanOptions = {
   /** The agent, tool or retriever that this is an operation of. */
   readonly entityName?: string;
   readonly attributes?: Readonly<Record<string, unknown>>;
-  readonly correlation?: Correlation;
+  readonly correlation?: NewCorrelation;
   /** A W3C `traceparent` to continue; a malformed one starts a new trace. Absent: the span around the call. */
   readonly traceparent?: string;
 };
@@ -60,9 +68,9 @@ export type ScoreInput = {
   readonly scorerVersion?: string;
   readonly label?: string;
   readonly reason?: string;
-  readonly source?: 'live' | 'offline' | 'experiment' | 'manual';
+  readonly source?: ScoreSource;
   readonly scoreTraceId?: string;
-  readonly cost?: Cost;
+  readonly cost?: NewCost;
   readonly experimentId?: string;
   readonly metadata?: JsonObject;
 };
@@ -71,7 +79,7 @@ export type FeedbackInput = {
   readonly traceId?: string;
   readonly spanId?: string;
   readonly comment?: string;
-  readonly authorKind?: 'end_user' | 'expert' | 'developer' | 'system';
+  readonly authorKind?: AuthorKind;
   /** Stored exactly as sent: a pseudonymous id, never a name or an address. */
   readonly authorId?: string;
   readonly metadata?: JsonObject;
@@ -131,7 +139,7 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
   const storage = new AsyncLocalStorage<TraceContext>();
   let invalid = 0;
 
-  const baseCorrelation: WireCorrelation = {
+  const baseCorrelation: NewCorrelation = {
     ...(settings.project === undefined ? {} : { project: settings.project }),
     ...(settings.environment === undefined ? {} : { environment: settings.environment }),
     ...(settings.serviceName === undefined ? {} : { service_name: settings.serviceName }),
@@ -243,7 +251,7 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
     const around = storage.getStore();
     return around === undefined ? {} : { trace_id: around.traceId };
   };
-  const correlationHere = (): WireCorrelation => ({ ...baseCorrelation, ...storage.getStore()?.correlation });
+  const correlationHere = (): NewCorrelation => ({ ...baseCorrelation, ...storage.getStore()?.correlation });
 
   const log = (
     severity: Severity,

@@ -1,11 +1,11 @@
 import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from './generated/wire.ts';
 import { startHeart } from './heart.ts';
 import type { Http } from './http.ts';
 import type { Instrumentation, TraceContext } from './instrumentation.ts';
 import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
 import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
-import type { Json, Lease, ReportedUsage } from './wire.ts';
 import type { StepBody } from './workflow.ts';
 
 /** Told what an operator should know, without payloads. */
@@ -49,7 +49,8 @@ type How = {
 };
 const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
 
-const DETAILS_LIMIT_CHARACTERS = 64 * 1024;
+/** @see docs/worker-protocol.md, "Heartbeat" */
+const DETAILS_LIMIT_BYTES = 64 * 1024;
 const MESSAGE_LIMIT_CHARACTERS = 8 * 1024;
 
 const messageOf = (error: unknown): string => {
@@ -57,7 +58,7 @@ const messageOf = (error: unknown): string => {
   return (text === '' ? 'the body failed' : text).slice(0, MESSAGE_LIMIT_CHARACTERS);
 };
 
-type Failure = { readonly error: { class: string; code?: string; message: string }; readonly retry_after_ms?: number };
+type Failure = Pick<ReportedFailure, 'error' | 'retry_after_ms'>;
 
 /** What a body that raised an error means by it. The message travels; the stack never does. */
 const failureOf = (error: unknown): Failure => {
@@ -208,8 +209,9 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     signal: interruption.signal,
     heartbeat: (details) => {
       const text = JSON.stringify(details);
-      if (text.length > DETAILS_LIMIT_CHARACTERS)
-        throw new RangeError(`heartbeat details have ${text.length} characters, more than ${DETAILS_LIMIT_CHARACTERS}`);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > DETAILS_LIMIT_BYTES)
+        throw new RangeError(`heartbeat details have ${bytes} bytes as JSON, more than ${DETAILS_LIMIT_BYTES}`);
       heart.tell(text);
     },
     patchState: (more) => {

@@ -1,5 +1,5 @@
+import type { Json, JsonObject, Lease, ReportedUsage, RunCorrelation, Severity } from './generated/wire.ts';
 import type { FeedbackInput, ScoreInput, Span, SpanOptions } from './instrumentation.ts';
-import type { Correlation, Json, JsonObject, Lease, ReportedUsage, Severity } from './wire.ts';
 
 /** What the body of a step works with. */
 export type StepContext = {
@@ -19,7 +19,7 @@ export type StepContext = {
   readonly stepKey: string;
   /** The state of the run, as it was when the step was leased. */
   readonly state: JsonObject;
-  readonly correlation: Correlation;
+  readonly correlation: RunCorrelation;
   /** What the attempt before this one last told with `heartbeat`. */
   readonly lastDetails: Json | undefined;
   /** When the run ends by itself, where its definition limits the time. */

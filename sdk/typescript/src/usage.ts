@@ -1,4 +1,4 @@
-import type { ReportedUsage, Usage } from './wire.ts';
+import type { ReportedUsage, Usage } from './generated/wire.ts';
 
 const sum = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined ? right : right === undefined ? left : left + right;

@@ -3,12 +3,13 @@ import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { ServiceError } from './errors.ts';
 import type { ExportOptions } from './export-queue.ts';
+import type { Lease, Registration } from './generated/wire.ts';
 import { createHttp } from './http.ts';
 import { createInstrumentation } from './instrumentation.ts';
+import type { AnswerOf, BodyOf } from './operation.ts';
 import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
-import type { Lease, Registration } from './wire.ts';
 import type { StepBody, Workflow } from './workflow.ts';
 
 export type WorkerOptions = SettingsInput & {
@@ -41,6 +42,9 @@ const consoleLogger: Logger = {
 };
 
 const DEFAULT_CONCURRENCY = 10;
+/** What one claim may ask for, and what one worker may say of itself. @see spec/openapi.yaml, `Claim` and `NewWorker` */
+const CLAIM_LIMIT = 1000;
+const CONCURRENCY_LIMIT = 100_000;
 const DEFAULT_CLAIM_WAIT_MS = 20_000;
 const DEFAULT_GRACE_MS = 30_000;
 const DEFAULT_SETTLE_MS = 5000;
@@ -60,8 +64,8 @@ export const createWorker = (options: WorkerOptions) => {
   const settings = readSettings(options);
   if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
   const concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-  if (!(Number.isInteger(concurrency) && concurrency >= 1))
-    throw new RangeError(`concurrency is a whole number of at least 1, not ${concurrency}`);
+  if (!(Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= CONCURRENCY_LIMIT))
+    throw new RangeError(`concurrency is a whole number from 1 to ${CONCURRENCY_LIMIT}, not ${concurrency}`);
   const workerId = options.workerId ?? `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
   const logger = options.logger ?? consoleLogger;
   const http = createHttp(settings);
@@ -89,7 +93,7 @@ export const createWorker = (options: WorkerOptions) => {
     withRetries(
       untilAnswered,
       () =>
-        http.call<Registration>({
+        http.call<AnswerOf<'registerWorker'>>({
           method: 'POST',
           path: '/v1/api/workers/register',
           body: {
@@ -99,7 +103,7 @@ export const createWorker = (options: WorkerOptions) => {
             version: options.version,
             project: settings.project,
             concurrency,
-          },
+          } satisfies BodyOf<'registerWorker'>,
           signal: stopping.signal,
         }),
       stopping.signal,
@@ -135,10 +139,15 @@ export const createWorker = (options: WorkerOptions) => {
       }
       const waitMs = options.claimWaitMs ?? DEFAULT_CLAIM_WAIT_MS;
       try {
-        const { leases } = await http.call<{ leases: readonly Lease[] }>({
+        const { leases } = await http.call<AnswerOf<'claimSteps'>>({
           method: 'POST',
           path: '/v1/api/steps/claim',
-          body: { worker_id: workerId, max: concurrency - active.size, wait_ms: waitMs, run_id: options.runId },
+          body: {
+            worker_id: workerId,
+            max: Math.min(CLAIM_LIMIT, concurrency - active.size),
+            wait_ms: waitMs,
+            run_id: options.runId,
+          } satisfies BodyOf<'claimSteps'>,
           timeoutMs: waitMs + CLAIM_SLACK_MS,
           // Hanging up gives back what was on its way to us.
           signal: stopping.signal,

@@ -1,5 +1,8 @@
+import type { Definition, Lease, TaskStep } from './generated/wire.ts';
 import type { StepContext } from './step-context.ts';
-import type { DefinitionDocument, PriorSteps, TaskDocument } from './wire.ts';
+
+/** What the prior steps of the run gave, by step id. */
+export type PriorSteps = { readonly [stepId: string]: Lease['steps'][string] | undefined };
 
 /**
  * What serves one step: it gets its context, its rendered input and the outputs of the steps before it, and returns the
@@ -13,7 +16,7 @@ export type StepBody = {
   body(context: StepContext, input: unknown, steps: PriorSteps): unknown;
 }['body'];
 
-type TaskIds<D extends DefinitionDocument> = Extract<D['steps'][number], TaskDocument>['id'];
+type TaskIds<D extends Definition> = Extract<D['steps'][number], TaskStep>['id'];
 
 /** Names a type, without a value: `type<Ticket>()`. */
 export type Typed<T> = { readonly typed?: T };
@@ -21,7 +24,7 @@ export const type = <T>(): Typed<T> => ({});
 
 /** A definition and the bodies of its tasks. */
 export type Workflow<Input = unknown> = {
-  readonly definition: DefinitionDocument;
+  readonly definition: Definition;
   readonly bodies: Readonly<Record<string, StepBody | undefined>>;
   /** What `start` takes. */
   readonly input?: Typed<Input>;
@@ -38,7 +41,7 @@ export type Workflow<Input = unknown> = {
  *   bodies: { pay: async (context, input: { amount: number }) => bank.pay(input.amount, context.stepKey) },
  * });
  */
-export const defineWorkflow = <const D extends DefinitionDocument, Input = unknown>(workflow: {
+export const defineWorkflow = <const D extends Definition, Input = unknown>(workflow: {
   readonly definition: D;
   readonly bodies: { readonly [Id in TaskIds<D>]: StepBody };
   /** What `start` takes. */

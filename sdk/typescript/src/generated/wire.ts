@@ -1,0 +1,1766 @@
+// Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
+// source sha256: eed6ac755b98cfe31037b3044e4fcd722edc0f1e93baae3facea5a8adcdab0d3
+// content sha256: 5e736abb418bc3bf89151354a637f8cc804a114f71865a69f183aa3e1903e130
+/** Any JSON value, as data. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
+export interface paths {
+    readonly "/v1/ingest": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send any mix of the six signals
+         * @description One batch, an array of batches, or a stream of batches, one a line. The whole request is refused, with nothing stored, when a part of it
+         *     cannot be read or it is over a bound; a signal that is not as it should be is refused by itself, and named in `errors`.
+         *
+         *     A batch with an `ingest_key` is written in a transaction of its own, and only once: sent again it is counted in `duplicate`. Batches
+         *     without a key are written together, after the others. After a failure the outcome is unknown; the same request may be sent again.
+         */
+        readonly post: operations["ingestBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List runs
+         * @description Newest-updated first, without input, output and state.
+         */
+        readonly get: operations["listRuns"];
+        readonly put?: never;
+        /**
+         * Start a run
+         * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
+         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200.
+         */
+        readonly post: operations["startRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A run whole
+         * @description With every attempt, unfired timers, open waits and children.
+         */
+        readonly get: operations["getRun"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The journal of a run
+         * @description Every change of the run, in committed order, with `seq` from 0 without a gap. As a page of entries after `after`; or, with
+         *     `Accept: text/event-stream`, as a stream that ends when the run ends: `id` is `seq`, `data` the entry, `Last-Event-ID` goes before
+         *     `after`, and a comment comes every 15 seconds. A stream may also end before the run does, when the service stops or the stream is an
+         *     hour old: connect again with the last `seq` seen. A reader that does not keep up is cut.
+         */
+        readonly get: operations["listRunEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/steps/{step}/cause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+                readonly step: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Why a step ran
+         * @description The chain of journal entries that led to an attempt, the oldest last; to the latest attempt of the step, unless one is named.
+         */
+        readonly get: operations["getStepCause"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Cancel a run
+         * @description Ends the run and its child runs. A run that has ended is returned as it is. A step in flight is not interrupted: its worker learns at
+         *     its next heartbeat.
+         */
+        readonly post: operations["cancelRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/signal": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give an event to one run
+         * @description To that run's own open wait for an event of this name, whatever its key. 409 `conflict` when it has none, `run_terminal` when the run
+         *     has ended. An `event_id` that was seen in the project changes nothing.
+         */
+        readonly post: operations["signalRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publish an event
+         * @description To the oldest open wait for an event of this name and key in the project; in the same transaction the run goes on. Without one the
+         *     event is parked, for a later wait that accepts parked events, for 24 hours. An `event_id` that was seen in the project is a duplicate: nothing
+         *     is written.
+         */
+        readonly post: operations["publishEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Stored definitions
+         * @description The latest version of each, by id. Definitions belong to the service, not to a project.
+         */
+        readonly get: operations["listDefinitions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A definition and its versions
+         * @description Open runs and workers of each version tell when an old worker may go.
+         */
+        readonly get: operations["getDefinition"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}/versions/{version}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+                readonly version: number;
+            };
+            readonly cookie?: never;
+        };
+        /** One version of a definition */
+        readonly get: operations["getDefinitionVersion"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/workers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Registered workers
+         * @description With when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those of no project.
+         */
+        readonly get: operations["listWorkers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/workers/register": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Announce a worker
+         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
+         *     replaces the worker's list. How a worker works is told in `docs/worker-protocol.md`.
+         */
+        readonly post: operations["registerWorker"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/claim": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take steps that can run
+         * @description Held until there is one, at most `wait_ms`, at most four fifths of the request timeout, and at most a minute; a service that stops
+         *     answers at once. So an empty answer can come early: claim again. A claimer that hangs up gives back what it was offered.
+         */
+        readonly post: operations["claimSteps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/started": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Declare that the body runs
+         * @description Always before the body. Repeating it is 200.
+         */
+        readonly post: operations["startStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/heartbeat": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Extend a lease
+         * @description A refused heartbeat cancels the body.
+         */
+        readonly post: operations["beatStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/complete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Report what a body gave */
+        readonly post: operations["completeStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/{lease}/fail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Report that a body failed */
+        readonly post: operations["failStep"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        readonly Attempt: {
+            readonly lease_id: string;
+            readonly step_id: string;
+            /** @description Counts entries into the step */
+            readonly visit: number;
+            /** @description Counts leases within the visit */
+            readonly attempt: number;
+            readonly status: components["schemas"]["AttemptStatus"];
+            readonly worker_id: string;
+            readonly offered_at: components["schemas"]["Timestamp"];
+            readonly started_at?: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
+            readonly lease_expires_at?: components["schemas"]["Timestamp"];
+            /** @description Any JSON */
+            readonly output?: Json;
+            readonly error?: components["schemas"]["StepError"];
+            readonly usage?: readonly components["schemas"]["ReportedUsage"][];
+            readonly cost?: components["schemas"]["Cost"];
+            readonly span_id: components["schemas"]["SpanId"];
+        };
+        /**
+         * @description `lapsed` was never started in time; its body never ran
+         * @enum {string}
+         */
+        readonly AttemptStatus: "offered" | "running" | "succeeded" | "failed" | "orphaned" | "unservable" | "lapsed" | "cancelled";
+        /** @description Flattened attribute map */
+        readonly Attributes: {
+            readonly [key: string]: Json;
+        };
+        /** @enum {string} */
+        readonly AuthorKind: "end_user" | "expert" | "developer" | "system";
+        /** Starts child runs and waits for all of them */
+        readonly ChildStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "child";
+            readonly definition: components["schemas"]["DefinitionId"];
+            /** @description Template of a list: one child an item. */
+            readonly for_each?: string | readonly Json[];
+            readonly input?: components["schemas"]["DefinitionTemplate"];
+            /** @default 10 */
+            readonly max_parallel?: number;
+            readonly next?: components["schemas"]["DefinitionNext"];
+            readonly on_error?: components["schemas"]["DefinitionOnError"];
+        };
+        readonly Claim: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description Most steps to offer: no more than there are free slots */
+            readonly max: number;
+            /** @description How long to wait for the first; the service may answer earlier */
+            readonly wait_ms: number;
+            /** @description Steps of this run alone */
+            readonly run_id?: string;
+        };
+        /** @description Money in units of the currency. Absent, never zero, where a model could not be priced. Never recomputed on read. */
+        readonly Cost: {
+            readonly total_cost: number;
+            readonly input_cost?: number;
+            readonly output_cost?: number;
+            /** @description ISO 4217 */
+            readonly currency: string;
+            /** @description True for anything derived from a price book */
+            readonly is_estimated: boolean;
+            readonly price_book_id?: string;
+        };
+        /** @description Opaque; absent on the last page */
+        readonly Cursor: string;
+        /**
+         * Workflow definition
+         * @description What a worker registers: an immutable graph of steps. A text may hold ${path} templates where this says template; a condition is a CEL expression.
+         */
+        readonly Definition: {
+            readonly id: components["schemas"]["DefinitionId"];
+            readonly version: number;
+            /** @description JSON Schema (2020-12, or draft-07 where $schema names it) that the input of a run must meet. */
+            readonly input_schema?: {
+                readonly [key: string]: Json;
+            } | boolean;
+            readonly limits?: {
+                /**
+                 * @description Entries into steps of every kind; one more ends the run.
+                 * @default 100000
+                 */
+                readonly max_steps?: number;
+                readonly run_timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
+                readonly max_cost_usd?: number;
+            };
+            readonly defaults?: {
+                readonly retry?: components["schemas"]["DefinitionRetry"];
+            };
+            /** @description Template of the output of a run that ends by "end". */
+            readonly output?: components["schemas"]["DefinitionTemplate"];
+            readonly steps: readonly components["schemas"]["DefinitionStep"][];
+        };
+        readonly DefinitionDurationMs: number;
+        readonly DefinitionId: string;
+        readonly DefinitionName: string;
+        /** @description Absent: the step that follows. Else a step id, "end", or branches read in order. */
+        readonly DefinitionNext: string | readonly {
+            /** @description CEL condition; absent: always. */
+            readonly when?: string;
+            /** @description A step id or "end". */
+            readonly to: components["schemas"]["DefinitionName"];
+        }[];
+        /** @description Where errors of a class, a code or both lead, the first match; a line with neither takes them all. */
+        readonly DefinitionOnError: readonly {
+            readonly class?: components["schemas"]["DefinitionName"];
+            readonly code?: components["schemas"]["DefinitionName"];
+            /** @description A step id or "end". */
+            readonly to: components["schemas"]["DefinitionName"];
+        }[];
+        readonly DefinitionOverview: {
+            readonly id: string;
+            readonly versions: readonly {
+                readonly version: number;
+                readonly created_at: components["schemas"]["Timestamp"];
+                readonly open_runs: number;
+                /** @description Workers that registered this version */
+                readonly workers: number;
+            }[];
+            readonly latest: components["schemas"]["Definition"];
+        };
+        readonly DefinitionPositiveDurationMs: number;
+        readonly DefinitionRetry: {
+            /** @default 4 */
+            readonly max_attempts?: number;
+            /** @default 1000 */
+            readonly backoff_ms?: components["schemas"]["DefinitionDurationMs"];
+            /** @default 2 */
+            readonly multiplier?: number;
+            /** @default 60000 */
+            readonly max_backoff_ms?: components["schemas"]["DefinitionDurationMs"];
+            /**
+             * @default full
+             * @enum {unknown}
+             */
+            readonly jitter?: "full" | "none";
+        };
+        readonly DefinitionStep: components["schemas"]["TaskStep"] | components["schemas"]["WaitEventStep"] | components["schemas"]["SleepStep"] | components["schemas"]["ChildStep"] | components["schemas"]["SucceedStep"] | components["schemas"]["FailStep"];
+        readonly DefinitionSummary: {
+            readonly id: string;
+            readonly version: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+        };
+        /** @description Any JSON; its texts may hold ${path}, or ${path?} where the path may be missing. */
+        readonly DefinitionTemplate: Json;
+        readonly DefinitionVersion: {
+            readonly id: string;
+            readonly version: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly definition: components["schemas"]["Definition"];
+        };
+        readonly EventOutcome: {
+            /** @enum {string} */
+            readonly outcome: "delivered" | "parked" | "duplicate";
+            /** @description The run that took it */
+            readonly run_id?: string;
+        };
+        /** Ends the run as failed */
+        readonly FailStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "fail";
+            readonly code?: components["schemas"]["DefinitionName"];
+            /** @description Template. */
+            readonly message?: string;
+        };
+        /** @enum {string} */
+        readonly FeedbackKind: "thumbs" | "rating" | "correction" | "tag" | "comment";
+        readonly FilterText: string;
+        readonly IngestBatch: {
+            /** @description Idempotency key of the batch. The batch is written once, in a transaction of its own. */
+            readonly ingest_key?: string;
+            readonly spans?: readonly components["schemas"]["NewSpan"][];
+            readonly logs?: readonly components["schemas"]["NewLogRecord"][];
+            readonly metrics?: readonly components["schemas"]["NewMetricPoint"][];
+            readonly scores?: readonly components["schemas"]["NewScore"][];
+            readonly feedback?: readonly components["schemas"]["NewFeedback"][];
+            readonly aspect_notes?: readonly components["schemas"]["NewAspectNote"][];
+        };
+        /** @description One refused signal, by its place in the request. */
+        readonly IngestError: {
+            /** @description Position of the batch among those of the request */
+            readonly batch: number;
+            /** @enum {string} */
+            readonly signal: "spans" | "logs" | "metrics" | "scores" | "feedback" | "aspect_notes";
+            /** @description Position in the batch's array of that signal */
+            readonly index: number;
+            readonly code: string;
+            readonly message: string;
+            readonly field?: string;
+        };
+        /** @description One result for the whole request. */
+        readonly IngestReply: {
+            /** @description Signals written */
+            readonly accepted: number;
+            /** @description Signals refused, each with an entry in `errors` */
+            readonly rejected: number;
+            /** @description Batches recognised as resends of their `ingest_key`; nothing of them was written again */
+            readonly duplicate: number;
+            /** @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none */
+            readonly sampled_out?: number;
+            readonly errors: readonly components["schemas"]["IngestError"][];
+        };
+        readonly JournalEntry: {
+            readonly seq: number;
+            readonly kind: components["schemas"]["JournalKind"];
+            readonly at: components["schemas"]["Timestamp"];
+            readonly step_id?: string;
+            readonly visit?: number;
+            readonly attempt?: number;
+            readonly lease_id?: string;
+            readonly worker_id?: string;
+            readonly data: {
+                readonly [key: string]: Json;
+            };
+        };
+        /** @enum {string} */
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        /** @description One attempt, held by one worker for a bounded time, with all that its body needs. */
+        readonly Lease: {
+            readonly lease_id: string;
+            readonly run_id: string;
+            readonly project: string;
+            readonly definition_id: string;
+            readonly definition_version: number;
+            readonly step_id: string;
+            readonly visit: number;
+            readonly attempt: number;
+            /** @enum {string} */
+            readonly delivery: "at_least_once" | "at_most_once";
+            /** @description Rendered; absent where the step's definition gives none */
+            readonly input?: Json;
+            /** @description What the prior steps gave, by step id */
+            readonly steps: {
+                readonly [key: string]: {
+                    /** @description Any JSON */
+                    readonly output?: Json;
+                };
+            };
+            readonly state: {
+                readonly [key: string]: Json;
+            };
+            readonly correlation: components["schemas"]["RunCorrelation"];
+            /** @description The same for every attempt of one visit of the step */
+            readonly step_key: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id: components["schemas"]["SpanId"];
+            readonly lease_expires_at: components["schemas"]["Timestamp"];
+            readonly deadline_at?: components["schemas"]["Timestamp"];
+            /** @description What the attempt before this one last told with a heartbeat */
+            readonly last_details?: Json;
+        };
+        readonly NewAspectNote: {
+            /** @description Absent makes the server generate one */
+            readonly note_id?: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly aspect: string;
+            readonly text: string;
+            readonly model?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
+        readonly NewCorrelation: {
+            readonly project?: string;
+            readonly environment?: string;
+            readonly service_name?: string;
+            readonly service_version?: string;
+            readonly session_id?: string;
+            readonly thread_id?: string;
+            readonly user_id?: string;
+            readonly request_id?: string;
+            readonly release?: string;
+            readonly run_id?: string;
+            readonly resource_id?: string;
+            readonly experiment_id?: string;
+            readonly tags?: readonly string[];
+        };
+        /** @description A cost as the sender knows it. */
+        readonly NewCost: {
+            readonly total_cost: number;
+            readonly input_cost?: number;
+            readonly output_cost?: number;
+            /** @description ISO 4217; USD by default */
+            readonly currency?: string;
+            readonly is_estimated?: boolean;
+            readonly price_book_id?: string;
+        };
+        readonly NewEvent: {
+            readonly project?: components["schemas"]["ProjectName"];
+            readonly event: string;
+            readonly key: string;
+            readonly payload: {
+                readonly [key: string]: Json;
+            };
+            /** @description Unique in the project; send one when the event may be sent twice */
+            readonly event_id?: string;
+        };
+        readonly NewFeedback: {
+            /** @description Absent or empty makes the server generate one */
+            readonly feedback_id?: string;
+            /** @description This or `span_id` is needed */
+            readonly trace_id?: string;
+            readonly span_id?: string;
+            readonly kind: components["schemas"]["FeedbackKind"];
+            readonly value: string | number;
+            readonly comment?: string;
+            readonly author_kind?: components["schemas"]["AuthorKind"];
+            /** @description Stored exactly as sent; send a pseudonymous id */
+            readonly author_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        readonly NewLogRecord: {
+            /** @description Absent makes the server generate one */
+            readonly log_id?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly severity?: components["schemas"]["Severity"];
+            readonly message: string;
+            readonly logger?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        /** @description A histogram has `sum`, `count`, `bounds` and one more of `bucket_counts`; the other types have `value`. */
+        readonly NewMetricPoint: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "counter" | "gauge" | "histogram";
+            readonly unit?: string;
+            readonly description?: string;
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly value?: number;
+            readonly sum?: number;
+            readonly count?: number;
+            readonly bounds?: readonly number[];
+            readonly bucket_counts?: readonly number[];
+            /** @enum {string} */
+            readonly temporality?: "delta" | "cumulative";
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly exemplars?: readonly {
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                readonly value?: number;
+                readonly timestamp?: components["schemas"]["Timestamp"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+        };
+        readonly NewRun: {
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema` */
+            readonly input: Json;
+            readonly project?: components["schemas"]["ProjectName"];
+            /** @description The highest stored one by default */
+            readonly definition_version?: number;
+            /** @description Unique in the project while the run is kept */
+            readonly idempotency_key?: string;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+        };
+        readonly NewScore: {
+            /** @description Absent or empty makes the server generate one */
+            readonly score_id?: string;
+            /** @description This or `span_id` is needed */
+            readonly trace_id?: string;
+            readonly span_id?: string;
+            readonly scorer_id: string;
+            readonly scorer_version?: string;
+            readonly value: number;
+            /** @default 0 */
+            readonly min?: number;
+            /** @default 1 */
+            readonly max?: number;
+            readonly label?: string;
+            readonly reason?: string;
+            readonly source?: components["schemas"]["ScoreSource"];
+            readonly score_trace_id?: string;
+            readonly cost?: components["schemas"]["NewCost"];
+            /** @description RFC 3339; now by default */
+            readonly timestamp?: string;
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly experiment_id?: string;
+            readonly metadata?: components["schemas"]["Attributes"];
+        };
+        readonly NewSpan: {
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly span_id: components["schemas"]["SpanId"];
+            readonly parent_span_id?: components["schemas"]["SpanId"];
+            readonly name?: string;
+            readonly kind?: components["schemas"]["SpanKind"];
+            readonly status?: components["schemas"]["SpanStatus"];
+            readonly start_time?: components["schemas"]["Timestamp"];
+            readonly end_time?: components["schemas"]["Timestamp"];
+            readonly is_event?: boolean;
+            /** @description Any JSON */
+            readonly input?: Json;
+            /** @description Any JSON */
+            readonly output?: Json;
+            readonly model?: string;
+            readonly provider?: string;
+            readonly entity_name?: string;
+            readonly usage?: components["schemas"]["Usage"];
+            readonly cost?: components["schemas"]["NewCost"];
+            readonly error?: components["schemas"]["SpanError"];
+            readonly correlation?: components["schemas"]["NewCorrelation"];
+            readonly attributes?: components["schemas"]["Attributes"];
+            readonly events?: readonly {
+                readonly name?: string;
+                readonly time?: components["schemas"]["Timestamp"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+            readonly links?: readonly {
+                readonly trace_id?: components["schemas"]["TraceId"];
+                readonly span_id?: components["schemas"]["SpanId"];
+                readonly attributes?: components["schemas"]["Attributes"];
+            }[];
+            readonly scope_name?: string;
+        };
+        readonly NewWorker: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            readonly definitions: readonly components["schemas"]["Definition"][];
+            readonly name?: string;
+            readonly version?: string;
+            /** @description Limits the claims of this worker */
+            readonly project?: components["schemas"]["ProjectName"];
+            readonly concurrency?: number;
+        };
+        readonly ProjectName: string;
+        readonly Registration: {
+            readonly worker_id: string;
+            readonly lease_ttl_ms: number;
+            readonly heartbeat_ms: number;
+            readonly definitions: readonly {
+                readonly id: string;
+                readonly version: number;
+                /** @enum {string} */
+                readonly stored: "created" | "unchanged";
+            }[];
+        };
+        /** @description One model call, or several of one model. A count that is not known is left out, never zero. `cost` is money that is already known, in US dollars. */
+        readonly ReportedUsage: {
+            readonly model?: string;
+            readonly input_tokens?: components["schemas"]["TokenCount"];
+            readonly output_tokens?: components["schemas"]["TokenCount"];
+            readonly total_tokens?: components["schemas"]["TokenCount"];
+            readonly input_details?: {
+                readonly cache_read?: components["schemas"]["TokenCount"];
+                readonly cache_write?: components["schemas"]["TokenCount"];
+                readonly cache_write_5m?: components["schemas"]["TokenCount"];
+                readonly cache_write_1h?: components["schemas"]["TokenCount"];
+                readonly audio?: components["schemas"]["TokenCount"];
+                readonly text?: components["schemas"]["TokenCount"];
+            };
+            readonly output_details?: {
+                readonly reasoning?: components["schemas"]["TokenCount"];
+                readonly audio?: components["schemas"]["TokenCount"];
+                readonly text?: components["schemas"]["TokenCount"];
+            };
+            readonly cost?: number;
+        };
+        readonly Run: components["schemas"]["RunSummary"] & {
+            /** @description Any JSON */
+            readonly input: Json;
+            /** @description Any JSON; absent until the run has succeeded */
+            readonly output?: Json;
+            readonly state: {
+                readonly [key: string]: Json;
+            };
+        };
+        /** @description What the run belongs to, as the caller sent it; its spans carry it, redacted and hashed like those of any span. */
+        readonly RunCorrelation: {
+            /** @description Ignored; the project of the run counts */
+            readonly project?: string;
+            readonly environment?: string;
+            readonly service_name?: string;
+            readonly service_version?: string;
+            readonly session_id?: string;
+            readonly thread_id?: string;
+            readonly user_id?: string;
+            readonly request_id?: string;
+            readonly release?: string;
+            readonly run_id?: string;
+            readonly resource_id?: string;
+            readonly experiment_id?: string;
+            readonly tags?: readonly string[];
+        };
+        readonly RunDetail: components["schemas"]["Run"] & {
+            readonly attempts: readonly components["schemas"]["Attempt"][];
+            readonly timers: readonly {
+                readonly name: string;
+                readonly due_at?: components["schemas"]["Timestamp"];
+                readonly step_id?: string;
+            }[];
+            readonly waits: readonly {
+                readonly event: string;
+                readonly key: string;
+                readonly step_id: string;
+                readonly since: components["schemas"]["Timestamp"];
+                readonly deadline_at?: components["schemas"]["Timestamp"];
+            }[];
+            readonly children: readonly {
+                readonly run_id: string;
+                readonly definition_id: string;
+                readonly definition_version: number;
+                readonly status: components["schemas"]["RunStatus"];
+                readonly step_id: string;
+                readonly visit: number;
+                /** @description Place among the children of the visit, from 0 */
+                readonly index: number;
+            }[];
+        };
+        readonly RunError: {
+            readonly class: string;
+            readonly code?: string;
+            readonly message: string;
+            readonly step_id?: string;
+            /**
+             * @description Present with class `limit`
+             * @enum {string}
+             */
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd";
+        };
+        /**
+         * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @enum {string}
+         */
+        readonly RunStatus: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        readonly RunSummary: {
+            /** Format: uuid */
+            readonly run_id: string;
+            readonly trace_id: components["schemas"]["TraceId"];
+            readonly parent_run_id?: string;
+            readonly project: string;
+            readonly definition_id: string;
+            readonly definition_version: number;
+            readonly status: components["schemas"]["RunStatus"];
+            /** @description The step where the run is, while it is open */
+            readonly cursor?: string;
+            readonly error?: components["schemas"]["RunError"];
+            readonly correlation: components["schemas"]["RunCorrelation"];
+            readonly idempotency_key?: string;
+            readonly usage: components["schemas"]["RunUsage"];
+            readonly cost?: components["schemas"]["Cost"];
+            /** @description Entries into steps of every kind */
+            readonly step_count: number;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly updated_at: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
+            readonly deadline_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
+        readonly RunUsage: {
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly total_tokens: number;
+            readonly cost?: number;
+        };
+        /** @enum {string} */
+        readonly ScoreSource: "live" | "offline" | "experiment" | "manual";
+        /** @enum {string} */
+        readonly Severity: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+        readonly Signal: {
+            readonly event: string;
+            readonly payload: {
+                readonly [key: string]: Json;
+            };
+            readonly event_id?: string;
+        };
+        /** The run sleeps: exactly one of sleep_ms and sleep_until */
+        readonly SleepStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "sleep";
+            readonly sleep_ms?: components["schemas"]["DefinitionDurationMs"];
+            /** @description RFC 3339, or a template of it. */
+            readonly sleep_until?: string;
+            readonly next?: components["schemas"]["DefinitionNext"];
+            readonly on_error?: components["schemas"]["DefinitionOnError"];
+        };
+        readonly SpanError: {
+            readonly message: string;
+            readonly type?: string;
+            readonly stack?: string;
+        };
+        /**
+         * Format: span-id
+         * @description 16 lowercase hex characters that are not all zero
+         */
+        readonly SpanId: string;
+        /** @enum {string} */
+        readonly SpanKind: "model_generation" | "workflow_run" | "tool_call" | "agent_run" | "retrieval" | "rag_embedding" | "rag_action" | "guardrail" | "scorer_run" | "mcp_tool_call" | "http_request" | "generic" | "client_tool_call" | "provider_tool_call";
+        /**
+         * @description `unset` is a span that still runs
+         * @enum {string}
+         */
+        readonly SpanStatus: "ok" | "error" | "unset";
+        readonly StepError: {
+            readonly class: string;
+            readonly code?: string;
+            readonly message: string;
+        };
+        readonly StepFailure: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            readonly error: {
+                /** @description `retryable`, `rate_limited`, `fatal`, `unservable`, or a name of yours; those of the service are refused */
+                readonly class: string;
+                readonly code?: string;
+                readonly message: string;
+            };
+            /** @description A minimum; at most 3650 days */
+            readonly retry_after_ms?: number;
+            readonly usage?: components["schemas"]["StepUsage"];
+        };
+        readonly StepResult: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description Any JSON */
+            readonly output?: Json;
+            /** @description Its top-level keys replace those of the run's state */
+            readonly state_patch?: {
+                readonly [key: string]: Json;
+            };
+            readonly usage?: components["schemas"]["StepUsage"];
+        };
+        /** @description One report of usage, or a list of them. */
+        readonly StepUsage: readonly components["schemas"]["ReportedUsage"][] | components["schemas"]["ReportedUsage"];
+        /** Ends the run as succeeded */
+        readonly SucceedStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "succeed";
+            readonly output?: components["schemas"]["DefinitionTemplate"];
+        };
+        /** A worker serves it */
+        readonly TaskStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "task";
+            readonly input?: components["schemas"]["DefinitionTemplate"];
+            /**
+             * @default at_least_once
+             * @enum {unknown}
+             */
+            readonly delivery?: "at_least_once" | "at_most_once";
+            /** @description From started. */
+            readonly timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
+            /** @description Merged over the defaults of the definition. */
+            readonly retry?: components["schemas"]["DefinitionRetry"];
+            readonly next?: components["schemas"]["DefinitionNext"];
+            readonly on_error?: components["schemas"]["DefinitionOnError"];
+        };
+        /** Format: time-parameter */
+        readonly TimeParameter: string;
+        /**
+         * Format: date-time
+         * @description RFC 3339, UTC, fraction of 0, 3, 6 or 9 digits
+         */
+        readonly Timestamp: string;
+        readonly TokenCount: number;
+        /**
+         * Format: trace-id
+         * @description 32 lowercase hex characters that are not all zero
+         */
+        readonly TraceId: string;
+        /** @description Tokens of a model call. A count that the sender did not give is absent, never zero. */
+        readonly Usage: {
+            readonly input_tokens?: number;
+            readonly output_tokens?: number;
+            readonly total_tokens?: number;
+            readonly input_details?: {
+                readonly cache_read?: number;
+                readonly cache_write?: number;
+                readonly cache_write_5m?: number;
+                readonly cache_write_1h?: number;
+                readonly audio?: number;
+                readonly text?: number;
+            };
+            readonly output_details?: {
+                readonly reasoning?: number;
+                readonly audio?: number;
+                readonly text?: number;
+            };
+        };
+        /** The run waits for an event of this name and key */
+        readonly WaitEventStep: {
+            readonly id: components["schemas"]["DefinitionId"];
+            /** @constant */
+            readonly kind: "wait_event";
+            readonly event: components["schemas"]["DefinitionName"];
+            /**
+             * @description Template, expanded when the wait opens.
+             * @default
+             */
+            readonly key?: string;
+            /** @default false */
+            readonly accept_parked?: boolean;
+            readonly timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
+            /**
+             * @default fail
+             * @enum {unknown}
+             */
+            readonly on_timeout?: "fail" | "continue";
+            readonly next?: components["schemas"]["DefinitionNext"];
+            readonly on_error?: components["schemas"]["DefinitionOnError"];
+        };
+        readonly Worker: {
+            readonly worker_id: string;
+            readonly name?: string;
+            readonly version?: string;
+            readonly project?: string;
+            readonly concurrency?: number;
+            readonly definitions: readonly {
+                readonly id: string;
+                readonly version: number;
+            }[];
+            readonly last_seen_at: components["schemas"]["Timestamp"];
+            /** @description Live leases that it holds */
+            readonly leases: number;
+        };
+        readonly WorkerId: string;
+    };
+    responses: never;
+    parameters: {
+        /** @description The `next_cursor` of the page before, with the same filters. */
+        readonly cursor: string;
+        readonly definitionInPath: string;
+        readonly leaseInPath: string;
+        /** @description Most rows of a page. */
+        readonly limit: number;
+        /**
+         * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+         *     keys that reach all of them.
+         */
+        readonly project: string;
+        readonly runInPath: string;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type Attempt = components['schemas']['Attempt'];
+export type AttemptStatus = components['schemas']['AttemptStatus'];
+export type Attributes = components['schemas']['Attributes'];
+export type AuthorKind = components['schemas']['AuthorKind'];
+export type ChildStep = components['schemas']['ChildStep'];
+export type Claim = components['schemas']['Claim'];
+export type Cost = components['schemas']['Cost'];
+export type Cursor = components['schemas']['Cursor'];
+export type Definition = components['schemas']['Definition'];
+export type DefinitionDurationMs = components['schemas']['DefinitionDurationMs'];
+export type DefinitionId = components['schemas']['DefinitionId'];
+export type DefinitionName = components['schemas']['DefinitionName'];
+export type DefinitionNext = components['schemas']['DefinitionNext'];
+export type DefinitionOnError = components['schemas']['DefinitionOnError'];
+export type DefinitionOverview = components['schemas']['DefinitionOverview'];
+export type DefinitionPositiveDurationMs = components['schemas']['DefinitionPositiveDurationMs'];
+export type DefinitionRetry = components['schemas']['DefinitionRetry'];
+export type DefinitionStep = components['schemas']['DefinitionStep'];
+export type DefinitionSummary = components['schemas']['DefinitionSummary'];
+export type DefinitionTemplate = components['schemas']['DefinitionTemplate'];
+export type DefinitionVersion = components['schemas']['DefinitionVersion'];
+export type EventOutcome = components['schemas']['EventOutcome'];
+export type FailStep = components['schemas']['FailStep'];
+export type FeedbackKind = components['schemas']['FeedbackKind'];
+export type FilterText = components['schemas']['FilterText'];
+export type IngestBatch = components['schemas']['IngestBatch'];
+export type IngestError = components['schemas']['IngestError'];
+export type IngestReply = components['schemas']['IngestReply'];
+export type JournalEntry = components['schemas']['JournalEntry'];
+export type JournalKind = components['schemas']['JournalKind'];
+export type Lease = components['schemas']['Lease'];
+export type NewAspectNote = components['schemas']['NewAspectNote'];
+export type NewCorrelation = components['schemas']['NewCorrelation'];
+export type NewCost = components['schemas']['NewCost'];
+export type NewEvent = components['schemas']['NewEvent'];
+export type NewFeedback = components['schemas']['NewFeedback'];
+export type NewLogRecord = components['schemas']['NewLogRecord'];
+export type NewMetricPoint = components['schemas']['NewMetricPoint'];
+export type NewRun = components['schemas']['NewRun'];
+export type NewScore = components['schemas']['NewScore'];
+export type NewSpan = components['schemas']['NewSpan'];
+export type NewWorker = components['schemas']['NewWorker'];
+export type ProjectName = components['schemas']['ProjectName'];
+export type Registration = components['schemas']['Registration'];
+export type ReportedUsage = components['schemas']['ReportedUsage'];
+export type Run = components['schemas']['Run'];
+export type RunCorrelation = components['schemas']['RunCorrelation'];
+export type RunDetail = components['schemas']['RunDetail'];
+export type RunError = components['schemas']['RunError'];
+export type RunStatus = components['schemas']['RunStatus'];
+export type RunSummary = components['schemas']['RunSummary'];
+export type RunUsage = components['schemas']['RunUsage'];
+export type ScoreSource = components['schemas']['ScoreSource'];
+export type Severity = components['schemas']['Severity'];
+export type Signal = components['schemas']['Signal'];
+export type SleepStep = components['schemas']['SleepStep'];
+export type SpanError = components['schemas']['SpanError'];
+export type SpanId = components['schemas']['SpanId'];
+export type SpanKind = components['schemas']['SpanKind'];
+export type SpanStatus = components['schemas']['SpanStatus'];
+export type StepError = components['schemas']['StepError'];
+export type StepFailure = components['schemas']['StepFailure'];
+export type StepResult = components['schemas']['StepResult'];
+export type StepUsage = components['schemas']['StepUsage'];
+export type SucceedStep = components['schemas']['SucceedStep'];
+export type TaskStep = components['schemas']['TaskStep'];
+export type TimeParameter = components['schemas']['TimeParameter'];
+export type Timestamp = components['schemas']['Timestamp'];
+export type TokenCount = components['schemas']['TokenCount'];
+export type TraceId = components['schemas']['TraceId'];
+export type Usage = components['schemas']['Usage'];
+export type WaitEventStep = components['schemas']['WaitEventStep'];
+export type Worker = components['schemas']['Worker'];
+export type WorkerId = components['schemas']['WorkerId'];
+export type ParameterCursor = components['parameters']['cursor'];
+export type ParameterDefinitionInPath = components['parameters']['definitionInPath'];
+export type ParameterLeaseInPath = components['parameters']['leaseInPath'];
+export type ParameterLimit = components['parameters']['limit'];
+export type ParameterProject = components['parameters']['project'];
+export type ParameterRunInPath = components['parameters']['runInPath'];
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly ingestBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description At most 32 MiB as received (`--max-body-bytes`), gzip or plain, and 10,000 signals in all batches together (`--max-batch-signals`). */
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["IngestBatch"] | readonly components["schemas"]["IngestBatch"][];
+                readonly "application/x-ndjson": string;
+                readonly "application/jsonl": string;
+            };
+        };
+        readonly responses: {
+            /** @description What was taken is committed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IngestReply"];
+                };
+            };
+        };
+    };
+    readonly listRuns: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+                /** @description Created at or after this time. */
+                readonly from?: components["schemas"]["TimeParameter"];
+                /** @description Created before this time. */
+                readonly to?: components["schemas"]["TimeParameter"];
+                readonly status?: components["schemas"]["RunStatus"];
+                readonly definition_id?: components["schemas"]["FilterText"];
+                /** @description The `user_id` of the correlation. */
+                readonly user_id?: components["schemas"]["FilterText"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly runs: readonly components["schemas"]["RunSummary"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+        };
+    };
+    readonly startRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewRun"];
+            };
+        };
+        readonly responses: {
+            /** @description The run that this key started before, as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The run as it was stored. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly getRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+        };
+    };
+    readonly listRunEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The last `seq` seen; -1 is the start. */
+                readonly after?: number;
+                /** @description Most entries of a page. A stream has none. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Entries. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly components["schemas"]["JournalEntry"][];
+                        /** @description The `after` of the next page */
+                        readonly next_after: number;
+                    };
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly getStepCause: {
+        readonly parameters: {
+            readonly query?: {
+                readonly visit?: number;
+                readonly attempt?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+                readonly step: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attempt, where there was one, and its chain. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly attempt?: components["schemas"]["Attempt"];
+                        readonly chain: readonly components["schemas"]["JournalEntry"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly cancelRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly signalRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Signal"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventOutcome"];
+                };
+            };
+        };
+    };
+    readonly publishEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EventOutcome"];
+                };
+            };
+        };
+    };
+    readonly listDefinitions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly definitions: readonly components["schemas"]["DefinitionSummary"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+        };
+    };
+    readonly getDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Its versions, ascending, and the latest document. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionOverview"];
+                };
+            };
+        };
+    };
+    readonly getDefinitionVersion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+                readonly version: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document as it was registered. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionVersion"];
+                };
+            };
+        };
+    };
+    readonly listWorkers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The workers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly workers: readonly components["schemas"]["Worker"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly registerWorker: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewWorker"];
+            };
+        };
+        readonly responses: {
+            /** @description How long leases live, how often to beat, and what became of each definition. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registration"];
+                };
+            };
+        };
+    };
+    readonly claimSteps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Claim"];
+            };
+        };
+        readonly responses: {
+            /** @description Leases, or none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly leases: readonly components["schemas"]["Lease"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly startStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly worker_id: components["schemas"]["WorkerId"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Run the body now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        readonly lease_expires_at: components["schemas"]["Timestamp"];
+                    };
+                };
+            };
+        };
+    };
+    readonly beatStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly worker_id: components["schemas"]["WorkerId"];
+                    /** @description Any JSON of at most 64 KiB; the next attempt gets the last one as `last_details` */
+                    readonly details?: Json;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The lease was extended. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly lease_expires_at: components["schemas"]["Timestamp"];
+                    };
+                };
+            };
+        };
+    };
+    readonly completeStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["StepResult"];
+            };
+        };
+        readonly responses: {
+            /** @description The attempt has succeeded; where the run is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        /** @description The step where the run is; absent when it has ended */
+                        readonly next_step?: string;
+                    };
+                };
+            };
+        };
+    };
+    readonly failStep: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lease: components["parameters"]["leaseInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["StepFailure"];
+            };
+        };
+        readonly responses: {
+            /** @description The attempt has failed; where the run is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly run_status: components["schemas"]["RunStatus"];
+                        /** @description The step where the run is; absent when it has ended */
+                        readonly next_step?: string;
+                        /** @description Whether the same visit of the step is tried again */
+                        readonly will_retry: boolean;
+                    };
+                };
+            };
+        };
+    };
+}
