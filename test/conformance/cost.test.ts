@@ -208,6 +208,31 @@ describe('"Rules"', () => {
     });
     expect(await trace()).not.toHaveProperty('cost');
   });
+  it('totals equal a model, whatever the order, the repeats and how many send at once', async () => {
+    const traceId = newTraceId();
+    const root = nativeSpan({ trace_id: traceId, name: 'root' });
+    const calls = Array.from({ length: 30 }, (_, n) =>
+      nativeSpan({
+        trace_id: traceId,
+        parent_span_id: root.span_id,
+        model: n % 3 === 0 ? 'no-such-model' : 'gpt-4o',
+        usage: { input_tokens: 1000 * n, output_tokens: n },
+        ...(n % 5 === 0 && { status: 'error', error: { message: 'm' } }),
+      }),
+    );
+    const spans = [root, ...calls];
+    // Each span three times, strewn over forty requests that are under way together.
+    const requests = Array.from({ length: 40 }, (_, request) =>
+      spans.filter((_span, n) => [0, 13, 27].some((shift) => (n * 7 + shift) % 40 === request)),
+    );
+    await Promise.all(requests.map((some) => ingest(service, { spans: some })));
+    const priced = calls.map((_, n) => n).filter((n) => n % 3 !== 0);
+    const expected = priced.reduce((sum, n) => sum + (1000 * n * 2.5 + n * 10) / 1_000_000, 0);
+    const { trace } = (await service.get(`/v1/api/traces/${traceId}`)).json;
+    expect(trace).toMatchObject({ name: 'root', span_count: 31, error_count: 6 });
+    expect(trace.usage).toMatchObject({ input_tokens: 435_000, output_tokens: 435 });
+    expect(trace.cost.total_cost).toBeCloseTo(expected, 9);
+  });
   it('"A run whose spans total nothing is returned with no cost figure rather than zero"', async () => {
     const span = nativeSpan({ model: 'no-such-model', usage: { input_tokens: 10 } });
     await ingest(service, { spans: [span] });

@@ -573,6 +573,71 @@ describe('trace detail', () => {
   });
 });
 
+describe('span and log lists', () => {
+  it('"span listing: exists and takes `order`", and filters by what a span has', async () => {
+    const trace_id = newTraceId();
+    const { project, ids } = await aProject([
+      {},
+      {
+        trace_id,
+        name: 'n',
+        kind: 'tool_call',
+        status: 'error',
+        error: { message: 'm' },
+        model: 'mo',
+        provider: 'pr',
+        entity_name: 'en',
+        correlation: { session_id: 'se', user_id: 'us', environment: 'ev', service_name: 'sn' },
+      },
+      { start_time: undefined },
+    ]);
+    const list = async (query: string): Promise<string[]> =>
+      (await get(`spans?project=${project}${query}`)).json.spans.map((span: Json) => span.trace_id);
+    expect(await list('')).toEqual([ids[2], ids[1], ids[0]]);
+    expect(await list('&order=asc')).toEqual(ids);
+    for (const filter of [
+      `trace_id=${trace_id}`,
+      'kind=tool_call',
+      'status=error',
+      'name=n',
+      'model=mo',
+      'provider=pr',
+      'entity_name=en',
+      'session_id=se',
+      'user_id=us',
+      'environment=ev',
+      'service_name=sn',
+    ])
+      expect([filter, await list(`&${filter}`)]).toEqual([filter, [trace_id]]);
+    expect(await list('&kind=tool_call&status=ok')).toEqual([]);
+  });
+  it('logs filter by what a record has, and by severity exactly or at least', async () => {
+    const project = newWord('p');
+    const trace_id = newTraceId();
+    const severities = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
+    await ingest(service, {
+      logs: severities.map((severity, n) => ({
+        severity,
+        message: severity,
+        timestamp: nowIso(-1000 + n),
+        logger: `l${n}`,
+        correlation: { project },
+        ...(n === 3 && { trace_id }),
+      })),
+    });
+    const list = async (query: string): Promise<string[]> =>
+      (await get(`logs?project=${project}${query}`)).json.logs.map((log: Json) => log.message);
+    expect(await list('')).toEqual(severities.toReversed());
+    expect(await list('&order=asc')).toEqual(severities);
+    for (const [n, severity] of severities.entries()) {
+      expect(await list(`&severity=${severity}`)).toEqual([severity]);
+      expect(await list(`&min_severity=${severity}&order=asc`)).toEqual(severities.slice(n));
+      expect(await list(`&logger=l${n}`)).toEqual([severity]);
+    }
+    expect(await list(`&trace_id=${trace_id}`)).toEqual(['warn']);
+  });
+});
+
 describe('scores', () => {
   const post = (body: object | string): Promise<Answer> => service.post('/v1/api/scores', body);
   it('"answer 201 with the stored record; an id sent again replaces the record"', async () => {
