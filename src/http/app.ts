@@ -1,4 +1,3 @@
-import { maxHeaderSize } from 'node:http';
 import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -19,6 +18,9 @@ import { readSubject, type TrustedRanges } from './peer.ts';
 import { answerError, problemBody, sendFailure, statusOf } from './problem.ts';
 import type { Route } from './route.ts';
 import type { StreamRegistry } from './streams.ts';
+
+// Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.
+const { maxHeaderSize } = process.getBuiltinModule('node:http');
 
 export type AppOptions = {
   readonly requestTimeoutSeconds: number;

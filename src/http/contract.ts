@@ -190,11 +190,15 @@ const compileParameters = (
   const own = parameters.filter((parameter) => parameter.in === place);
   const types = new Map(own.map((parameter) => [parameter.name, typeOf(parameter.schema)]));
   const required = own.filter((parameter) => parameter.required === true).map((parameter) => parameter.name);
-  const validate: ValidateFunction = ajv.compile({
-    type: 'object',
-    properties: Object.fromEntries(own.map((parameter) => [parameter.name, withKnownReferences(parameter.schema)])),
-  });
+  // Compiled at the first call: a start compiles no schema that nobody asks for.
+  let validator: ValidateFunction | undefined;
+  const compile = (): ValidateFunction =>
+    ajv.compile({
+      type: 'object',
+      properties: Object.fromEntries(own.map((parameter) => [parameter.name, withKnownReferences(parameter.schema)])),
+    });
   return (raw) => {
+    const validate = (validator ??= compile());
     // Not a literal: with a prototype, a parameter named `__proto__` would be lost instead of refused.
     const values: Record<string, unknown> = Object.create(null);
     for (const [name, given] of Object.entries(raw as Record<string, unknown>)) {
