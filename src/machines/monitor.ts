@@ -1,4 +1,4 @@
-import { assign, setup, type SnapshotFrom } from 'xstate';
+import { assign, setup } from 'xstate';
 import type { Monitor, MonitorReading, ReportedCondition, WatchContext, WatchEvent } from '../model/watch.ts';
 
 /** By what a reading is judged. */
@@ -96,4 +96,3 @@ export const monitorMachine = setup({
     },
   },
 });
-export type MonitorSnapshot = SnapshotFrom<typeof monitorMachine>;

@@ -9,7 +9,7 @@ import {
   type SucceedStep,
   type Target,
 } from '../model/definition/definition.ts';
-import type { ErrorRoute, StepError } from '../model/definition/step-error.ts';
+import { type ErrorRoute, type StepError, takesError } from '../model/definition/step-error.ts';
 import type { JournalKind, RunError, RunStatus, RunUsage, UnixMs } from '../model/run.ts';
 
 /** Where a run is within a step. Every kind opens; what follows depends on the kind. */
@@ -101,23 +101,6 @@ export type RunEvent =
   | { readonly type: 'run.failed'; readonly at: UnixMs; readonly error: RunError }
   | { readonly type: 'run.cancelled'; readonly at: UnixMs; readonly reason?: string };
 
-export const runEventTypes: readonly RunEvent['type'][] = [
-  'run.started',
-  'step.opened',
-  'step.offered',
-  'step.completed',
-  'step.failed',
-  'step.lapsed',
-  'step.orphaned',
-  'route.taken',
-  'timer.due',
-  'event.delivered',
-  'child.finished',
-  'run.succeeded',
-  'run.failed',
-  'run.cancelled',
-];
-
 /**
  * The version of what `compileRun` makes of a definition. It goes up when a state, an event or the context changes, and a
  * migration then carries stored snapshots over. @see `machines/persisted.ts`
@@ -125,7 +108,7 @@ export const runEventTypes: readonly RunEvent['type'][] = [
 export const RUN_MACHINE_VERSION = 1;
 
 /** The tenth orphan of a visit is the last. @see Interface decisions, "Fine print" */
-export const MAX_ORPHANS = 10;
+const MAX_ORPHANS = 10;
 
 const mayRunAgain = (delivery: Delivery, event: RunEvent): boolean =>
   delivery === 'at_least_once' || ('bodyRan' in event && !event.bodyRan);
@@ -139,13 +122,9 @@ const runSetup = setup({
   types: { context: {} as RunContext, events: {} as RunEvent },
   guards: {
     goesTo: ({ event }, params: { readonly to: Target }) => event.type === 'route.taken' && event.to === params.to,
-    matchesError: ({ event }, params: { readonly class?: string; readonly code?: string }) => {
+    matchesError: ({ event }, params: Omit<ErrorRoute, 'to'>) => {
       const error = errorOf(event);
-      if (error === undefined) return false;
-      return (
-        (params.class === undefined || params.class === error.class) &&
-        (params.code === undefined || params.code === error.code)
-      );
+      return error !== undefined && takesError(params, error);
     },
     /** The worker does not hold the definition: another may. Spends nothing. */
     mayServeElsewhere: ({ event }, params: { readonly delivery: Delivery }) =>

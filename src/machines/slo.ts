@@ -1,4 +1,4 @@
-import { assign, setup, type SnapshotFrom } from 'xstate';
+import { assign, setup } from 'xstate';
 import type { ReportedCondition, RunShare, Slo, SloReading, WatchContext, WatchEvent } from '../model/watch.ts';
 
 /** By what a reading is judged. */
@@ -118,4 +118,3 @@ export const sloMachine = setup({
     },
   },
 });
-export type SloSnapshot = SnapshotFrom<typeof sloMachine>;

@@ -91,6 +91,34 @@ const child = (status: 'succeeded' | 'failed', index = 0): RunEvent => ({
 });
 
 describe('run, compiled from a definition', () => {
+  it.each([
+    ['fatal', 'card_expired', 'both'],
+    ['retryable', 'card_expired', 'code'],
+    ['fatal', 'other', 'class'],
+    ['anything', 'other', 'rest'],
+  ])('on_error: the first line that takes %s/%s wins, %s', (errorClass, code, place) => {
+    const places = ['both', 'code', 'class', 'rest'];
+    const flow = definitionOf([
+      {
+        id: 'pay',
+        kind: 'task',
+        retry: { max_attempts: 1 },
+        on_error: [
+          { class: 'fatal', code: 'card_expired', to: 'both' },
+          { code: 'card_expired', to: 'code' },
+          { class: 'fatal', to: 'class' },
+          { to: 'rest' },
+        ],
+      },
+      ...places.map((id) => ({ id, kind: 'sleep', sleep_ms: 1, next: 'end' })),
+    ]);
+    const compiled = compileRun(flow);
+    const from = initialSnapshot(compiled) as unknown as RunSnapshot;
+    const error = { class: errorClass, code, message: 'm' };
+    const { snapshot } = play(from, [...leased, failed(errorClass, { error })], compiled);
+    expect(snapshot.value).toEqual({ active: { [place]: 'opening' } });
+  });
+
   it('starts at its first step, which opens', () => {
     const { snapshot, effects } = play(born, [{ type: 'run.started', at }]);
     expect(snapshot.value).toEqual({ active: { pay: 'opening' } });

@@ -1,5 +1,4 @@
 import type { Json } from '../../model/json.ts';
-import { MAX_UNIX_NANO } from '../../model/time.ts';
 
 /** Scalars of OTLP/JSON, where a 64-bit integer is a text or a number, and an enum its number or its name. */
 
@@ -19,13 +18,6 @@ export const timeOf = (value: number | string): bigint | undefined => {
     return DIGITS.test(value) ? BigInt(value) : undefined;
   }
   return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
-};
-
-/** A time that is absent, or impossible, where the signal goes on without it. */
-export const timeOrZero = (value: Json | undefined): bigint => {
-  if (typeof value !== 'string' && typeof value !== 'number') return 0n;
-  const time = timeOf(value) ?? 0n;
-  return time > MAX_UNIX_NANO ? 0n : time;
 };
 
 /** An int64: a number where a double holds it, else its decimal text; `undefined` for anything else. */

@@ -109,7 +109,6 @@ export type FailStep = {
 };
 
 export type Step = TaskStep | WaitEventStep | SleepStep | ChildStep | SucceedStep | FailStep;
-export type StepKind = Step['kind'];
 
 /** True for the steps that lead on to another, false for those that end the run. */
 export const leadsOn = (step: Step): step is TaskStep | WaitEventStep | SleepStep | ChildStep =>

@@ -1,6 +1,3 @@
-/** Error classes that a worker may report and that the service knows how to treat. Any other class is legal, and fatal. */
-export const workerClasses = ['retryable', 'rate_limited', 'fatal'] as const;
-
 /** Error classes that only the service gives, `unservable` aside, which a worker may send before the body runs. */
 export const reservedClasses = ['timeout', 'orphaned', 'unservable', 'expression', 'limit', 'cancelled'] as const;
 
@@ -21,17 +18,11 @@ export const expressionError = (message: string): Evaluated<never> => ({
 });
 
 /**
- * Where a failed step sends its run.
- * @param routes the `on_error` of the step, in its order: the first that matches wins
- * @returns a step id or `end`; `undefined` when no route takes the error and the run fails with it
+ * Whether a line of `on_error` takes an error. The first line that does sends the run on; where none does, the run fails.
  * @see Interface decisions, "9. Durable runs": "`on_error` matches `class`, `code` or both, first match wins"
  */
-export const routeError = (
-  routes: readonly ErrorRoute[],
+export const takesError = (
+  route: Pick<ErrorRoute, 'class' | 'code'>,
   error: Pick<StepError, 'class' | 'code'>,
-): string | undefined =>
-  routes.find(
-    (route) =>
-      (route.class === undefined || route.class === error.class) &&
-      (route.code === undefined || route.code === error.code),
-  )?.to;
+): boolean =>
+  (route.class === undefined || route.class === error.class) && (route.code === undefined || route.code === error.code);

@@ -1,40 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { routeError } from '../../../src/model/definition/step-error.ts';
+import { takesError } from '../../../src/model/definition/step-error.ts';
 
-describe('on_error', () => {
-  const routes = [
-    { class: 'fatal', code: 'card_expired', to: 'both' },
-    { code: 'card_expired', to: 'code' },
-    { class: 'fatal', to: 'class' },
-    { class: 'timeout', to: 'timeout' },
-  ];
-
+describe('a line of on_error', () => {
   it.each([
-    ['class and code, where a line has both', { class: 'fatal', code: 'card_expired' }, 'both'],
-    ['the code alone', { class: 'retryable', code: 'card_expired' }, 'code'],
-    ['the class alone, whatever the code', { class: 'fatal', code: 'other' }, 'class'],
-    ['the class alone, without a code', { class: 'fatal' }, 'class'],
-    ['a class of the service', { class: 'timeout' }, 'timeout'],
-    ['nothing, when no line matches', { class: 'retryable' }, undefined],
-    ['nothing, for a class that only begins alike', { class: 'fatal_error' }, undefined],
-  ])('matches %s', (_title, error, to) => {
-    expect(routeError(routes, error)).toBe(to);
-  });
-
-  it('takes the first line that matches', () => {
-    expect(
-      routeError(
-        [
-          { class: 'fatal', to: 'first' },
-          { class: 'fatal', code: 'x', to: 'second' },
-        ],
-        { class: 'fatal', code: 'x' },
-      ),
-    ).toBe('first');
-  });
-
-  it('takes any error with a line that names neither', () => {
-    expect(routeError([{ class: 'fatal', to: 'a' }, { to: 'rest' }], { class: 'anything' })).toBe('rest');
-    expect(routeError([], { class: 'anything' })).toBeUndefined();
+    ['takes class and code together', { class: 'fatal', code: 'x' }, { class: 'fatal', code: 'x' }, true],
+    ['not the class with another code', { class: 'fatal', code: 'x' }, { class: 'fatal', code: 'y' }, false],
+    ['not the class without a code', { class: 'fatal', code: 'x' }, { class: 'fatal' }, false],
+    ['not the code with another class', { class: 'fatal', code: 'x' }, { class: 'retryable', code: 'x' }, false],
+    ['takes a code, whatever the class', { code: 'x' }, { class: 'retryable', code: 'x' }, true],
+    ['takes a class, whatever the code', { class: 'fatal' }, { class: 'fatal', code: 'other' }, true],
+    ['takes a class without a code', { class: 'fatal' }, { class: 'fatal' }, true],
+    ['takes a class of the service', { class: 'timeout' }, { class: 'timeout' }, true],
+    ['not a class that only begins alike', { class: 'fatal' }, { class: 'fatal_error' }, false],
+    ['takes any error when it names neither', {}, { class: 'anything', code: 'x' }, true],
+  ])('%s', (_title, route, error, taken) => {
+    expect(takesError(route, error)).toBe(taken);
   });
 });

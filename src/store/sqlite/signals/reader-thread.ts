@@ -66,7 +66,6 @@ const methods = {
     statements.pluck('SELECT 1 FROM schema_version').get();
   },
 };
-export type ReaderMethods = typeof methods;
 
 const connect = () => {
   const db = openForReading(options.path, options.cacheMiB);
