@@ -302,4 +302,3 @@ export const createDispatcher = (options: DispatcherOptions) => {
     waiting: (): number => claims.size,
   };
 };
-export type Dispatcher = ReturnType<typeof createDispatcher>;

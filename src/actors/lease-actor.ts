@@ -104,7 +104,7 @@ const revive = (record: AttemptRecord): LeaseActor => ({
 });
 
 /** Tokens and money of a report. Money is counted where it is known, and stays unknown where none is. */
-export const countUsage = (
+const countUsage = (
   usage: readonly ReportedUsage[] | undefined,
   price: (usage: ReportedUsage) => Cost | undefined,
 ): { readonly delta: UsageDelta; readonly cost?: Cost } | undefined => {

@@ -61,4 +61,3 @@ export const createLeaseWatch = (clock: Clock) => {
     size: (): number => leases.size,
   };
 };
-export type LeaseWatch = ReturnType<typeof createLeaseWatch>;

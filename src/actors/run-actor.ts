@@ -1221,7 +1221,7 @@ const eventNameAt = (work: Work, place: Place): string => {
 };
 
 /** The same for every attempt of a visit, another for each visit: a loop pays twice only if it means to. */
-export const visitKeyOf = (runId: string, stepId: string, visit: number): string => `${runId}:${stepId}:${visit}`;
+const visitKeyOf = (runId: string, stepId: string, visit: number): string => `${runId}:${stepId}:${visit}`;
 
 const childError = (body: RunMessage & { kind: 'child' }): StepError =>
   body.status === 'cancelled'

@@ -57,7 +57,7 @@ export const documentsKey = (runId: string): string => `documents/${runId}`;
 export const childrenKey = (runId: string): string => `children/${runId}`;
 
 /** A checkpoint is written when a commit passes a multiple of this many entries. */
-export const CHECKPOINT_ENTRIES = 512;
+const CHECKPOINT_ENTRIES = 512;
 
 const isLive = (value: StoredRun | RunActor): value is RunActor => 'snapshot' in value;
 
@@ -213,7 +213,7 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
   };
 };
 /** `max_cost_usd` compares in it, and so the cost of a run is counted in it. */
-export const RUN_CURRENCY = 'USD';
+const RUN_CURRENCY = 'USD';
 
 export const viewOf = (run: RunActor, documents: RunDocuments): Run => ({
   ...summaryOf(run.record, run.snapshot),

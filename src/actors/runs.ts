@@ -73,7 +73,7 @@ export type RunsOptions = {
   readonly ticks?: boolean;
 };
 
-export const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
+const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
 const TICK_MS = 1000;
 const TIMER_SLICE = 500;
 const PARKED_SWEEP_MS = 60_000;

@@ -20,7 +20,7 @@ export type WatchLog = {
 type Lane = { readonly outbound: Outbound; readonly queue: PQueue };
 
 /** The body of a webhook. @see Interface specification, "Query API: monitors and SLOs" */
-export const webhookBody = ({ type: _type, at, id, ...report }: WatchReport): object => ({
+const webhookBody = ({ type: _type, at, id, ...report }: WatchReport): object => ({
   monitor_id: id,
   ...report,
   at: formatTimestamp(unixNanoFromMillis(at)),

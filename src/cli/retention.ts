@@ -4,7 +4,7 @@ import type { SignalStore } from '../store/signals/signal-store.ts';
 import type { Settings } from './settings.ts';
 
 /** Days for which a batch's idempotency key is known; a resend after that is written again. */
-export const INGEST_KEY_RETENTION_DAYS = 30;
+const INGEST_KEY_RETENTION_DAYS = 30;
 
 /** Traces taken in one write transaction: small enough that ingest waits for milliseconds, not seconds. */
 const TRACES_PER_SLICE = 200;

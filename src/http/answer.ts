@@ -13,7 +13,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { jsonPieces } from './json-pieces.ts';
 
 /** Answers up to this size are sent as they are: compressing them costs more than it saves. */
-export const COMPRESS_ABOVE_BYTES = 8 * 1024;
+const COMPRESS_ABOVE_BYTES = 8 * 1024;
 
 export type Coding = 'zstd' | 'br' | 'gzip';
 

@@ -1,5 +1,5 @@
 /** Wrong keys that one peer may present in a second before it is told to slow down. */
-export const AUTH_FAILURES_PER_SECOND = 100;
+const AUTH_FAILURES_PER_SECOND = 100;
 /** Peers that are remembered within one second; past it, peers are told together. */
 const MAX_PEERS = 10_000;
 

@@ -8,7 +8,7 @@ import { type CursorBinding, readCursor, writeCursor } from './cursor.ts';
 import type { Caller } from './route.ts';
 
 /** Every project, as a parameter and in audit rows. */
-export const ALL_PROJECTS = '*';
+const ALL_PROJECTS = '*';
 
 /**
  * The projects that a list answers for.

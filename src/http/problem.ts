@@ -95,7 +95,7 @@ const frameworkFailure = (error: unknown): Failure | undefined => {
  * What an error is to the caller. What nobody expected is `internal`: it is for the log, and its text stays there.
  * @returns the refusal, or the plain text of a body that does not decode
  */
-export const failureOf = (error: unknown): Failure => {
+const failureOf = (error: unknown): Failure => {
   if (error instanceof Refusal) return error.failure;
   if (error instanceof StoreUnavailable)
     return { code: 'store_unavailable', message: error.message, retryAfterSeconds: STORE_RETRY_SECONDS };

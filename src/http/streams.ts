@@ -3,7 +3,7 @@ import type { Result } from '../model/failure.ts';
 /** Event streams that are open at one time. @see Interface decisions, "3. Keys and scopes" */
 export type StreamBounds = { readonly perKey: number; readonly total: number };
 
-export const defaultStreamBounds: StreamBounds = { perKey: 100, total: 1000 };
+const defaultStreamBounds: StreamBounds = { perKey: 100, total: 1000 };
 
 export type StreamRegistry = {
   /**

@@ -20,7 +20,7 @@ export type Payload =
  * Largest bodies that are decoded on the main thread, in bytes: those that take a few milliseconds. Larger ones would
  * hold everybody up for longer than handing them to the decode thread and back costs.
  */
-export const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024 } as const;
+const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024 } as const;
 
 /** Whether decoding is short for certain, or would be better off the main thread. */
 export const isLight = (payload: Payload): boolean => {

@@ -149,7 +149,7 @@ export const gateElement = (slices: readonly DecodedBatch[], element: number, ru
 };
 
 /** Why a signal is refused whose project the presented key does not reach. */
-export const outOfReach = (project: string): Failure => ({
+const outOfReach = (project: string): Failure => ({
   code: 'forbidden',
   message: `this key does not reach project ${JSON.stringify(project.slice(0, 128))}; leave the project out or use a key that reaches it`,
   field: 'correlation.project',

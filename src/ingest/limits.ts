@@ -24,7 +24,7 @@ export const inBytes = (bytes: number): string =>
  * @param measured what was found: a sentence's beginning, such as `batch of 10001 signals`
  * @see Interface specification, "Errors"
  */
-export const payloadTooLarge = (limits: IngestLimits, measured: string): Failure => ({
+const payloadTooLarge = (limits: IngestLimits, measured: string): Failure => ({
   code: 'payload_too_large',
   message:
     limits.fixed === true

@@ -5,7 +5,7 @@ import type { Correlation, Span } from '../model/span.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
 import { createTextRedactor } from './redact-text.ts';
 
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 
 /** Correlation fields that may name a person or a device, by their wire names. */
 export const hashableIdentifiers = ['user_id', 'session_id', 'thread_id', 'request_id', 'resource_id'] as const;
@@ -126,7 +126,7 @@ const MAX_REMEMBERED_HASHES = 16_384;
  * together, and nobody without the key can tell whose it is.
  * @see Interface decisions, "5. Ingest policy"
  */
-export const createIdentifierHash = (hashKey: string): ((identifier: string) => string) => {
+const createIdentifierHash = (hashKey: string): ((identifier: string) => string) => {
   let remembered = new Map<string, string>();
   return (identifier) => {
     const known = remembered.get(identifier);

@@ -17,13 +17,12 @@ export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed
 export type RunStatus = (typeof runStatuses)[number];
 
 export const openRunStatuses = ['queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
-export const endedRunStatuses = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
 
 /** True when the run has ended: nothing changes it any more. */
 export const hasEnded = (status: RunStatus): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
-export const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd'] as const;
+const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd'] as const;
 export type RunLimit = (typeof runLimits)[number];
 
 /** Why a run failed. `limit` is there when, and only when, the class is `limit`. */
@@ -81,7 +80,7 @@ export type RunSummary = {
 
 export type Run = RunSummary & { readonly input: Json; readonly output?: Json; readonly state: JsonObject };
 
-export const attemptStatuses = [
+const attemptStatuses = [
   'offered',
   'running',
   'succeeded',
@@ -139,7 +138,7 @@ export type RunDetail = Run & {
   readonly children: readonly ChildRun[];
 };
 
-export const journalKinds = [
+const journalKinds = [
   'run.started',
   'cursor.moved',
   'step.leased',

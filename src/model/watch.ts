@@ -42,7 +42,7 @@ export type Slo = Watched & {
 };
 
 /** @see Interface specification, "States and transitions", "Monitor (and SLO)" */
-export const conditions = ['nominal', 'tripped', 'acknowledged'] as const;
+const conditions = ['nominal', 'tripped', 'acknowledged'] as const;
 export type Condition = (typeof conditions)[number];
 
 /** What a report tells: that something tripped, or that it is back. */

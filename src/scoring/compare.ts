@@ -2,9 +2,9 @@ import type { ScoreStatistic } from '../store/signals/evaluation.ts';
 import { type Sample, type TwoSidedT, welchPValue } from './significance.ts';
 
 /** Observations that each side needs before a difference says anything. @see Interface specification, "Limits" */
-export const DECIDABLE_FROM = 20;
+const DECIDABLE_FROM = 20;
 /** A lower mean is a regression when chance alone would give one so far off in fewer than one of twenty cases. */
-export const SIGNIFICANCE_LEVEL = 0.05;
+const SIGNIFICANCE_LEVEL = 0.05;
 
 export type ScorerComparison = {
   readonly scorerId: string;

@@ -55,9 +55,7 @@ export type Scoring = {
 };
 
 /** Runs of one request where it names no limit. */
-export const DEFAULT_RUNS = 1_000;
-/** Runs of one request at the most. */
-export const MAX_RUNS = 10_000;
+const DEFAULT_RUNS = 1_000;
 /** Runs loaded at once: payloads of no more than these are in memory together. */
 const RUNS_AT_ONCE = 4;
 const LISTED_AT_ONCE = 200;
@@ -109,7 +107,7 @@ const chooseScorers = (ids: readonly string[] | undefined, judge: Judge | undefi
 };
 
 /** Runs that a judged pass can hold: as if every call took the whole timeout. */
-export const judgedCap = (requestTimeoutSeconds: number, timeoutSeconds: number, judgedScorers: number): number =>
+const judgedCap = (requestTimeoutSeconds: number, timeoutSeconds: number, judgedScorers: number): number =>
   Math.floor(requestTimeoutSeconds / (timeoutSeconds * judgedScorers));
 
 /**

@@ -5,7 +5,7 @@ import type { Look } from './deployment.ts';
 import { counted, type Finding, fault, ok, warning } from './finding.ts';
 
 /** What a stranger can do where a scope is open. Reading what is stored, or taking it away, is a fault; writing is a warning. */
-export const exposure: Readonly<
+const exposure: Readonly<
   Record<Scope, { readonly level: 'warning' | 'fault'; readonly what: string; readonly mend: string }>
 > = {
   ingest: { level: 'warning', what: 'can write signals', mend: 'set --ingest-key' },

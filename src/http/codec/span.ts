@@ -7,7 +7,7 @@ import { costToWire } from './money.ts';
 
 type Wire = components['schemas']['Span'];
 
-export const usageToWire = (usage: Usage): components['schemas']['Usage'] =>
+const usageToWire = (usage: Usage): components['schemas']['Usage'] =>
   ({
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,

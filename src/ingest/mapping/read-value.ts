@@ -12,13 +12,13 @@ export const readText = (value: Json): string | undefined => {
 };
 
 /** A count of tokens: a non-negative integer that a double holds exactly, or its digits. */
-export const readTokens = (value: Json): number | undefined => {
+const readTokens = (value: Json): number | undefined => {
   const count = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 };
 
 /** An amount of money: a non-negative finite number, or its text. */
-export const readMoney = (value: Json): number | undefined => {
+const readMoney = (value: Json): number | undefined => {
   const amount =
     typeof value === 'string' && /^\d{1,15}(\.\d{1,30})?([eE]-?\d{1,3})?$/.test(value) ? Number(value) : value;
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
@@ -40,7 +40,7 @@ const stringsOf = (list: readonly Json[]): readonly string[] | undefined => {
 };
 
 /** Labels: an array of strings, the same as JSON text, or a comma list. */
-export const readTags = (value: Json): readonly string[] | undefined => {
+const readTags = (value: Json): readonly string[] | undefined => {
   if (Array.isArray(value)) return stringsOf(value);
   if (typeof value !== 'string' || value === '') return undefined;
   const parsed = value.startsWith('[') ? parseInner(value) : undefined;

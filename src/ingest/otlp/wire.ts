@@ -10,7 +10,7 @@ const SHORT_TEXT = 32;
 const NUL = /\0/g;
 const REPLACEMENT = '\ufffd';
 
-export const truncated = (at: number): Refusal =>
+const truncated = (at: number): Refusal =>
   new Refusal({
     code: 'invalid_body',
     message: `body is not a valid OTLP protobuf request: it ends inside of a field, or a length is wrong (near byte ${at})`,

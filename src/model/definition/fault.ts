@@ -14,7 +14,7 @@ const show = (value: unknown, characters = SHOWN_CHARACTERS): string => {
 };
 
 /** Turns the JSON pointer of a validator into the path that a reader would write, below `root`. */
-export const pathOfPointer = (root: string, pointer: string): string => {
+const pathOfPointer = (root: string, pointer: string): string => {
   let path = root;
   for (const escaped of pointer.split('/').slice(1)) {
     const segment = escaped.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 200);

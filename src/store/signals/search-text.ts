@@ -27,7 +27,7 @@ export const parseSearch = (q: string): SearchTerm[] => {
 };
 
 /** Characters of one payload that are searched, from its start: 256 Ki UTF-16 units. */
-export const SEARCHED_LENGTH = 256 * 1024;
+const SEARCHED_LENGTH = 256 * 1024;
 
 const BACKSLASH = 0x5c;
 const QUOTE = 0x22;

@@ -40,7 +40,7 @@ const SIGNALS_FILE: FileKind = {
   migrations,
 };
 
-export const PAGE_BYTES = 16_384;
+const PAGE_BYTES = 16_384;
 /** Pages of write-ahead log after which a commit copies them into the file: 32 MiB. */
 const CHECKPOINT_PAGES = 2_000;
 /** How long a statement waits for a lock that another connection of this process holds for a moment. */
