@@ -193,9 +193,10 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
         const { trace_id: traceId } = request.params as PathOf<'deleteTrace'>;
         const { reach } = request.caller;
         const detail = await store.findTrace(traceId, reach, false);
-        if (detail === undefined) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
-        request.audit.projects = projectsIn(detail);
+        if (detail !== undefined) request.audit.projects = projectsIn(detail);
+        // Logs and judgements may name a trace of which no span has arrived; they go with it all the same.
         const outcome = await store.deleteTraces([traceId], reach);
+        if (outcome.deleted === 0) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
         return { deleted: true, deletes_pending: outcome.pending };
       },
     },

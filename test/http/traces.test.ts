@@ -233,8 +233,12 @@ describe('deleting a trace', () => {
     expect(service.calls.find((call) => call.method === 'deleteTraces')?.arguments).toEqual([[TRACE], 'all']);
   });
   it('of an unknown one is 404', async () => {
-    const { ask } = await start();
+    const { ask } = await start({ store: { deleteTraces: async () => ({ deleted: 0, pending: false }) } });
     expect((await ask(`/v1/api/traces/${TRACE}`, { method: 'DELETE' })).status).toBe(404);
+  });
+  it('of one that only logs or judgements name is done as well', async () => {
+    const { ask } = await start({ store: { deleteTraces: async () => ({ deleted: 1, pending: false }) } });
+    expect((await ask(`/v1/api/traces/${TRACE}`, { method: 'DELETE' })).status).toBe(200);
   });
   it('a body that a client sends along does no harm', async () => {
     const { ask } = await start({ store });

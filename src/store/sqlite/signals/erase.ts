@@ -23,7 +23,21 @@ export type Eraser = {
 };
 
 export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
-  const projectNumbers = db.prepare<[], [number, string]>('SELECT project, name FROM projects').raw();
+  const findProject = db.prepare<[string], number>('SELECT project FROM projects WHERE name = ?').pluck();
+  /** Projects that hold anything of a trace. Senders name projects as they like, so there may be very many others. */
+  const projectsHolding = db
+    .prepare<{ id: string }, [number, string]>(
+      `SELECT p.project, p.name FROM projects AS p WHERE p.project IN (${[
+        'traces',
+        'logs',
+        'scores',
+        'feedback',
+        'aspect_notes',
+      ]
+        .map((table) => `SELECT project FROM ${table} WHERE trace_id = :id`)
+        .join(' UNION ')})`,
+    )
+    .raw();
   const findTrace = db
     .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
     .pluck();
@@ -77,14 +91,11 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
 
   return {
     eraseTraces: (traceIds, projects) => {
-      const numbers = projectNumbers
-        .all()
-        .filter(([, name]) => projects === null || projects.includes(name))
-        .map(([number]) => number);
       let found = 0;
       for (const traceId of new Set(traceIds)) {
         let rows = 0;
-        for (const project of numbers) {
+        for (const [project, name] of projectsHolding.all({ id: traceId })) {
+          if (projects !== null && !projects.includes(name)) continue;
           const trace = findTrace.get(traceId, project);
           if (trace !== undefined) {
             deleteSpanScores.run(project, trace);
@@ -99,7 +110,7 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
       return found;
     },
     trim: (projectName, beforeNs, limit) => {
-      const project = projectNumbers.all().find(([, name]) => name === projectName)?.[0];
+      const project = findProject.get(projectName);
       if (project === undefined) return 0;
       const traces = oldTraces.all(project, beforeNs, limit);
       for (const trace of traces) removeTrace(trace);

@@ -24,6 +24,9 @@ const columnCounts = {
   aspect_notes: 11,
 };
 
+/** Senders name projects as they like; numbers of more than so many are read from the file again. */
+const REMEMBERED_PROJECTS = 10_000;
+
 export type UnitWriter = {
   /**
    * Writes the rows of one unit, whole or not at all, inside an open transaction; the totals of its traces follow in
@@ -101,6 +104,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     const known = projectNumbers.get(name);
     if (known !== undefined) return known;
     const number = findProject.get(name) ?? Number(insertProject.run(name).lastInsertRowid);
+    if (projectNumbers.size >= REMEMBERED_PROJECTS) projectNumbers.clear();
     projectNumbers.set(name, number);
     return number;
   };
