@@ -80,7 +80,26 @@ const projectsHolding = async (store: SignalStore, traceId: string): Promise<str
 };
 
 /**
- * Refuses a read of something that the key's projects do not hold: `forbidden` when others do, and the audit says which.
+ * Refuses to touch a trace that others hold and the key's projects do not; the audit says which.
+ * @throws Refusal `forbidden`
+ */
+const refuseForeign = async (
+  store: SignalStore,
+  request: FastifyRequest,
+  traceId: string,
+  reach: ProjectReach,
+): Promise<void> => {
+  if (reach === 'all') return;
+  const owners = await projectsHolding(store, traceId);
+  const foreign = owners.filter((owner) => !reach.includes(owner));
+  // A trace of several projects may be within reach while the wanted span of it is not there.
+  if (foreign.length === 0 || foreign.length < owners.length) return;
+  request.audit.projects = foreign;
+  throw new Refusal({ code: 'forbidden', message: 'this key does not reach the project of this trace' });
+};
+
+/**
+ * Refuses a read of something that the key's projects do not hold: `forbidden` when others do, else `not_found`.
  * @throws Refusal always
  */
 const refuseMiss = async (
@@ -90,12 +109,8 @@ const refuseMiss = async (
   reach: ProjectReach,
   what: string,
 ): Promise<never> => {
-  const owners = reach === 'all' ? [] : await projectsHolding(store, traceId);
-  const foreign = reach === 'all' ? [] : owners.filter((owner) => !reach.includes(owner));
-  // A trace of several projects may be within reach while the wanted span of it is not there.
-  if (foreign.length === 0 || foreign.length < owners.length) throw new Refusal(notFound(what));
-  request.audit.projects = foreign;
-  throw new Refusal({ code: 'forbidden', message: 'this key does not reach the project of this trace' });
+  await refuseForeign(store, request, traceId, reach);
+  throw new Refusal(notFound(what));
 };
 
 /** Every row of a list up to a bound. @returns the rows, and whether there were more */
@@ -193,10 +208,11 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
         const { trace_id: traceId } = request.params as PathOf<'deleteTrace'>;
         const { reach } = request.caller;
         const detail = await store.findTrace(traceId, reach, false);
-        if (detail !== undefined) request.audit.projects = projectsIn(detail);
+        if (detail === undefined) await refuseForeign(store, request, traceId, reach);
+        else request.audit.projects = projectsIn(detail);
         // Logs and judgements may name a trace of which no span has arrived; they go with it all the same.
         const outcome = await store.deleteTraces([traceId], reach);
-        if (outcome.deleted === 0) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
+        if (outcome.deleted === 0) throw new Refusal(notFound(`trace ${traceId}`));
         return { deleted: true, deletes_pending: outcome.pending };
       },
     },
