@@ -81,22 +81,4 @@ describe('erasure of a trace', () => {
       expect((await call(daemon, 'GET', `/v1/api/${path}`)).body[list]).toEqual([]);
     expect((await call(daemon, 'DELETE', `/v1/api/traces/${traceId}`)).status).toBe(404);
   });
-
-  it('is as quick when senders have named tens of thousands of projects', async () => {
-    const daemon = await start();
-    const traceId = hex(16);
-    for (let n = 0; n < 3; n += 1)
-      await call(daemon, 'POST', '/v1/ingest', undefined, {
-        spans: Array.from({ length: 10_000 }, (_, k) => ({
-          ...aSpan(hex(16)),
-          correlation: { project: `p${n}-${k}` },
-        })),
-      });
-    await call(daemon, 'POST', '/v1/ingest', undefined, { spans: [aSpan(traceId)] });
-    const asked = performance.now();
-    expect((await call(daemon, 'DELETE', `/v1/api/traces/${traceId}`)).status).toBe(200);
-    const took = performance.now() - asked;
-    console.log(`a delete beside 30,000 projects took ${Math.round(took)} ms`);
-    expect(took).toBeLessThan(1_500);
-  }, 60_000);
 });
