@@ -64,7 +64,7 @@ const createIndexing = (refused: readonly number[]): (() => number) => {
 type Reached = { readonly items: readonly InProject[]; readonly indexes: readonly number[] };
 
 /**
- * Decides for each signal of one element: is its project within the caller's reach, is its trace kept, is there room under
+ * Decides for each signal of one element: is its project one that a query can name, and within the caller's reach, is its trace kept, is there room under
  * its project's ceiling. In this order: what is dropped spends no quota.
  * @param slices the element as decoded, in one piece or several
  * @param element position of the element in the request
@@ -90,7 +90,8 @@ export const gateElement = (slices: readonly DecodedBatch[], element: number, ru
       for (const item of list) {
         const index = indexOfNext();
         const { project } = item.correlation;
-        if (reaches(rules.reach, project)) {
+        if (!isProjectName(project)) refusals.push({ batch: element, signal, index, ...unnameable });
+        else if (reaches(rules.reach, project)) {
           items.push(item);
           indexes.push(index);
         } else refusals.push({ batch: element, signal, index, ...outOfReach(project) });
@@ -146,6 +147,18 @@ export const gateElement = (slices: readonly DecodedBatch[], element: number, ru
     admitted,
     unbounded,
   };
+};
+
+const LONGEST_PROJECT_NAME = 256;
+
+/** Whether a query can name the project. What is stored under any other name would be found by nobody. */
+const isProjectName = (project: string): boolean =>
+  project !== '*' && project !== '' && project.length <= LONGEST_PROJECT_NAME;
+
+const unnameable: Failure = {
+  code: 'invalid_parameter',
+  message: `the project is "*", which means all projects, or not of 1 to ${LONGEST_PROJECT_NAME} characters; give it another name, or leave it out`,
+  field: 'correlation.project',
 };
 
 /** Why a signal is refused whose project the presented key does not reach. */

@@ -538,6 +538,21 @@ describe('"Native ingest"', () => {
         code: expect.stringMatching(/^invalid_(id|parameter)$/),
       });
   });
+  it('a signal of a project that no query could name is refused, and one at the bound is found', async () => {
+    const named = (project: string) => nativeSpan({ correlation: { project } });
+    const longest = 'é'.repeat(256);
+    const { json } = await service.post('/v1/ingest', { spans: [named('*'), named(`${longest}x`), named(longest)] });
+    expect(json).toMatchObject({ accepted: 1, rejected: 2 });
+    expect(json.errors.map((error: Json) => [error.index, error.code, error.field])).toEqual([
+      [0, 'invalid_parameter', 'correlation.project'],
+      [1, 'invalid_parameter', 'correlation.project'],
+    ]);
+    expect((await service.get(`/v1/api/traces?project=${encodeURIComponent(longest)}`)).json.traces).toHaveLength(1);
+    const sent = await service.post('/v1/traces', otlpTraces([otlpSpan()], { 'svc.project': '*' }));
+    expect(sent.json.partialSuccess.rejectedSpans).toBe(1);
+    const score = { trace_id: newTraceId(), scorer_id: 's', value: 1, correlation: { project: '*' } };
+    expect((await service.post('/v1/api/scores', score)).status).toBe(400);
+  });
   it('"a resend is counted duplicate and not written twice"', async () => {
     const batch = { ingest_key: newWord(), spans: [nativeSpan()], scores: [] as object[] };
     expect(await ingest(service, batch)).toMatchObject({ accepted: 1, duplicate: 0 });
