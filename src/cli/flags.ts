@@ -282,7 +282,8 @@ const table = {
     default: 'info',
   }),
   'config-file': path({
-    meaning: 'JSON file with the blocks below; any other flag may stand there too, in snake_case.',
+    meaning:
+      'JSON file with the blocks projects, redaction, forward, judge, monitors and slos; any other flag may stand there too, in snake_case.',
   }),
 };
 

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 87d88c49f81d98bbd22a1fe906912a1bbe870fe80a65386575da6c16c51d3e30
-// content sha256: c5b4487f44ce7f470946ac1275364feb8b57e18b7fe880cb515c38a256137cb4
+// source sha256: 609e2d9bdca7a311900e3b714fc2368b6904ce1721d7316ef89929c14c7fe72f
+// content sha256: b8961541daeee785646453ac3c92bf8945178b0b19306901c05489cca3f6c1d8
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -3637,7 +3637,7 @@ export interface operations {
                 readonly score_below?: number;
                 /** @description Total cost at least this; a positive value leaves out traces without a cost */
                 readonly min_cost?: number;
-                /** @description Total cost at most this */
+                /** @description Total cost at most this; leaves out traces without a cost */
                 readonly max_cost?: number;
                 readonly min_duration_ms?: number;
                 readonly max_duration_ms?: number;
