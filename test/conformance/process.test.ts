@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { aDaemon, aFolder, clientOf, daemonOn, ingest, nativeSpan, newTraceId, newWord } from './client.ts';
+import { aDaemon, aFolder, clientOf, countersOf, daemonOn, ingest, nativeSpan, newTraceId, newWord } from './client.ts';
 
 // "Storage", "Command-line surface", "Health document", "Operational endpoints" and "Versioning" of the interface
 // specification; "Flags" of its decisions.
@@ -293,18 +293,28 @@ describe('with other flags', async () => {
       expect(Number.isInteger(json.uptime_seconds)).toBe(true);
     }
   });
-  it('a body that does not come is given up at `--request-timeout-seconds`, and the process serves on', async () => {
+  it('a body that does not come is given up at `--request-timeout-seconds`: 503 `request_timeout`, counted as a failed request', async () => {
+    const before = (await countersOf(service))['svc_request_errors_total'] ?? 0;
     const started = performance.now();
-    const status = await new Promise((resolve) => {
-      const sent = request(`${service.url}/v1/ingest`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-ndjson' },
+    const answer = await new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const sent = request(`${service.url}/v1/ingest`, { method: 'POST', headers });
+      sent.on('error', reject).on('response', (response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += String(chunk);
+        });
+        response.on('end', () => {
+          resolve([response.statusCode, (JSON.parse(text) as { code: string }).code]);
+          sent.destroy();
+        });
       });
-      sent.on('response', (answer) => resolve(answer.resume().statusCode)).on('error', () => resolve('cut'));
       sent.write(' ');
     });
-    expect([503, 408]).toContain(status);
+    expect(answer).toEqual([503, 'request_timeout']);
+    expect(performance.now() - started).toBeGreaterThan(900);
     expect(performance.now() - started).toBeLessThan(10_000);
+    expect((await countersOf(service))['svc_request_errors_total']).toBe(before + 1);
     expect((await service.get('/healthz')).status).toBe(200);
   });
   it('the log of it all is JSON, one object a line, without a trace id, a payload or a stack', () => {
