@@ -6,7 +6,7 @@ const ticket = { id: `t-${Date.now()}`, text, amount: Number(amount) };
 
 const client = createClient();
 const run = await client.start(refund, { ticket }, { correlation: { user_id: 'customer-7' } });
-console.log(`run ${run.run_id}, trace ${run.trace_id}`);
+console.log(`run ${run.run_id}, trace ${run.trace_id}, ticket ${ticket.id}`);
 
 for await (const entry of client.watch(run.run_id)) {
   console.log(`${String(entry.seq).padStart(3)} ${entry.kind.padEnd(15)} ${entry.step_id ?? ''}`);

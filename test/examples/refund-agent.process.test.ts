@@ -2,43 +2,51 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunsOverHttp, startRunsOverHttp } from '../sdk/runs-over-http.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../sdk/typescript/src/index.ts';
+import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
-const folder = join(import.meta.dirname, '..', '..', 'examples', 'refund-agent');
+const example = join(import.meta.dirname, '..', '..', 'examples', 'refund-agent');
 
-let service: RunsOverHttp;
+const folder = temporaryFolder();
+let daemon: Daemon;
 const children: ChildProcess[] = [];
 
-beforeEach(async () => {
-  service = await startRunsOverHttp({ leaseTtlMs: 900, reclaimWindowMs: 100 });
+beforeAll(async () => {
+  daemon = await startDaemon(folder.path);
 });
-afterEach(async () => {
+afterAll(async () => {
+  await daemon.stop('SIGKILL');
+  folder.remove();
+});
+afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await service.stop();
 });
 
 /** Runs a file of the example as its README says. */
 const run = (file: string, ...args: string[]) => {
-  const child = spawn(process.execPath, [join(folder, file), ...args], {
-    env: { ...process.env, SVC_ENDPOINT: service.url },
+  const child = spawn(process.execPath, [join(example, file), ...args], {
+    env: { ...process.env, SVC_ENDPOINT: daemon.url },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
   const lines: string[] = [];
-  const waiting = new Set<() => void>();
+  const looks = new Set<() => void>();
+  let isRead = false;
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      for (const look of waiting) look();
+      for (const look of looks) look();
     });
-  const ended = once(child, 'exit').then(([code]) => {
-    for (const look of waiting) look();
+  // Once its output has been read to the end, not before.
+  const ended = once(child, 'close').then(([code]) => {
+    isRead = true;
+    for (const look of looks) look();
     return code as number | null;
   });
   return {
     child,
-    lines,
     ended,
     /** The first line that matches; fails with all lines when the process ends without it. */
     line: (pattern: RegExp): Promise<RegExpExecArray> =>
@@ -46,56 +54,57 @@ const run = (file: string, ...args: string[]) => {
         const look = (): void => {
           const found = lines.map((line) => pattern.exec(line)).find((match) => match !== null);
           if (found !== undefined) resolve(found);
-          else if (child.exitCode !== null) reject(new Error(`no line like ${String(pattern)}:\n${lines.join('\n')}`));
+          else if (isRead) reject(new Error(`no line like ${String(pattern)}:\n${lines.join('\n')}`));
           else return;
-          waiting.delete(look);
+          looks.delete(look);
         };
-        waiting.add(look);
+        looks.add(look);
         look();
       }),
   };
 };
 
+/** A worker that serves: its definition is stored, so that a run can start. */
 const worker = async () => {
   const started = run('worker.ts');
   await started.line(/serves refund version 1/);
+  while ((await fetch(`${daemon.url}/v1/api/definitions/refund`)).status !== 200) await pause(20);
   return started;
-};
-const isRegistered = async (): Promise<void> => {
-  // The first run needs a stored definition, which the worker brings a moment after its first line.
-  for (;;) {
-    const probe = run('start.ts', '1', 'It arrived broken.');
-    if ((await probe.ended) === 0) return;
-  }
 };
 
 describe('the example, as its README tells to run it', () => {
-  it('pays a clear case, and waits for a person in another, through the death of worker and service', async () => {
+  it('keeps an approval that comes before the run asks, and a second one changes nothing', async () => {
     const first = await worker();
-    await isRegistered();
-
-    const clear = run('start.ts', '40', 'It arrived broken.');
-    await clear.line(/^paid: \{ payment: 'payment-\d', amount: 40 \}/);
-    expect(await clear.ended).toBe(0);
-
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
     const asking = run('start.ts', '250', 'I do not like the colour any more.');
-    const [, ticket = ''] = await asking.line(/approve\.ts (\S+) yes/);
-    first.child.kill('SIGKILL');
-    await first.ended;
-    await service.restart();
+    const [, ticket = ''] = await asking.line(/^run \S+, trace \S+, ticket (\S+)$/);
+    const early = run('approve.ts', ticket, 'yes');
+    await early.line(/kept until a run asks/);
+    expect(await early.ended).toBe(0);
+    await run('approve.ts', ticket, 'yes').line(/answered before/);
     await worker();
-    const approval = run('approve.ts', ticket, 'yes');
-    await approval.line(/the run goes on/);
     await asking.line(/^paid: \{ payment: 'payment-1', amount: 250 \}/);
     expect(await asking.ended).toBe(0);
-    const again = run('approve.ts', ticket, 'yes');
-    await again.line(/answered before/);
   });
 
-  it('ends a worker on SIGTERM with status 0, and refuses half an approval', async () => {
-    const stopping = await worker();
-    stopping.child.kill('SIGTERM');
-    expect(await stopping.ended).toBe(0);
+  it('ends a worker on Ctrl-C with status 0: it finishes the step that it holds, and the next one goes on', async () => {
+    const first = await worker();
+    const clear = run('start.ts', '40', 'It arrived broken.');
+    const [, runId = ''] = await clear.line(/^run (\S+), trace/);
+    await clear.line(/step\.started\s+triage/);
+    first.child.kill('SIGINT');
+    expect(await first.ended).toBe(0);
+    await worker();
+    await clear.line(/^paid: /);
+    const client = createClient({ endpoint: daemon.url });
+    const { attempts } = await client.getRun(runId);
+    client.close();
+    const triage = attempts.filter(({ step_id, status }) => step_id === 'triage' && status !== 'lapsed');
+    expect(triage.map(({ status }) => status)).toEqual(['succeeded']);
+  });
+
+  it('refuses half an approval', async () => {
     const half = run('approve.ts', 'ticket');
     await half.line(/usage: approve\.ts <ticket> yes\|no/);
     expect(await half.ended).toBe(2);

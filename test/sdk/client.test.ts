@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Client,
   ConnectionError,
@@ -19,6 +19,7 @@ beforeEach(async () => {
   client = createClient({ endpoint: service.url, apiKey: 'k', retry: { attempts: 4, baseMs: 1, maxMs: 5 } });
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   client.close();
   await service.stop();
 });
@@ -170,6 +171,16 @@ describe('watch', () => {
     expect(await collect(client.watch('run-1'))).toEqual([0, 1, 2]);
   });
 
+  it('misses no entry of a run that ends just after its stream did', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'end' });
+    service.setRun(aRun({ status: 'running' }), []);
+    service.streams.push({ text: frame(finished(1)), end: 'stay' });
+    // The second call reads the journal, and finds nothing new; only then the run ends.
+    const ended = service.seen('events', 2).then(() => service.setRun(aRun({ status: 'succeeded' }), [finished(1)]));
+    expect(await collect(client.watch('run-1'))).toEqual([0, 1]);
+    await ended;
+  });
+
   it('reads frames that arrive in pieces, with any line end', async () => {
     const text = frame(anEntry(0, { data: { text: 'é\u2028' } })).replaceAll('\n', '\r\n') + frame(finished(1));
     service.streams.push({ text, end: 'stay' });
@@ -202,6 +213,32 @@ describe('watch', () => {
     expect(service.callsTo('events')).toHaveLength(14);
   });
 
+  it('is as patient when the run was silent for long before the service went away', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'hang up' });
+    service.streams.push({ text: frame(finished(1)), end: 'stay' });
+    const seen: number[] = [];
+    const { now } = performance;
+    const clock = vi.spyOn(performance, 'now');
+    for await (const entry of client.watch('run-1')) {
+      seen.push(entry.seq);
+      clock.mockImplementation(() => now.call(performance) + 3_600_000);
+      if (entry.seq === 0) service.answer('events', ...Array.from({ length: 12 }, () => 'hang up' as const));
+    }
+    expect(seen).toEqual([0, 1]);
+  });
+
+  it('outlasts a service that stops in good order, too', async () => {
+    service.streams.push({ text: frame(anEntry(0)), end: 'end' });
+    service.streams.push({ text: frame(finished(1)), end: 'stay' });
+    const seen: number[] = [];
+    for await (const entry of client.watch('run-1')) {
+      seen.push(entry.seq);
+      if (entry.seq === 0) service.answer('run-1', ...Array.from({ length: 12 }, () => 'hang up' as const));
+      service.setRun(aRun({ status: 'running' }), []);
+    }
+    expect(seen).toEqual([0, 1]);
+  });
+
   it('throws what the service refuses, and gives up after so many broken connections in a row', async () => {
     service.answer('events', refusal(404, 'not_found'));
     await expect(collect(client.watch('run-1'))).rejects.toMatchObject({ code: 'not_found' });
@@ -231,6 +268,13 @@ describe('wait', () => {
     expect(error).toBeInstanceOf(RunFailed);
     expect((error as RunFailed).run).toEqual(run);
     expect((error as RunFailed).message).toBe(message);
+  });
+
+  it('outlasts a service that is away when the run has just ended', async () => {
+    service.streams.push({ text: frame(finished(0)), end: 'stay' });
+    service.setRun(aRun({ output: 'kept' }));
+    service.answer('run-1', ...Array.from({ length: 12 }, () => 'hang up' as const));
+    expect(await client.wait('run-1')).toBe('kept');
   });
 
   it('throws the reason of its signal', async () => {

@@ -72,9 +72,9 @@ export const createClient = (options: ClientOptions = {}) => {
   if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
   const http: Http = createHttp(settings);
   const policy = options.retry ?? callerPolicy;
-  const call = <T>(request: HttpRequest): Promise<T> =>
+  const call = <T>(request: HttpRequest, patience: RetryPolicy = policy): Promise<T> =>
     withRetries(
-      policy,
+      patience,
       () => http.call<T>({ ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }), ...request }),
       request.signal,
     );
@@ -133,8 +133,9 @@ export const createClient = (options: ClientOptions = {}) => {
     let failures = 0;
     /** When the service was last there; absent while it never was. */
     let thereAt: number | undefined;
+    let isOpen = false;
     const onOpen = (): void => {
-      thereAt = performance.now();
+      isOpen = true;
     };
     while (!stopped()) {
       const connection = new AbortController();
@@ -142,38 +143,40 @@ export const createClient = (options: ClientOptions = {}) => {
       signal?.addEventListener('abort', hangUp, { once: true });
       try {
         for await (const entry of streamOnce(runId, last, connection.signal, onOpen)) {
-          onOpen();
           failures = 0;
           if (entry.seq <= last) continue;
           last = entry.seq;
           yield entry;
           if (entry.kind === 'run.finished') return;
         }
+        // The stream ended in good order, and no end of the run was in it: either the service stops, or the end lies
+        // before the point from which we were asked to follow. The run is read before its journal: when it had ended by
+        // then, the journal holds all there is; the other way round, it could end between the two, and its end be missed.
+        if (stopped()) return;
+        const { status } = await getRun(runId, signal);
+        const { events } = await journal(runId, { after: last, ...(signal === undefined ? {} : { signal }) });
+        for (const entry of events) {
+          last = entry.seq;
+          yield entry;
+          if (entry.kind === 'run.finished') return;
+        }
+        if (events.length === 0) {
+          if (isOver(status)) return;
+          await pause(backoffMs(policy, 1), signal);
+        }
       } catch (error) {
         if (stopped()) return;
         if (!isRetryable(error)) throw error;
         failures += 1;
+        // It was there until now, however long the run was silent.
+        if (isOpen) thereAt = performance.now();
+        isOpen = false;
         const patient = thereAt !== undefined && performance.now() - thereAt < STREAM_PATIENCE_MS;
         if (failures >= policy.attempts && !patient) throw error;
         await pause(backoffMs(policy, failures), signal);
-        continue;
       } finally {
         signal?.removeEventListener('abort', hangUp);
         connection.abort();
-      }
-      // The stream ended in good order, and no end of the run was in it: either the service stops, or the end lies
-      // before the point from which we were asked to follow.
-      if (stopped()) return;
-      const { events } = await journal(runId, { after: last, ...(signal === undefined ? {} : { signal }) });
-      for (const entry of events) {
-        last = entry.seq;
-        yield entry;
-        if (entry.kind === 'run.finished') return;
-      }
-      if (events.length === 0) {
-        const run = await getRun(runId, signal);
-        if (isOver(run.status)) return;
-        await pause(backoffMs(policy, 1), signal);
       }
     }
   }
@@ -205,7 +208,11 @@ export const createClient = (options: ClientOptions = {}) => {
     wait: async <Output = Json>(runId: string, follow: { signal?: AbortSignal } = {}): Promise<Output> => {
       for await (const entry of watch(runId, follow)) if (entry.kind === 'run.finished') break;
       follow.signal?.throwIfAborted();
-      const run = await getRun(runId, follow.signal);
+      // It was there a moment ago, and the run is over: a restart must not hide how it ended.
+      const run = await call<RunDetail>(
+        { method: 'GET', path: `/v1/api/runs/${segment(runId)}`, signal: follow.signal },
+        { ...policy, attempts: Number.POSITIVE_INFINITY, forMs: STREAM_PATIENCE_MS },
+      );
       if (run.status !== 'succeeded') throw new RunFailed(run);
       return run.output as Output;
     },
