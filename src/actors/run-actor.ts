@@ -474,7 +474,13 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { children, visits } = work.snapshot.context;
     if (step.kind !== 'child' || children === undefined) return;
     const { turn, record } = work;
+    const started: string[] = [];
+    const rememberStarted = (): void => {
+      turn.write(childrenKey(work.runId), [...openChildrenOf(work), ...started]);
+    };
     const refuse = (error: StepError): void => {
+      // Those that were started before the one that cannot be are cancelled with the step: it must know them.
+      rememberStarted();
       work.queue.push(failStep(work, error));
     };
     if (record.depth >= MAX_DEPTH)
@@ -494,7 +500,6 @@ export const createRunActors = (host: RunHost): ActorKind => {
     if (!items.ok) return refuse(items.error);
     const visit = visits[step.id] ?? 1;
     const program = readProgram(turn, host.programs, latest.id, latest.version);
-    const started: string[] = [];
     // A new visit starts from none; within one visit the machine says how many were started before.
     for (let index = before.children?.started ?? 0; index < children.started; index += 1) {
       const item = items.value?.[index];
@@ -519,7 +524,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       turn.tell({ type: 'run', id: runId }, message);
       addEntry(work, { kind: 'child.started', stepId: step.id, visit, data: { run_id: runId, index } });
     }
-    turn.write(childrenKey(work.runId), [...openChildrenOf(work), ...started]);
+    rememberStarted();
   };
 
   const openChildrenOf = (work: Work): readonly string[] =>
