@@ -257,6 +257,34 @@ describe('the library against the real daemon', () => {
     await expect(client.getRun('no-such-run')).rejects.toMatchObject({ code: 'not_found', status: 404 });
   });
 
+  it('a worker of one run leaves others alone, and ends with its run: by its own report, or by a cancel', async () => {
+    const ran: string[] = [];
+    const workflow = one('single', (context) => {
+      ran.push(context.runId);
+    });
+    const registered = await fetch(`${service.url}/v1/api/workers/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ worker_id: 'registrar', definitions: [workflow.definition] }),
+    });
+    expect(registered.status).toBe(200);
+    const other = await client.start('single', null);
+    const mine = await client.start('single', null);
+    await work(service, workflow, { runId: mine.run_id }).run();
+    expect((await client.getRun(mine.run_id)).status).toBe('succeeded');
+    const waiting = await client.start('single', null);
+    const ended = work(
+      service,
+      one('another', () => null),
+      { runId: waiting.run_id, claimWaitMs: 20 },
+    ).run();
+    await client.cancel(waiting.run_id);
+    await ended;
+    expect(ran).toEqual([mine.run_id]);
+    expect((await client.getRun(other.run_id)).status).toBe('queued');
+    await expect(work(service, workflow, { runId: 'no-such-run' }).run()).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('serves the example: a clear case is paid after a retry, another waits for a person', async () => {
     work(service, refund);
     const clear = await start(client, 'refund', { ticket: { id: 'a', text: 'It arrived broken.', amount: 40 } });

@@ -9,7 +9,7 @@ import {
   type Worker,
   type WorkerOptions,
 } from '../../sdk/typescript/src/index.ts';
-import { aLease, type FakeService, refusal, startFakeService } from './fake-service.ts';
+import { aLease, aRun, type FakeService, refusal, startFakeService } from './fake-service.ts';
 
 let service: FakeService;
 let worker: Worker | undefined;
@@ -343,6 +343,30 @@ describe('the four refusals', () => {
     service.offer(aLease());
     await ended;
     expect(service.callsTo('complete')).toHaveLength(1);
+  });
+
+  it('a report whose answer says that the run is over ends such a worker, too', async () => {
+    service.answer('complete', { status: 200, body: { run_status: 'succeeded' } });
+    const { ended } = start(() => 1, { runId: 'run-1' });
+    service.offer(aLease());
+    await ended;
+    expect(service.callsTo('claim')).toHaveLength(2);
+  });
+
+  it('so does a claim without steps, when the run has ended elsewhere', async () => {
+    service.setRun(aRun({ status: 'running' }));
+    const { ended } = start(() => 1, { runId: 'run-1', claimWaitMs: 5 });
+    await service.seen('claim', 3);
+    service.setRun(aRun({ status: 'cancelled' }));
+    await ended;
+    expect(service.verbs()).toContain('run-1');
+  });
+
+  it('a key that may not read runs lets such a worker go on', async () => {
+    service.answer('run-1', ...Array.from({ length: 2 }, () => refusal(403, 'forbidden')));
+    const { ended } = start(() => 1, { runId: 'run-1', claimWaitMs: 5 });
+    await service.seen('run-1', 3);
+    await ended;
   });
 
   it('not_started is said to be a bug, and not tried again', async () => {

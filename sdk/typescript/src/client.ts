@@ -14,6 +14,7 @@ import type {
 import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
 import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
 import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
+import { isOver } from './run-status.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -55,8 +56,6 @@ const STREAM_IDLE_MS = 50_000;
 
 /** A service that was there once may be away so long, for a restart or an upgrade, before a follower gives up. */
 const STREAM_PATIENCE_MS = 5 * 60_000;
-
-const isOver = (status: RunStatus): boolean => status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 const segment = (text: string): string => encodeURIComponent(text);
 

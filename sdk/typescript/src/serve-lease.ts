@@ -3,7 +3,9 @@ import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from 
 import { startHeart } from './heart.ts';
 import type { Http } from './http.ts';
 import type { Instrumentation, TraceContext } from './instrumentation.ts';
+import type { AnswerOf } from './operation.ts';
 import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
+import { isOver } from './run-status.ts';
 import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
 import type { StepBody } from './workflow.ts';
@@ -34,6 +36,8 @@ export type LeaseHost = {
   readonly leaseTtlMs: number;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
+  /** Told when an answer says that the run of a lease has ended. */
+  readonly onRunEnd: (runId: string) => void;
   /** Fires when bodies must end: the time that a stopping worker gives them is over. */
   readonly force: AbortSignal;
   /** How long a body that was told to end may take to do so. */
@@ -72,22 +76,24 @@ const failureOf = (error: unknown): Failure => {
 };
 
 /** The four worker calls of one lease. */
-const createLeaseCalls = ({ http, workerId }: LeaseHost, lease: Lease) => {
+const createLeaseCalls = ({ http, workerId, onRunEnd }: LeaseHost, lease: Lease) => {
   const call = async (verb: 'started' | 'heartbeat' | 'complete' | 'fail', body: string, how: How): Promise<Answer> => {
     const path = `/v1/api/steps/${encodeURIComponent(lease.lease_id)}/${verb}`;
     const timeout = how.timeoutMs === undefined ? {} : { timeoutMs: how.timeoutMs };
     try {
-      await withRetries(
+      const answer = await withRetries(
         how.policy ?? untilAnswered,
         // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
         // listener on each would cost more than the call.
-        () => http.call({ method: 'POST', path, body, signal: how.cut, ...timeout }),
+        () => http.call<Partial<AnswerOf<'completeStep'>>>({ method: 'POST', path, body, signal: how.cut, ...timeout }),
         how.signal,
       );
+      if (answer.run_status !== undefined && isOver(answer.run_status)) onRunEnd(lease.run_id);
       return { kind: 'taken' };
     } catch (error) {
       // A fault of the service says nothing about the report; the step must not fail for it.
       if (!(error instanceof ServiceError) || error.status >= 500 || error.retryable) return { kind: 'unanswered' };
+      if (error.code === 'run_terminal') onRunEnd(lease.run_id);
       if (error.status === 409 && refusals.has(error.code)) return { kind: 'refused', reason: error.code as Refusal };
       return { kind: 'rejected', error };
     }

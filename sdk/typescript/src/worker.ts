@@ -8,6 +8,7 @@ import { createHttp } from './http.ts';
 import { createInstrumentation } from './instrumentation.ts';
 import type { AnswerOf, BodyOf } from './operation.ts';
 import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
+import { isOver } from './run-status.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { StepBody, Workflow } from './workflow.ts';
@@ -22,7 +23,7 @@ export type WorkerOptions = SettingsInput & {
   readonly name?: string;
   /** Version of the worker's code, shown beside it. */
   readonly version?: string;
-  /** Serves this run only, and ends with it. */
+  /** Serves this run only, and ends with it; to see an end that came by other hands, its key needs the scope `read`. */
   readonly runId?: string;
   /** How long a claim may wait for work; 20 s by default. The service may answer sooner. */
   readonly claimWaitMs?: number;
@@ -118,15 +119,29 @@ export const createWorker = (options: WorkerOptions) => {
       instrumentation,
       logger,
       force: force.signal,
+      // The one run that this worker serves is over.
+      onRunEnd: (runId: string) => {
+        if (options.runId === runId) stopping.abort();
+      },
       settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
     };
-    const served = serveLease(host, lease, bodyFor(lease)).then((end) => {
-      active.delete(served);
-      // The one run that this worker serves is over.
-      if (end === 'run_terminal' && options.runId === lease.run_id) stopping.abort();
-      return end;
-    });
+    const served = serveLease(host, lease, bodyFor(lease)).finally(() => active.delete(served));
     active.add(served);
+  };
+
+  /**
+   * A claim on a run that has ended, by a cancel for example, is answered as one that found nothing. A key that may serve
+   * steps need not be one that may read runs: then the worker goes on until it is stopped.
+   */
+  const hasEnded = async (runId: string): Promise<boolean> => {
+    try {
+      const path = `/v1/api/runs/${encodeURIComponent(runId)}`;
+      const { status } = await http.call<AnswerOf<'getRun'>>({ method: 'GET', path, signal: stopping.signal });
+      return isOver(status);
+    } catch (error) {
+      if (error instanceof ServiceError && (error.status === 401 || error.status === 403)) return false;
+      throw error;
+    }
   };
 
   const claimLoop = async (): Promise<void> => {
@@ -154,11 +169,14 @@ export const createWorker = (options: WorkerOptions) => {
         });
         failures = 0;
         for (const lease of leases) serve(registration, lease);
+        if (leases.length === 0 && options.runId !== undefined && (await hasEnded(options.runId))) return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        const code = error instanceof ServiceError ? error.code : undefined;
-        if (code === 'run_terminal' && options.runId !== undefined) return;
-        const forgotten = error instanceof ServiceError && error.status === 404 && options.runId === undefined;
+        // With one run to serve, it may be the run that is not there.
+        const forgotten =
+          error instanceof ServiceError &&
+          error.status === 404 &&
+          (options.runId === undefined || error.field === 'worker_id');
         if (!forgotten && !isRetryable(error)) throw error;
         failures += 1;
         if (failures === 3) logger.warn(`the service does not answer claims: ${(error as Error).message}`);
