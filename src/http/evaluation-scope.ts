@@ -1,6 +1,6 @@
 import { Refusal } from '../model/failure.ts';
 import { isTraceId } from '../model/ids.ts';
-import { type ProjectReach, reaches } from '../model/scope.ts';
+import { ownProject, type ProjectReach, reaches } from '../model/scope.ts';
 import { projectsOf } from './listing.ts';
 import type { Caller } from './route.ts';
 
@@ -14,11 +14,11 @@ export const projectToWrite = (
   asked: string | undefined,
   defaultProject: string,
 ): string => {
-  const project = asked ?? (reach === 'all' || reach.includes(defaultProject) ? defaultProject : reach[0]);
-  if (project !== undefined && reaches(reach, project)) return project;
+  const project = asked ?? ownProject(reach, defaultProject);
+  if (reaches(reach, project)) return project;
   throw new Refusal({
     code: 'forbidden',
-    message: `this key does not reach project ${JSON.stringify(project ?? defaultProject)}`,
+    message: `this key does not reach project ${JSON.stringify(project)}`,
     field: 'project',
   });
 };

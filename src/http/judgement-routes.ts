@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { decodeNativeBatch } from '../ingest/native.ts';
 import { Refusal } from '../model/failure.ts';
-import { reaches } from '../model/scope.ts';
+import { ownProject } from '../model/scope.ts';
 import type { SignalBatch } from '../model/signal.ts';
 import { feedbackToWire, scoreToWire } from './codec/judgement.ts';
 import type { QueryOf } from './contract.ts';
@@ -17,7 +17,7 @@ export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: Quer
     const { reach } = request.caller;
     const { batch, refusals } = decodeNativeBatch({ [list]: [request.body] }, 0, {
       receivedAt: clock(),
-      defaultProject: reaches(reach, defaultProject) ? defaultProject : (reach[0] ?? defaultProject),
+      defaultProject: ownProject(reach, defaultProject),
       maxSignals: 1,
     });
     const [refusal] = refusals;

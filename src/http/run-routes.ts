@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../model/failure.ts';
 import type { JsonObject } from '../model/json.ts';
+import { ownProject } from '../model/scope.ts';
 import type { UnixNano } from '../model/time.ts';
 import { asksForStream } from './answer.ts';
 import {
@@ -16,7 +17,7 @@ import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } fro
 import { mapLazily } from './json-pieces.ts';
 import { given, pageBody } from './listing.ts';
 import type { Route } from './route.ts';
-import { projectFor, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** Largest body that brings payloads: an input, an output, a patch, an event. */
 export const RUN_BODY_BYTES = 4 * 1024 * 1024;
@@ -87,7 +88,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const { run, created } = valueOf(
           await runs.startRun({
             reach,
-            project: projectFor(request.caller, body.project, defaultProject),
+            project: body.project ?? ownProject(reach, defaultProject),
             definitionId: body.definition_id,
             input: body.input as JsonObject,
             ...given({
@@ -245,7 +246,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
           valueOf(
             await runs.publishEvent({
               reach: request.caller.reach,
-              project: projectFor(request.caller, body.project, defaultProject),
+              project: body.project ?? ownProject(request.caller.reach, defaultProject),
               event: body.event,
               key: body.key,
               payload: body.payload as JsonObject,

@@ -3,12 +3,11 @@ import type { Logger } from 'pino';
 import type { RunningRuns } from '../actors/runs.ts';
 import type { Page } from '../actors/runs-service.ts';
 import { Refusal, type Result } from '../model/failure.ts';
-import { type ProjectReach, reaches } from '../model/scope.ts';
+import type { ProjectReach } from '../model/scope.ts';
 import type { UnixNano } from '../model/time.ts';
 import type { Window } from '../store/signals/query.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
 import { listingOf } from './listing.ts';
-import type { Caller } from './route.ts';
 import type { StreamRegistry } from './streams.ts';
 
 /** What the routes of durable runs are built from. */
@@ -28,10 +27,6 @@ export const valueOf = <T>(result: Result<T>): T => {
   if (result.ok) return result.value;
   throw new Refusal(result.failure);
 };
-
-/** The project of a call that may name one: that, else the daemon's default, else the first that the key reaches. */
-export const projectFor = ({ reach }: Pick<Caller, 'reach'>, asked: string | undefined, standard: string): string =>
-  asked ?? (reaches(reach, standard) ? standard : (reach[0] ?? standard));
 
 /** What the lists of the durable half take from their request; places in a list are the service's own. */
 export type RunListing = {

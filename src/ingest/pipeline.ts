@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import type { Counters } from '../model/counters.ts';
 import { type Failure, Refusal } from '../model/failure.ts';
-import { type ProjectReach, reaches } from '../model/scope.ts';
+import { ownProject, type ProjectReach } from '../model/scope.ts';
 import { countSignals, emptyBatch, type Feedback, type Score, type SignalBatch, signalNames } from '../model/signal.ts';
 import type { Span } from '../model/span.ts';
 import { millisFromUnixNano, nowUnixNano, type UnixNano } from '../model/time.ts';
@@ -180,7 +180,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const decodeContext = (reach: ProjectReach): DecodeContext => ({
     receivedAt: clock(),
-    defaultProject: reaches(reach, defaultProject) ? defaultProject : (reach[0] ?? defaultProject),
+    defaultProject: ownProject(reach, defaultProject),
     maxSignals: limits.maxSignals,
   });
 

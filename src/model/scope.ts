@@ -6,3 +6,7 @@ export type Scope = (typeof scopes)[number];
 export type ProjectReach = 'all' | readonly string[];
 
 export const reaches = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);
+
+/** The project of a call that names none: the service's standard one, or, out of reach of that, the first within reach. */
+export const ownProject = (reach: ProjectReach, standard: string): string =>
+  reaches(reach, standard) ? standard : (reach[0] ?? standard);
