@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { discardRest, type IncomingBody, checkBodyHeaders, readBody, streamBody } from '../ingest/body.ts';
+import { checkBodyHeaders, type IncomingBody, readBody, streamBody } from '../ingest/body.ts';
 import type { OtlpSignal, Payload } from '../ingest/decode.ts';
 import { createLineSplitter, isBlank } from '../ingest/lines.ts';
 import type { IngestResult, Intake, Pipeline } from '../ingest/pipeline.ts';
 import type { SignalRefusal } from '../ingest/decoded.ts';
 import { type Failure, Refusal } from '../model/failure.ts';
+import { discardBody, incomingBodyOf } from './incoming-body.ts';
 import { encodeStatus, encodeTraceResponse, JSON_TYPE, PROTOBUF } from './otlp-answer.ts';
 import { statusOf } from './problem.ts';
 import type { Route } from './route.ts';
@@ -15,10 +16,6 @@ export type IngestRoutesDependencies = { readonly pipeline: Pipeline; readonly l
 /** Reads a body and hands what it holds to the intake. */
 type BodyReader = (body: IncomingBody, intake: Intake, abandoned: AbortSignal) => Promise<void>;
 
-/** What is still read of a refused request before its connection is cut, so that the answer arrives. */
-const DISCARD_BODIES = 4;
-const DISCARD_MS = 10_000;
-
 /** How many different reasons an OTLP answer names; a batch may be refused for thousands, mostly the same. */
 const NAMED_REASONS = 5;
 
@@ -26,16 +23,6 @@ const rejectedKey = { traces: 'rejectedSpans', logs: 'rejectedLogRecords', metri
 
 const mediaType = (request: FastifyRequest): string =>
   (request.headers['content-type'] ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase() ?? JSON_TYPE;
-
-const incomingBody = (request: FastifyRequest): IncomingBody => {
-  const length = request.headers['content-length'];
-  const encoding = request.headers['content-encoding'];
-  return {
-    source: request.raw,
-    ...(length === undefined ? {} : { contentLength: Number(length) }),
-    ...(encoding === undefined ? {} : { contentEncoding: encoding }),
-  };
-};
 
 /** Refusals in a sentence: each reason once with its count, the commonest first. */
 const summarise = (refusals: readonly SignalRefusal[]): string => {
@@ -56,10 +43,9 @@ const summarise = (refusals: readonly SignalRefusal[]): string => {
  */
 export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): readonly Route[] => {
   const { limits } = pipeline;
-  const discard = { maxBytes: DISCARD_BODIES * limits.maxBodyBytes, maxMs: DISCARD_MS };
 
   const ingest = async (request: FastifyRequest, read: BodyReader): Promise<IngestResult> => {
-    const body = incomingBody(request);
+    const body = incomingBodyOf(request);
     const { contentLength } = body;
     try {
       checkBodyHeaders(body, limits);
@@ -68,7 +54,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
         (intake) => read(body, intake, request.abandoned),
       );
     } catch (error) {
-      discardRest(body.source, discard);
+      discardBody(request, limits);
       throw error;
     }
   };
@@ -102,7 +88,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().includes('protobuf');
       if (isProtobuf && signal !== 'traces') {
-        discardRest(request.raw, discard);
+        discardBody(request, limits);
         throw new Refusal({ code: 'invalid_body', message: 'body is not valid JSON' });
       }
       const answersProtobuf = isProtobuf && !/\bjson\b/i.test(request.headers.accept ?? '');
@@ -137,7 +123,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
     const type = mediaType(request);
     const isStream = type === 'application/x-ndjson' || type === 'application/jsonl';
     if (!isStream && type !== JSON_TYPE) {
-      discardRest(request.raw, discard);
+      discardBody(request, limits);
       throw new Refusal({
         code: 'unsupported_media_type',
         message: `content-type ${JSON.stringify(type.slice(0, 128))} is not supported; use application/json, application/x-ndjson or application/jsonl`,

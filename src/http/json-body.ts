@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import type { Admission } from '../ingest/admission.ts';
-import { checkBodyHeaders, discardRest, type IncomingBody, readBody } from '../ingest/body.ts';
+import { checkBodyHeaders, readBody } from '../ingest/body.ts';
 import { parseJsonText } from '../ingest/json-text.ts';
 import type { IngestLimits } from '../ingest/limits.ts';
 import { Refusal } from '../model/failure.ts';
 import type { CompiledOperation } from './contract.ts';
+import { discardBody, incomingBodyOf } from './incoming-body.ts';
 import { UndecodableBody } from './problem.ts';
 
 /** What bodies of the query API are read with: the bounds and the memory that the ingest doors have. */
@@ -21,10 +22,6 @@ export const boundedBy = (reading: BodyReading, maxBodyBytes: number | undefined
 
 /** Exactly this type, with nothing but parameters after it: whoever reads it more loosely than a proxy is a hole. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
-
-/** What is still read of a refused request before its connection is cut, so that the answer arrives. */
-const DISCARD_BODIES = 4;
-const DISCARD_MS = 10_000;
 
 const isEmpty = (request: FastifyRequest): boolean =>
   request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
@@ -54,18 +51,12 @@ export const readJsonBody = async (
       message: 'this call takes JSON alone: send it with "content-type: application/json"',
     });
 
-  const contentLength = request.headers['content-length'];
-  const contentEncoding = request.headers['content-encoding'];
-  const body: IncomingBody = {
-    source: request.raw,
-    ...(contentLength === undefined ? {} : { contentLength: Number(contentLength) }),
-    ...(contentEncoding === undefined ? {} : { contentEncoding }),
-  };
+  const body = incomingBodyOf(request);
   checkBodyHeaders(body, limits);
   const reservation = admission.enter(body.contentLength);
   try {
     const bytes = await readBody(body, limits, reservation, request.abandoned).catch((error: unknown) => {
-      discardRest(request.raw, { maxBytes: DISCARD_BODIES * limits.maxBodyBytes, maxMs: DISCARD_MS });
+      discardBody(request, limits);
       throw error;
     });
     let parsed: unknown;
