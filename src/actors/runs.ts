@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isLive, LEASE_MACHINE_VERSION, leaseMachine } from '../machines/lease.ts';
 import { drawMachine, stateNames } from '../machines/mermaid.ts';
 import { decodeSnapshot, Unloadable } from '../machines/persisted.ts';
@@ -30,7 +29,8 @@ import { entriesOf, snapshotAt } from './look-back.ts';
 import { createOutbox } from './outbox.ts';
 import { createPrograms, type Program } from './program.ts';
 import { createRunActors, type RunMessage } from './run-actor.ts';
-import { forbidden, notFound, overloaded, type Refused } from './run-failures.ts';
+import { listMark, readCursor, writeCursor } from './place-cursor.ts';
+import { badCursor, forbidden, notFound, overloaded } from './run-failures.ts';
 import { Quarantined, weighRunMemory } from './run-memory.ts';
 import { attemptOf, contextOf, detailOfRows, runOfRows, summaryOfRecord } from './run-views.ts';
 import type {
@@ -668,7 +668,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
         const { status, definitionId, userId, from, to, limit, cursor } = query;
-        const mark = fingerprint(['runs', query.project, status, definitionId, userId, from, to]);
+        const mark = listMark('runs', [query.project, status, definitionId, userId, from, to]);
         const after = cursor === undefined ? undefined : readCursor(cursor, mark);
         if (cursor !== undefined && after === undefined) return badCursor;
         const records = await store.listRuns({
@@ -742,7 +742,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
     listDefinitions: ({ limit, cursor }) =>
       attempt(async () => {
-        const mark = fingerprint(['definitions']);
+        const mark = listMark('definitions', []);
         const after = cursor === undefined ? undefined : readCursor(cursor, mark);
         if (cursor !== undefined && after === undefined) return badCursor;
         const records = await store.listDefinitions(after?.[0], limit + 1);
@@ -794,7 +794,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       attempt(async () => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
-        const mark = fingerprint(['leases', query.project]);
+        const mark = listMark('leases', [query.project]);
         const after = query.cursor === undefined ? undefined : readCursor(query.cursor, mark);
         if (query.cursor !== undefined && after === undefined) return badCursor;
         const rows = await store.listLiveLeases(reach.value, after?.[0], query.limit + 1);
@@ -821,7 +821,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
     listActors: (query) =>
       attempt(async () => {
-        const mark = fingerprint(['actors', query.type, query.status]);
+        const mark = listMark('actors', [query.type, query.status]);
         const after = query.cursor === undefined ? undefined : readCursor(query.cursor, mark);
         if (query.cursor !== undefined && after === undefined) return badCursor;
         const found: ActorSummary[] = [];
@@ -940,30 +940,3 @@ const readable = (record: RunRecord) => {
 /** The entries by which an attempt came about: what began, moved, ended and resumed; not what was merely tried or waited. */
 const isCause = (kind: JournalKind): boolean =>
   kind !== 'step.leased' && kind !== 'step.started' && kind !== 'run.waiting' && kind !== 'child.started';
-
-/** A cursor names its place and the filters it was made with; with others it is refused. */
-const fingerprint = (filters: readonly unknown[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify(filters.map((filter) => filter ?? null)))
-    .digest('base64url')
-    .slice(0, 12);
-const writeCursor = (mark: string, place: readonly string[]): string =>
-  Buffer.from(JSON.stringify([mark, ...place])).toString('base64url');
-const readCursor = (cursor: string, mark: string): readonly string[] | undefined => {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (!Array.isArray(parsed) || parsed[0] !== mark || !parsed.every((part) => typeof part === 'string'))
-      return undefined;
-    return parsed.slice(1);
-  } catch {
-    return undefined;
-  }
-};
-const badCursor: Refused = {
-  ok: false,
-  failure: {
-    code: 'invalid_parameter',
-    message: 'the cursor is not one of this list with these filters',
-    field: 'cursor',
-  },
-};

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { drawMachine } from '../machines/mermaid.ts';
 import type { Result } from '../model/failure.ts';
 import { reaches } from '../model/scope.ts';
+import { listMark, readCursor, writeCursor } from './place-cursor.ts';
 import { forbidden, notFound } from './run-failures.ts';
 import type { ActorSummary, Page, RunsService } from './runs-service.ts';
 import type { WatchActorView, Watchers } from './watchers.ts';
@@ -11,37 +11,6 @@ export type ActorDirectory = Pick<
   RunsService,
   'listActors' | 'getActor' | 'listMachines' | 'getMachine' | 'getMachineDiagram'
 >;
-
-const OWN = 'watch';
-
-const markOf = (type: string | undefined, status: string | undefined): string =>
-  createHash('sha256')
-    .update(JSON.stringify([type ?? null, status ?? null]))
-    .digest('base64url')
-    .slice(0, 12);
-const writeCursor = (mark: string, { type, id }: ActorSummary): string =>
-  Buffer.from(JSON.stringify([OWN, mark, type, id])).toString('base64url');
-
-/** @returns where the page before ended; `undefined` for a cursor that is not of this directory */
-const readCursor = (cursor: string): { mark: unknown; type: unknown; id: unknown } | undefined => {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (!Array.isArray(parsed) || parsed.length !== 4 || parsed[0] !== OWN) return undefined;
-    const [, mark, type, id] = parsed as unknown[];
-    return { mark, type, id };
-  } catch {
-    return undefined;
-  }
-};
-
-const badCursor = {
-  ok: false,
-  failure: {
-    code: 'invalid_parameter',
-    message: 'the cursor is not one of this list with these filters',
-    field: 'cursor',
-  },
-} as const;
 
 const summaryOf = ({
   project: _project,
@@ -61,10 +30,10 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory): 
   return {
     listActors: async (query): Promise<Result<Page<ActorSummary>>> => {
       const { type, status, reach, limit, cursor } = query;
-      const mark = markOf(type, status);
-      const after = cursor === undefined ? undefined : readCursor(cursor);
+      const mark = listMark('watch', [type, status]);
+      const after = cursor === undefined ? undefined : readCursor(cursor, mark);
+      // Not one of these pages: one of the runs, who refuse what is none of theirs either.
       if (cursor !== undefined && after === undefined) return runs.listActors(query);
-      if (after !== undefined && after.mark !== mark) return badCursor;
 
       const all = watchers
         .actors()
@@ -75,11 +44,11 @@ export const createActorDirectory = (watchers: Watchers, runs: ActorDirectory): 
             (status === undefined || actor.status === status),
         );
       const isAfter = ({ type: kind, id }: WatchActorView): boolean =>
-        after === undefined || `${kind}/${id}` > `${String(after.type)}/${String(after.id)}`;
+        after === undefined || `${kind}/${id}` > after.join('/');
       const own = all.filter(isAfter);
       const items = own.slice(0, limit).map(summaryOf);
       const last = items.at(-1);
-      const next = last === undefined ? {} : { nextCursor: writeCursor(mark, last) };
+      const next = last === undefined ? {} : { nextCursor: writeCursor(mark, [last.type, last.id]) };
       if (own.length > limit) return { ok: true, value: { items, ...next } };
       if (type === 'monitor' || type === 'slo') return { ok: true, value: { items } };
 
