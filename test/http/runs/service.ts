@@ -25,13 +25,17 @@ export type WireLease = components['schemas']['Lease'];
 export type WireRun = components['schemas']['RunDetail'];
 export type WireEntry = components['schemas']['JournalEntry'];
 
-/** A clock that goes on as the real one does, and can be moved ahead: what became due meanwhile is called at once. */
-export const createShiftingClock = () => {
+/**
+ * A clock that can be moved ahead: what became due meanwhile is called at once. Beside that it stands still, so that the
+ * seconds which a busy machine takes count for nothing, or goes on as the real one does; what waits, waits in real time.
+ */
+const createShiftingClock = (goesOn: boolean) => {
   let shift = 0;
+  const start = Date.now();
   const waiting = new Map<NodeJS.Timeout, { readonly at: number; readonly callback: () => void }>();
-  const monotonic = (): number => performance.now() + shift;
+  const monotonic = (): number => (goesOn ? performance.now() : 0) + shift;
   const clock: Clock = {
-    wall: () => Date.now() + shift,
+    wall: () => (goesOn ? Date.now() : start) + shift,
     monotonic,
     after: (ms, callback) => {
       const timer = setTimeout(() => {
@@ -109,7 +113,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const enabled = options.enabled ?? true;
   const store = enabled ? await openSqliteRunStore({ path: join(folder, 'runs.db') }) : createMemoryRunStore();
   const commits = createGate();
-  const shifting = createShiftingClock();
+  const shifting = createShiftingClock(options.ticks ?? false);
   const spans: Span[] = [];
   const erased: string[] = [];
   const faults: unknown[] = [];
