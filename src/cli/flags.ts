@@ -247,7 +247,7 @@ const table = {
   'max-batch-signals': integer(1, 1_000_000, { meaning: 'Most signals in one ingest request.', default: 10_000 }),
   'max-inflight-bytes': integer(1, 16_384 * MEBIBYTE, {
     meaning: 'Memory for ingest bodies and their signals between arrival and answer; beyond it the answer is 429.',
-    default: 192 * MEBIBYTE,
+    default: 128 * MEBIBYTE,
   }),
   'request-timeout-seconds': integer(1, 3600, {
     meaning: 'Deadline of a request; past it the answer is 503.',

@@ -76,7 +76,9 @@ export const overload = async (options: {
   const { hostname, port } = new URL(daemon.url);
   const until = performance.now() + options.seconds * 1000;
   const agent = new Agent({ connections: options.clients, headersTimeout: 120_000, bodyTimeout: 120_000 });
-  const quick = new Agent({ connections: 4 });
+  // Each waits for itself alone: a shared pool would queue a ping behind a batch.
+  const pinger = new Agent({ connections: 1 });
+  const quick = new Agent({ connections: 1 });
   const refused: Record<string, number> = {};
   let serial = 0;
   let taken = 0;
@@ -88,12 +90,21 @@ export const overload = async (options: {
     while (performance.now() < until) {
       const half = (++serial).toString(16).padStart(16, '0');
       for (const offset of idOffsets) body.write(half, offset, 'latin1');
-      const answer = await request(`${daemon.url}/v1/ingest`, {
-        method: 'POST',
-        body,
-        headers: { 'content-type': 'application/json' },
-        dispatcher: agent,
-      });
+      let answer: Awaited<ReturnType<typeof request>>;
+      try {
+        answer = await request(`${daemon.url}/v1/ingest`, {
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json' },
+          dispatcher: agent,
+        });
+      } catch (error) {
+        // A refused body is read on for ten seconds, so that its client sees the answer; then it is cut.
+        if ((error as { code?: string }).code !== 'ECONNRESET') throw error;
+        refused['cut'] = (refused['cut'] ?? 0) + 1;
+        await sleep(RETRY_MS);
+        continue;
+      }
       const reply = (await answer.body.json()) as { accepted?: number; code?: string };
       if (answer.statusCode === 200) {
         taken += 1;
@@ -112,7 +123,7 @@ export const overload = async (options: {
   const health = async (): Promise<void> => {
     while (performance.now() < until) {
       const asked = performance.now();
-      const { statusCode, body } = await request(`${daemon.url}/healthz`, { dispatcher: quick });
+      const { statusCode, body } = await request(`${daemon.url}/healthz`, { dispatcher: pinger });
       await body.dump();
       if (statusCode !== 200) throw new Error(`/healthz answered ${statusCode}`);
       healthMs.push(performance.now() - asked);
@@ -181,6 +192,7 @@ export const overload = async (options: {
   const peakMebibytes = memoryOf(daemon.process.pid, 'VmHWM');
   await agent.close();
   await quick.close();
+  await pinger.close();
   const code = await daemon.stop();
   if (code !== 0) throw new Error(`the stop ended with ${code}`);
   return {
