@@ -43,16 +43,24 @@ const start = (pay: StepBody, over: Partial<WorkerOptions> = {}): { ended: Promi
   return { ended };
 };
 
+const promised = () => {
+  let resolve = (): void => {};
+  const done = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { done, resolve: () => resolve() };
+};
+
 /** A body that goes on until the test lets it end, or its signal fires. */
 const heldBody = () => {
-  let letGo = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const released = promised();
+  // That the service saw `started` does not mean that the worker has its answer.
+  const begun = promised();
   const reasons: unknown[] = [];
   const body: StepBody = async (context) => {
+    begun.resolve();
     await Promise.race([
-      released,
+      released.done,
       new Promise<void>((_resolve, reject) => {
         context.signal.addEventListener('abort', () => {
           reasons.push(context.signal.reason);
@@ -62,7 +70,7 @@ const heldBody = () => {
     ]);
     return 'done';
   };
-  return { body, letGo: () => letGo(), reasons };
+  return { body, begun: begun.done, letGo: released.resolve, reasons };
 };
 
 describe('a worker', () => {
@@ -521,10 +529,10 @@ describe('a worker that stops', () => {
   });
 
   it('gives the step back without spending its budget when a body does not finish in time', async () => {
-    const { body, reasons } = heldBody();
+    const { body, begun, reasons } = heldBody();
     start(body, { graceMs: 1 });
     service.offer(aLease());
-    await service.seen('started');
+    await begun;
     await worker?.stop();
     expect(reasons[0]).toMatchObject({ reason: 'stopping' });
     expect(service.callsTo('fail').map((call) => call.body)).toEqual([
@@ -537,15 +545,19 @@ describe('a worker that stops', () => {
   });
 
   it('leaves a body behind that does not listen, and says so', async () => {
-    let letGo = (): void => {};
-    const stubborn = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    start(() => stubborn, { graceMs: 1, settleMs: 1 });
+    const begun = promised();
+    const stubborn = promised();
+    start(
+      () => {
+        begun.resolve();
+        return stubborn.done;
+      },
+      { graceMs: 1, settleMs: 1 },
+    );
     service.offer(aLease());
-    await service.seen('started');
+    await begun.done;
     await worker?.stop();
-    letGo();
+    stubborn.resolve();
     expect(service.verbs()).not.toContain('fail');
     expect(service.verbs()).not.toContain('complete');
     expect(warnings.join()).toContain('did not end in time');
