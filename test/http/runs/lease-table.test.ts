@@ -92,7 +92,7 @@ describe('running | heartbeat | lease still current | running', () => {
     await service.leap(20_000);
     const answer = await service.heartbeat(lease);
     expect(answer.body).toEqual({ lease_expires_at: expect.any(String) });
-    await service.leap(29_000);
+    await service.leap(20_000);
     expect((await service.complete(lease)).status).toBe(200);
   });
 
@@ -164,11 +164,11 @@ describe('running | fail | error with a class | retried within the step budget o
     await open();
     await service.start('flow');
     for (let n = 0; n < 3; n += 1) {
-      const answer = await service.fail(await service.take(), 'rate_limited', { retry_after_ms: 5000 });
+      const answer = await service.fail(await service.take(), 'rate_limited', { retry_after_ms: 500_000 });
       expect(answer.body).toEqual({ run_status: 'waiting', next_step: 'one', will_retry: true });
-      await service.pass(4000);
+      await service.leap(400_000);
       expect(await service.claim()).toEqual([]);
-      await service.pass(2000);
+      await service.leap(101_000);
     }
     expect((await service.take()).attempt).toBe(4);
   });
@@ -186,7 +186,7 @@ describe('running | no heartbeat within the lease ttl | orphaned', () => {
     await open();
     const { run_id } = await service.start(definition);
     const lease = await service.take();
-    await service.pass(30_000);
+    await service.leap(30_000);
     expect((await service.run(run_id)).attempts.at(-1)).toMatchObject({ status: 'orphaned' });
     return { run_id, lease };
   };
@@ -310,7 +310,8 @@ describe('any | later call on a reclaimed or ended lease | refused with 409 and 
     await open();
     const { run_id } = await service.start('flow');
     const lease = await service.take();
-    await service.pass(36_000);
+    await service.leap(30_000);
+    await service.leap(6000);
     await service.must(service.post(`/runs/${run_id}/cancel`));
     await refused(name, lease, 'run_terminal');
   });
@@ -327,7 +328,8 @@ describe('any | later call on a reclaimed or ended lease | refused with 409 and 
     await open();
     await service.start('flow');
     const lease = await service.take();
-    await service.pass(36_000);
+    await service.leap(30_000);
+    await service.leap(6000);
     await service.take();
     await refused(name, lease, 'fenced');
   });
@@ -336,7 +338,8 @@ describe('any | later call on a reclaimed or ended lease | refused with 409 and 
     await open();
     await service.start('flow');
     const lease = await service.take();
-    await service.pass(36_000);
+    await service.leap(30_000);
+    await service.leap(6000);
     await refused(name, lease, 'fenced');
   });
 

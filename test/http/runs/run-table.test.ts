@@ -202,17 +202,17 @@ describe('wait deadline reached', () => {
   it('on_timeout fail: fail and hand the decision to on_error', async () => {
     await open([
       aFlow('flow', [
-        wait({ timeout_ms: 5000, on_error: [{ class: 'timeout', to: 'late' }] }),
+        wait({ timeout_ms: 500_000, on_error: [{ class: 'timeout', to: 'late' }] }),
         { id: 'ok', kind: 'succeed' },
         { id: 'late', kind: 'succeed', output: '${error.class}' },
       ]),
-      aFlow('bare', [wait({ timeout_ms: 5000 })]),
+      aFlow('bare', [wait({ timeout_ms: 500_000 })]),
     ]);
     const routed = await service.start('flow', { id: 1 });
     const bare = await service.start('bare', { id: 1 });
-    await service.pass(4000);
+    await service.leap(400_000);
     expect((await service.run(routed.run_id)).status).toBe('waiting');
-    await service.pass(2000);
+    await service.leap(101_000);
     expect(await service.run(routed.run_id)).toMatchObject({ status: 'succeeded', output: 'timeout' });
     expect(await service.run(bare.run_id)).toMatchObject({
       status: 'failed',
@@ -223,12 +223,12 @@ describe('wait deadline reached', () => {
   it('on_timeout continue: continue with no output', async () => {
     await open([
       aFlow('flow', [
-        wait({ timeout_ms: 5000, on_timeout: 'continue' }),
+        wait({ timeout_ms: 500_000, on_timeout: 'continue' }),
         { id: 'done', kind: 'succeed', output: { got: '${steps.ask.output?}' } },
       ]),
     ]);
     const { run_id } = await service.start('flow', { id: 1 });
-    await service.pass(6000);
+    await service.leap(501_000);
     expect(await service.run(run_id)).toMatchObject({ status: 'succeeded', output: {} });
   });
 });
@@ -244,13 +244,13 @@ describe('max_steps, run_timeout_ms or max_cost_usd reached: run ends with an er
   });
 
   it('run_timeout_ms', async () => {
-    await open([aFlow('flow', [aTask('one')], { limits: { run_timeout_ms: 10_000 } })]);
+    await open([aFlow('flow', [aTask('one')], { limits: { run_timeout_ms: 25_000 } })]);
     const { run_id } = await service.start('flow');
     const lease = await service.take();
     expect(Date.parse(lease.deadline_at ?? '')).toBeGreaterThan(0);
-    await service.pass(9000);
+    await service.leap(15_000);
     expect((await service.run(run_id)).status).toBe('running');
-    await service.pass(2000);
+    await service.leap(11_000);
     expect(await service.run(run_id)).toMatchObject({
       status: 'failed',
       error: { class: 'limit', limit: 'run_timeout_ms' },

@@ -1,0 +1,169 @@
+/**
+ * The other side of the benches of durable runs, in a process of its own: starts runs, serves their steps over kept-alive
+ * connections, and prints one line of JSON. Started by `bench/runs.ts` with the plan on standard input.
+ */
+import { Pool } from 'undici';
+import { quantile } from './pairs.ts';
+
+export type RunsPlan = {
+  readonly url: string;
+  readonly definition: string;
+  /** Runs that are open at one time. */
+  readonly inFlight: number;
+  readonly seconds: number;
+  /** Stops after so many runs, where that comes first. */
+  readonly runs?: number;
+  /** The definition waits for an event `go` with the key `${input.n}` before its only task. */
+  readonly publishes?: boolean;
+};
+
+export type RunsFigures = {
+  readonly stepsPerSecond: number;
+  readonly steps: number;
+  readonly runs: number;
+  readonly runP50Ms: number;
+  readonly runP99Ms: number;
+  /** From the complete of a step (or the event of a wait) leaving here to the offer of the next one arriving here. */
+  readonly nextP50Ms: number;
+  readonly nextP99Ms: number;
+  readonly refused: number;
+  /** Milliseconds from one complete to the next, in order; of plans with one run in flight. */
+  readonly stepMs?: readonly number[];
+};
+
+type Lease = { readonly lease_id: string; readonly run_id: string };
+
+const WORKER = { worker_id: `bench-${process.pid}` };
+const WARM_UP_SHARE = 0.2;
+
+const run = async (plan: RunsPlan): Promise<RunsFigures> => {
+  const { hostname } = new URL(plan.url);
+  if (hostname !== '127.0.0.1') throw new Error(`load goes to 127.0.0.1 only, not to ${hostname}`);
+  const pool = new Pool(plan.url, { connections: 2 * plan.inFlight + 16, pipelining: 1 });
+  const post = async (path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }> => {
+    const answer = await pool.request({
+      path: `/v1/api${path}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+  };
+
+  const leftAt = new Map<string, number>();
+  const startedAt = new Map<string, number>();
+  const next: number[] = [];
+  const whole: number[] = [];
+  const stepMs: number[] = [];
+  let steps = 0;
+  let runs = 0;
+  let begun = 0;
+  let refused = 0;
+  let busy = 0;
+  let lastComplete = 0;
+  const from = performance.now();
+  const until = from + plan.seconds * 1000;
+  const warmUntil = from + plan.seconds * 1000 * WARM_UP_SHARE;
+  let measuredFrom = Number.NaN;
+  let stopping = false;
+  let ended: () => void = () => {};
+  const over = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+
+  const begin = async (): Promise<void> => {
+    if (stopping || performance.now() >= until || begun >= (plan.runs ?? Number.POSITIVE_INFINITY)) {
+      if (startedAt.size === 0) ended();
+      return;
+    }
+    begun += 1;
+    const n = `${process.pid}-${begun}`;
+    const at = performance.now();
+    const { status, body } = await post('/runs', { definition_id: plan.definition, input: { n } });
+    if (status !== 201) throw new Error(`a start answered ${status} ${JSON.stringify(body)}`);
+    const runId = body['run_id'] as string;
+    startedAt.set(runId, at);
+    if (plan.publishes === true) {
+      leftAt.set(runId, performance.now());
+      await post('/events', { event: 'go', key: n, payload: {} });
+    }
+  };
+
+  const finish = (runId: string): void => {
+    const at = startedAt.get(runId);
+    startedAt.delete(runId);
+    leftAt.delete(runId);
+    runs += 1;
+    if (at !== undefined && !Number.isNaN(measuredFrom)) whole.push(performance.now() - at);
+    void begin();
+  };
+
+  const serve = async (lease: Lease): Promise<void> => {
+    const started = await post(`/steps/${lease.lease_id}/started`, WORKER);
+    if (started.status !== 200) {
+      refused += 1;
+      return;
+    }
+    const left = performance.now();
+    leftAt.set(lease.run_id, left);
+    const { status, body } = await post(`/steps/${lease.lease_id}/complete`, { ...WORKER, output: { ok: true } });
+    if (status !== 200) {
+      refused += 1;
+      return;
+    }
+    const now = performance.now();
+    if (Number.isNaN(measuredFrom) && now >= warmUntil) measuredFrom = now;
+    else if (!Number.isNaN(measuredFrom)) steps += 1;
+    if (plan.inFlight === 1 && lastComplete > 0) stepMs.push(now - lastComplete);
+    lastComplete = now;
+    if (body['run_status'] === 'succeeded') finish(lease.run_id);
+    else if (body['run_status'] === 'failed') throw new Error(`run ${lease.run_id} failed`);
+  };
+
+  const claimer = async (max: number): Promise<void> => {
+    while (!stopping) {
+      const { status, body } = await post('/steps/claim', { ...WORKER, max, wait_ms: 1000 });
+      if (status !== 200) throw new Error(`a claim answered ${status} ${JSON.stringify(body)}`);
+      const now = performance.now();
+      for (const lease of body['leases'] as Lease[]) {
+        const left = leftAt.get(lease.run_id);
+        if (left !== undefined && !Number.isNaN(measuredFrom)) next.push(now - left);
+        busy += 1;
+        void serve(lease).finally(() => {
+          busy -= 1;
+        });
+      }
+    }
+  };
+
+  const claimers = Array.from({ length: plan.inFlight === 1 ? 2 : 4 }, () => claimer(Math.ceil(plan.inFlight / 4)));
+  await Promise.all(Array.from({ length: plan.inFlight }, begin));
+  await over;
+  const took = (lastComplete - measuredFrom) / 1000;
+  stopping = true;
+  await Promise.all(claimers);
+  await pool.close();
+  return {
+    stepsPerSecond: steps / took,
+    steps,
+    runs,
+    runP50Ms: quantile(whole, 0.5),
+    runP99Ms: quantile(whole, 0.99),
+    nextP50Ms: quantile(next, 0.5),
+    nextP99Ms: quantile(next, 0.99),
+    refused,
+    ...(plan.inFlight === 1 ? { stepMs } : {}),
+  };
+};
+
+const pieces: Buffer[] = [];
+for await (const piece of process.stdin as AsyncIterable<Buffer>) pieces.push(piece);
+const plan = JSON.parse(Buffer.concat(pieces).toString()) as RunsPlan;
+const registered = await fetch(`${plan.url}/v1/api/definitions/${plan.definition}`);
+const { latest } = (await registered.json()) as { latest: object };
+await fetch(`${plan.url}/v1/api/workers/register`, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ ...WORKER, definitions: [latest] }),
+});
+process.stdout.write(JSON.stringify(await run(plan)));

@@ -1,0 +1,314 @@
+/**
+ * Durable runs: `node bench/runs.ts [steps] [events] [timers] [long] [open]`; without a name, all of them. Every loop has a
+ * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { startRuns } from '../src/actors/runs.ts';
+import type { Changes } from '../src/store/runs/run-store.ts';
+import { encodeChanges } from '../src/store/sqlite/runs/encode-changes.ts';
+import { openSqliteRunStore } from '../src/store/sqlite/runs/open.ts';
+import { RUNS_FILE } from '../src/store/sqlite/runs/schema.ts';
+import { changesWriterOf } from '../src/store/sqlite/runs/write-changes.ts';
+import { openDataFile } from '../src/store/sqlite/connection.ts';
+import type { Daemon } from '../test/daemon.ts';
+import { median, percent, quantile, spread } from './pairs.ts';
+import type { RunsFigures, RunsPlan } from './runs-worker.ts';
+import { benchFolder, residentMiB, serveFrom } from './serve.ts';
+
+const STEPS = 5;
+const PAIRS = 3;
+const SECONDS = 10;
+const UNITS_PER_COMMIT = 64;
+
+const task = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
+const five = { id: 'five', version: 1, steps: Array.from({ length: STEPS }, (_, index) => task(`step-${index}`)) };
+const waits = {
+  id: 'waits',
+  version: 1,
+  steps: [{ id: 'ask', kind: 'wait_event', event: 'go', key: '${input.n}', accept_parked: true }, task('after')],
+};
+const sleeps = { id: 'sleeps', version: 1, steps: [{ id: 'nap', kind: 'sleep', sleep_until: '${input.until}' }] };
+const idles = {
+  id: 'idles',
+  version: 1,
+  steps: [{ id: 'ask', kind: 'wait_event', event: 'never', key: '${input.n}' }],
+};
+const LONG = 10_000;
+const long = {
+  id: 'long',
+  version: 1,
+  limits: { max_steps: LONG + 10 },
+  steps: [task('one', { next: [{ when: `visits.one < ${LONG}`, to: 'one' }, { to: 'end' }] })],
+};
+
+const register = async (url: string): Promise<void> => {
+  const answer = await fetch(`${url}/v1/api/workers/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ worker_id: 'registrar', definitions: [five, waits, sleeps, idles, long] }),
+  });
+  if (answer.status !== 200) throw new Error(await answer.text());
+};
+
+const serveRuns = async (folder: string): Promise<Daemon> => {
+  const daemon = await serveFrom(folder);
+  await register(daemon.url);
+  return daemon;
+};
+
+/** Runs one plan in a process of its own. @throws Error when it fails */
+const load = async (plan: RunsPlan): Promise<RunsFigures> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'runs-worker.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify(plan));
+  const printed: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => printed.push(chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`the worker process ended with ${code}`);
+  return JSON.parse(Buffer.concat(printed).toString('utf8')) as RunsFigures;
+};
+
+/** Processor time of a process so far, all its threads, in milliseconds. @see proc(5) */
+const cpuMs = (pid: number | undefined): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+};
+
+/** What the commits of some runs of five steps hold when each turn has a commit of its own: a unit is one turn's rows. */
+const recordUnits = async (runs: number): Promise<readonly Changes[]> => {
+  const folder = benchFolder();
+  const store = await openSqliteRunStore({ path: join(folder.path, 'runs.db') });
+  const units: Changes[] = [];
+  const service = await startRuns({
+    store: {
+      ...store,
+      commit: async (changes) => {
+        units.push(structuredClone(changes));
+        return store.commit(changes);
+      },
+    },
+    writeSpans: () => Promise.resolve(),
+    price: () => undefined,
+    ticks: false,
+  });
+  const asking = { reach: 'all', workerId: 'w' } as const;
+  await service.registerWorker({ workerId: 'w', definitions: [five] });
+  let ended = 0;
+  const slot = async (): Promise<void> => {
+    while (ended < runs) {
+      const claimed = await service.claim({ ...asking, max: 1, waitMs: 50 });
+      for (const { leaseId } of claimed.ok ? claimed.value : []) {
+        await service.started({ ...asking, leaseId });
+        const completed = await service.complete({ ...asking, leaseId, output: { ok: true } });
+        if (completed.ok && completed.value.runStatus === 'succeeded') {
+          ended += 1;
+          await begin();
+        }
+      }
+    }
+  };
+  const begin = async (): Promise<void> => {
+    if (ended < runs)
+      await service.startRun({
+        reach: 'all',
+        project: 'default',
+        definitionId: 'five',
+        input: { n: `bench-${ended}` },
+      });
+  };
+  // Two, so that one waits while the other completes: the next step is offered in the commit of the one before.
+  await Promise.all([slot(), slot(), begin()]);
+  await service.flushOutbox();
+  await service.close();
+  folder.remove();
+  return units;
+};
+
+/** Writes the rows of units into a fresh file, 64 units a commit, and nothing else. */
+const bareSteps = (units: readonly Changes[], runs: number): { stepsPerSecond: number; cpuMicros: number } => {
+  const folder = benchFolder();
+  const { db } = openDataFile(join(folder.path, 'runs.db'), 64, RUNS_FILE);
+  db.pragma('synchronous = FULL');
+  if (db.pragma('synchronous', { simple: true }) !== 2) throw new Error('the file does not commit with FULL');
+  const write = changesWriterOf(db);
+  const encoded = units.map(encodeChanges);
+  const cpu = process.cpuUsage();
+  const from = performance.now();
+  for (let at = 0; at < encoded.length; at += UNITS_PER_COMMIT) {
+    db.exec('BEGIN IMMEDIATE');
+    for (const unit of encoded.slice(at, at + UNITS_PER_COMMIT)) write(unit);
+    db.exec('COMMIT');
+  }
+  const seconds = (performance.now() - from) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  db.close();
+  folder.remove();
+  return { stepsPerSecond: (runs * STEPS) / seconds, cpuMicros: (user + system) / (runs * STEPS) };
+};
+
+const benchSteps = async (): Promise<void> => {
+  const runs = 1500;
+  const units = await recordUnits(runs);
+  console.log(
+    `bare: ${(units.length / (runs * STEPS)).toFixed(2)} units a step, ${UNITS_PER_COMMIT} a commit, FULL, in one process`,
+  );
+  for (const inFlight of [1, 50, 100]) {
+    const limits: ReturnType<typeof bareSteps>[] = [];
+    const figures: RunsFigures[] = [];
+    const cpu: number[] = [];
+    for (let pair = 0; pair < PAIRS; pair += 1) {
+      limits.push(bareSteps(units, runs));
+      const folder = benchFolder();
+      const daemon = await serveRuns(folder.path);
+      const before = cpuMs(daemon.process.pid);
+      const one = await load({ url: daemon.url, definition: 'five', inFlight, seconds: SECONDS });
+      figures.push(one);
+      cpu.push((1000 * (cpuMs(daemon.process.pid) - before)) / (one.runs * STEPS));
+      await daemon.stop();
+      folder.remove();
+    }
+    const shares = figures.map(
+      ({ stepsPerSecond }, index) => stepsPerSecond / (limits[index]?.stepsPerSecond ?? Number.NaN),
+    );
+    const of = (read: (one: RunsFigures) => number): string => spread(figures.map(read));
+    console.log(
+      `${inFlight} in flight: ${of((one) => one.stepsPerSecond)} steps/s, bare ${spread(limits.map((one) => one.stepsPerSecond))}, ratio ${percent(median(shares))}; ` +
+        `processor time a step ${spread(cpu)} us, bare ${spread(limits.map((one) => one.cpuMicros))} us; ` +
+        `complete to next offer p50 ${of((one) => one.nextP50Ms)} p99 ${of((one) => one.nextP99Ms)} ms; ` +
+        `run p50 ${of((one) => one.runP50Ms)} p99 ${of((one) => one.runP99Ms)} ms; refused ${of((one) => one.refused)}`,
+    );
+  }
+};
+
+const benchEvents = async (): Promise<void> => {
+  const folder = benchFolder();
+  const daemon = await serveRuns(folder.path);
+  for (const inFlight of [1, 50]) {
+    const one = await load({ url: daemon.url, definition: 'waits', inFlight, seconds: SECONDS, publishes: true });
+    console.log(
+      `${inFlight} in flight: event to resume p50 ${one.nextP50Ms.toFixed(1)} p99 ${one.nextP99Ms.toFixed(1)} ms, ${one.runs} runs`,
+    );
+  }
+  await daemon.stop();
+  folder.remove();
+};
+
+/** Starts runs, some at a time. */
+const startMany = async (
+  url: string,
+  definition: string,
+  count: number,
+  input: (n: number) => object,
+): Promise<void> => {
+  const pool = new Pool(url, { connections: 64, pipelining: 1 });
+  let begun = 0;
+  await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      while (begun < count) {
+        begun += 1;
+        const { statusCode, body } = await pool.request({
+          path: '/v1/api/runs',
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ definition_id: definition, input: input(begun) }),
+        });
+        if (statusCode !== 201) throw new Error(`a start answered ${statusCode} ${await body.text()}`);
+        await body.dump();
+      }
+    }),
+  );
+  await pool.close();
+};
+
+const benchTimers = async (): Promise<void> => {
+  const count = 10_000;
+  const folder = benchFolder();
+  const daemon = await serveRuns(folder.path);
+  const dueAt = Math.ceil(Date.now() / 1000) * 1000 + 40_000;
+  await startMany(daemon.url, 'sleeps', count, (n) => ({ until: new Date(dueAt + (n % 1000)).toISOString() }));
+  const left = dueAt - Date.now();
+  if (left < 1000) throw new Error('the runs were not all there before the first timer was due');
+  const before = cpuMs(daemon.process.pid);
+  const fired = async (): Promise<boolean> => {
+    for (const status of ['waiting', 'running', 'queued']) {
+      const page = await fetch(`${daemon.url}/v1/api/runs?limit=1&status=${status}`);
+      if (((await page.json()) as { runs: unknown[] }).runs.length > 0) return false;
+    }
+    return true;
+  };
+  await new Promise((resolve) => setTimeout(resolve, left));
+  for (let tries = 0; tries < 120 && !(await fired()); tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  const cpu = cpuMs(daemon.process.pid) - before;
+  const late: number[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const query = `limit=1000&status=succeeded${cursor === undefined ? '' : `&cursor=${cursor}`}`;
+    const page = (await (await fetch(`${daemon.url}/v1/api/runs?${query}`)).json()) as {
+      runs: { ended_at: string }[];
+      next_cursor?: string;
+    };
+    late.push(...page.runs.map(({ ended_at }) => Date.parse(ended_at) - dueAt));
+    cursor = page.next_cursor;
+    if (cursor === undefined) break;
+  }
+  if (late.length !== count) throw new Error(`${late.length} of ${count} timers fired`);
+  console.log(
+    `${count} timers due within one second: the last fired ${Math.max(...late) - 999} ms after the last was due, ` +
+      `half of them ${median(late)} ms after the first was, the earliest ${Math.min(...late)} ms; processor time ${cpu} ms`,
+  );
+  await daemon.stop();
+  folder.remove();
+};
+
+const benchLong = async (): Promise<void> => {
+  const folder = benchFolder();
+  const daemon = await serveRuns(folder.path);
+  const { stepMs = [] } = await load({ url: daemon.url, definition: 'long', inFlight: 1, seconds: 300, runs: 1 });
+  const tenth = Math.floor(stepMs.length / 10);
+  const tenths = Array.from({ length: 10 }, (_, at) => quantile(stepMs.slice(at * tenth, (at + 1) * tenth), 0.5));
+  console.log(
+    `a run of ${stepMs.length + 1} steps: p50 a step by tenths ${tenths.map((ms) => ms.toFixed(2)).join(' ')} ms, ` +
+      `last to second ${percent((tenths[9] ?? Number.NaN) / (tenths[1] ?? Number.NaN))}`,
+  );
+  await daemon.stop();
+  folder.remove();
+};
+
+const benchOpen = async (): Promise<void> => {
+  const count = 100_000;
+  const folder = benchFolder();
+  const empty = benchFolder();
+  const filling = await serveRuns(folder.path);
+  await startMany(filling.url, 'idles', count, (n) => ({ n: String(n) }));
+  await filling.stop();
+  const timed = async (path: string): Promise<{ ms: number; mib: number }> => {
+    const from = performance.now();
+    const daemon = await serveFrom(path);
+    if ((await fetch(`${daemon.url}/readyz`)).status !== 200) throw new Error('not ready');
+    const ms = performance.now() - from;
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    const mib = residentMiB(daemon.process.pid ?? Number.NaN);
+    await daemon.stop();
+    return { ms, mib };
+  };
+  await timed(empty.path);
+  const figures: { none: { ms: number; mib: number }; many: { ms: number; mib: number } }[] = [];
+  for (let pair = 0; pair < PAIRS; pair += 1)
+    figures.push({ none: await timed(empty.path), many: await timed(folder.path) });
+  console.log(
+    `${count} open runs: start to ready ${spread(figures.map(({ many }) => many.ms))} ms, without runs ` +
+      `${spread(figures.map(({ none }) => none.ms))} ms; idle memory ${spread(figures.map(({ many }) => many.mib))} MiB, without ` +
+      `${spread(figures.map(({ none }) => none.mib))} MiB`,
+  );
+  folder.remove();
+  empty.remove();
+};
+
+const parts = { steps: benchSteps, events: benchEvents, timers: benchTimers, long: benchLong, open: benchOpen };
+const asked = process.argv.slice(2);
+for (const [name, bench] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await bench();
