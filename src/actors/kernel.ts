@@ -1,5 +1,13 @@
 import type { UnixMs } from '../model/run.ts';
-import { type Changes, type Found, type Lookup, noChanges, type RunStore } from '../store/runs/run-store.ts';
+import {
+  type Changes,
+  clearTimerRow,
+  closeWaitRow,
+  type Found,
+  type Lookup,
+  noChanges,
+  type RunStore,
+} from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/signals/signal-store.ts';
 
 /** Where a message goes: the kind of actor that takes it, and which one. */
@@ -451,7 +459,10 @@ const listNames = Object.keys(noChanges()).filter(
 ) as Exclude<keyof Changes, 'outboxDelivered' | 'parkedBefore'>[];
 
 const mergeRows = (into: Changes, rows: Changes): void => {
+  for (const timer of rows.timersCleared) clearTimerRow(into, timer);
+  for (const runId of rows.waitsClosed) closeWaitRow(into, runId);
   for (const name of listNames) {
+    if (name === 'timersCleared' || name === 'waitsClosed') continue;
     const from = rows[name];
     if (from.length > 0) for (const row of from) (into[name] as unknown[]).push(row);
   }

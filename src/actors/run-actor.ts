@@ -28,7 +28,15 @@ import {
   type UnixMs,
 } from '../model/run.ts';
 import { MAX_UNIX_NANO, millisFromUnixNano, parseTimestamp, unixNanoFromMillis } from '../model/time.ts';
-import type { Meeting, RunIdentity, RunRecord, Runnable, WaitRecord } from '../store/runs/run-store.ts';
+import {
+  clearTimerRow,
+  closeWaitRow,
+  type Meeting,
+  type RunIdentity,
+  type RunRecord,
+  type Runnable,
+  type WaitRecord,
+} from '../store/runs/run-store.ts';
 import type { ActorKind, Turn } from './kernel.ts';
 import { GONE } from './kernel.ts';
 import type { LeaseMessage } from './lease-actor.ts';
@@ -457,7 +465,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
   };
 
   const closeWait = (work: Work, place: Place, before: RunContext): void => {
-    work.turn.rows.waitsClosed.push(work.runId);
+    closeWaitRow(work.turn.rows, work.runId);
     const step = place.at === 'step' ? work.program.compiled.steps.get(place.step)?.step : undefined;
     if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
     const { project } = work.record;
@@ -562,7 +570,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
     if (place.at !== 'end') throw new Error(`run ${work.runId} finishes without an end`);
     const { turn, record } = work;
     const { error, usage } = work.snapshot.context;
-    if (record.deadlineAt !== undefined) turn.rows.timersCleared.push({ runId: work.runId, name: RUN_TIMER });
+    if (record.deadlineAt !== undefined) clearTimerRow(turn.rows, { runId: work.runId, name: RUN_TIMER });
     const documents = documentsOf(work);
     addOutbox(
       work,
@@ -695,7 +703,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       }
       case 'unschedule':
         if (before.dueAt !== undefined)
-          turn.rows.timersCleared.push({ runId, name: (effect.params as { timer: string }).timer });
+          clearTimerRow(turn.rows, { runId, name: (effect.params as { timer: string }).timer });
         return;
       case 'openWait':
         return openWait(work);
@@ -989,7 +997,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
   const timer = (turn: Turn, runId: string, actor: RunActor, body: RunMessage & { kind: 'timer' }): void => {
     if (body.name === RUN_TIMER) {
-      turn.rows.timersCleared.push({ runId, name: RUN_TIMER });
+      clearTimerRow(turn.rows, { runId, name: RUN_TIMER });
       if (standing(actor) === undefined) return;
       advance(turn, actor, (work) =>
         limitError(
@@ -1011,7 +1019,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       dueAt > turn.at
     ) {
       if (dueAt === undefined || dueAt === null || Math.ceil(dueAt) !== body.dueAt)
-        turn.rows.timersCleared.push({ runId, name: body.name });
+        clearTimerRow(turn.rows, { runId, name: body.name });
       return;
     }
     const step = actor.program.compiled.steps.get(place.step)?.step;
@@ -1050,7 +1058,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       const actor = readRun(turn, host.programs, runId);
       if (body.kind === 'offer') return offer(turn, runId, actor, body);
       if (actor === undefined) {
-        if (body.kind === 'timer') turn.rows.timersCleared.push({ runId, name: body.name });
+        if (body.kind === 'timer') clearTimerRow(turn.rows, { runId, name: body.name });
         return notFound('run', runId);
       }
       switch (body.kind) {

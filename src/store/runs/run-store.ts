@@ -151,7 +151,10 @@ export type ActorRecord = {
   readonly updatedAt: UnixMs;
 };
 
-/** All that one group of turns decided. Written as one transaction or not at all. */
+/**
+ * All that one group of turns decided. Written as one transaction or not at all. What is cleared or closed goes before what
+ * is set or opened, so what a group both sets and clears again must leave no row: `clearTimerRow` and `closeWaitRow` see to it.
+ */
 export type Changes = {
   readonly runsInserted: RunRecord[];
   /** Each starts from `version - 1`; another version in the store fails the whole commit. */
@@ -214,6 +217,23 @@ export const noChanges = (): Changes => ({
   erased: [],
   parkedBefore: undefined,
 });
+
+const dropLast = <T>(rows: T[], isIt: (row: T) => boolean): void => {
+  const at = rows.findLastIndex(isIt);
+  if (at !== -1) rows.splice(at, 1);
+};
+
+/** Clears a timer, be it in the store or among these changes. */
+export const clearTimerRow = (changes: Changes, timer: { readonly runId: string; readonly name: string }): void => {
+  dropLast(changes.timersSet, ({ runId, name }) => runId === timer.runId && name === timer.name);
+  changes.timersCleared.push(timer);
+};
+
+/** Closes the wait of a run, be it in the store or among these changes. */
+export const closeWaitRow = (changes: Changes, runId: string): void => {
+  dropLast(changes.waitsOpened, (wait) => wait.runId === runId);
+  changes.waitsClosed.push(runId);
+};
 
 /** What a turn may ask for. Each answer is as of the last commit. */
 export type Lookup =
