@@ -9,10 +9,12 @@ import { decodeTracesProtobuf } from '../src/ingest/otlp/protobuf.ts';
 import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import type { SignalStore } from '../src/store/signals/signal-store.ts';
-import { openDataFile, searchPath } from '../src/store/sqlite/signals/connection.ts';
+import { openDataFile } from '../src/store/sqlite/connection.ts';
 import { encodeUnit } from '../src/store/sqlite/signals/encode.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
-import { transactionsOf } from '../src/store/sqlite/signals/transaction.ts';
+import { SIGNALS_FILE } from '../src/store/sqlite/signals/schema.ts';
+import { searchPath } from '../src/store/sqlite/signals/search-file.ts';
+import { transactionsOf } from '../src/store/sqlite/transaction.ts';
 import { unitWriterOf } from '../src/store/sqlite/signals/write-unit.ts';
 import { measurePairs, percent, quantile, spread } from './pairs.ts';
 import { benchFolder } from './serve.ts';
@@ -61,7 +63,7 @@ const renewed = (batch: SignalBatch): SignalBatch => {
  */
 export const measureInsertLimit = (folder: string, batches: readonly SignalBatch[], seconds: number): number => {
   const path = join(folder, 'limit.db');
-  const { db } = openDataFile(path, CACHE_MIB);
+  const { db } = openDataFile(path, CACHE_MIB, SIGNALS_FILE);
   const transactions = transactionsOf(db);
   const writer = unitWriterOf(db, transactions.unit);
   let spent = 0;

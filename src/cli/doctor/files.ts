@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { openDataFile, FileRefused } from '../../store/sqlite/signals/connection.ts';
-import { describeFault, driverCode } from '../../store/sqlite/signals/driver-error.ts';
-import { isLocked, type ProbeOutcome, probeSpan } from '../../store/sqlite/signals/probe.ts';
+import { openDataFile, FileRefused } from '../../store/sqlite/connection.ts';
+import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
+import { type ProbeOutcome, probeSpan } from '../../store/sqlite/signals/probe.ts';
 import { visitSignals } from '../../store/sqlite/signals/visit.ts';
 import { visitRuns } from '../../store/sqlite/runs/visit.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
-import { SCHEMA_VERSION } from '../../store/sqlite/signals/schema.ts';
+import { SCHEMA_VERSION, SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
 import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
@@ -60,7 +60,8 @@ export const judgeProbe = (path: string, outcome: ProbeOutcome): Finding => {
       );
     case 'failed': {
       const error = Object.assign(new Error(), { code: outcome.code });
-      return fault(`the ${outcome.step} of a probe span failed: ${describeFault(path, error)}`, mendOf(outcome.code));
+      const why = describeFault(path, error, SIGNALS_FILE.store);
+      return fault(`the ${outcome.step} of a probe span failed: ${why}`, mendOf(outcome.code));
     }
     case 'wrong':
       return fault(
@@ -105,7 +106,7 @@ const probeBeside = (path: string): Finding => {
   let folder: string | undefined;
   try {
     folder = mkdtempSync(join(dirname(path), '.svc-doctor-'));
-    const { db } = openDataFile(join(folder, 'probe.db'), CACHE_MIB);
+    const { db } = openDataFile(join(folder, 'probe.db'), CACHE_MIB, SIGNALS_FILE);
     try {
       return judgeProbe(path, probeSpan(db));
     } finally {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
-import { searchPath } from '../../../src/store/sqlite/signals/connection.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
+import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
 import { aLog, aNote, aSpan, aUnit, inDefault, spanIdOf, T0, traceIdOf, traces } from '../signal-factories.ts';
 import { openTemporary, temporaryFolder } from './temporary-store.ts';
 

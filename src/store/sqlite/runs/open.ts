@@ -1,6 +1,6 @@
 import type { RunStore } from '../../runs/run-store.ts';
 import { StoreUnavailable } from '../../signals/signal-store.ts';
-import { startThread, type Thread } from '../signals/thread.ts';
+import { startThread, type Thread } from '../thread.ts';
 import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';

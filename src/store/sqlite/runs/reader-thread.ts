@@ -1,12 +1,13 @@
 /** Body of the thread that answers questions about runs, and moves the log into the file off the writer's path. */
 import { statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { openForWriting } from '../signals/connection.ts';
-import { mainPort, post } from '../signals/inbox.ts';
-import { transactionsOf } from '../signals/transaction.ts';
-import type { Request } from '../signals/wire.ts';
-import { type Queries, queriesOf } from './queries.ts';
+import { openForWriting } from '../connection.ts';
+import { mainPort, post } from '../inbox.ts';
+import type { Request } from '../messages.ts';
+import { transactionsOf } from '../transaction.ts';
 import { faultOf } from './fault.ts';
+import { type Queries, queriesOf } from './queries.ts';
+import { RUNS_FILE } from './schema.ts';
 
 export type RunsReaderOptions = { readonly path: string; readonly cacheMiB: number };
 
@@ -18,7 +19,7 @@ const { options } = workerData as { options: RunsReaderOptions };
 const main = mainPort();
 
 try {
-  const db = openForWriting(options.path, options.cacheMiB);
+  const db = openForWriting(options.path, options.cacheMiB, RUNS_FILE);
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   db.pragma('query_only = ON');
   const queries = queriesOf(db);

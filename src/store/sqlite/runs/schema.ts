@@ -1,4 +1,4 @@
-import type { FileKind } from '../signals/connection.ts';
+import type { FileKind } from '../connection.ts';
 
 /**
  * Tables of the runs file. What a step writes is counted: few rows, few indexes on them, nothing that is rewritten as it

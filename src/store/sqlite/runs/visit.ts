@@ -1,8 +1,7 @@
-import { inspectFile, openForReading, openForWriting } from '../signals/connection.ts';
-import { driverCode, describeFault } from '../signals/driver-error.ts';
+import { inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
+import { driverCode, describeFault } from '../driver-error.ts';
 import { StoreUnavailable } from '../../signals/signal-store.ts';
-import { knock } from '../signals/visit.ts';
-import { transactionsOf } from '../signals/transaction.ts';
+import { transactionsOf } from '../transaction.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { RUNS_FILE } from './schema.ts';
@@ -24,8 +23,8 @@ const CACHE_MIB = 16;
  */
 export const visitRuns = (path: string, mayWrite: boolean): RunVisit => {
   knock(path);
-  const { schemaVersion } = inspectFile(path, undefined, RUNS_FILE);
-  const db = mayWrite ? openForWriting(path, CACHE_MIB) : openForReading(path, CACHE_MIB);
+  const { schemaVersion } = inspectFile(path, RUNS_FILE);
+  const db = mayWrite ? openForWriting(path, CACHE_MIB, RUNS_FILE) : openForReading(path, CACHE_MIB);
   db.pragma('query_only = ON');
   const queries = queriesOf(db);
   const transactions = transactionsOf(db);

@@ -2,11 +2,11 @@
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { Lookup } from '../../runs/run-store.ts';
-import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../signals/connection.ts';
-import { driverCode, needsReopening } from '../signals/driver-error.ts';
-import { mainPort, post } from '../signals/inbox.ts';
-import { type Transactions, transactionsOf } from '../signals/transaction.ts';
-import type { Request } from '../signals/wire.ts';
+import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
+import { driverCode, needsReopening } from '../driver-error.ts';
+import { mainPort, post } from '../inbox.ts';
+import { type Transactions, transactionsOf } from '../transaction.ts';
+import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
 import type { EncodedChanges } from './encode-changes.ts';
 import { faultOf } from './fault.ts';
@@ -17,8 +17,6 @@ export type RunsWriterOptions = { readonly path: string; readonly cacheMiB: numb
 
 /** Faults of the disk in a row after which the thread gives up on the file. */
 const FATAL_FAULTS = 3;
-/** Up to this size the file is read whole to find damage before it is used again after a fault. */
-const RECHECK_BYTES = 256 * 1024 * 1024;
 /** Checkpoints are the other thread's work; this bound, in pages, holds when that one falls behind: 128 MiB. */
 const CHECKPOINT_PAGES = 8192;
 
@@ -43,8 +41,8 @@ let faults = 0;
 /** The engine; opened and checked again when a fault of the disk made us drop it. */
 const reach = (): Engine => {
   if (engine === undefined) {
-    inspectFile(path, RECHECK_BYTES, RUNS_FILE);
-    engine = engineOf(openForWriting(path, options.cacheMiB));
+    inspectFile(path, RUNS_FILE);
+    engine = engineOf(openForWriting(path, options.cacheMiB, RUNS_FILE));
   }
   return engine;
 };

@@ -34,7 +34,7 @@ import {
   encodeItem,
 } from './evaluation-rows.ts';
 import type { RowPage } from './read-traces.ts';
-import { startThread, type Thread } from './thread.ts';
+import { startThread, type Thread } from '../thread.ts';
 import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
 
 export type SqliteSignalStoreOptions = {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { nowUnixNano } from '../../../model/time.ts';
+import { driverCode, isLocked } from '../driver-error.ts';
+import { transactionsOf } from '../transaction.ts';
 import { kindCode, statusCode } from './codes.ts';
-import { driverCode } from './driver-error.ts';
-import { transactionsOf } from './transaction.ts';
 
 export type ProbeStep = 'write' | 'read' | 'delete';
 
@@ -24,10 +24,6 @@ const NO_PROJECT = -1;
 
 /** A probe older than this was left by a check that was killed half way. */
 const FORGOTTEN_NANOS = 3_600_000_000_000n;
-
-/** Whether an error says that another connection is in the way, not that storage failed. */
-export const isLocked = (code: string | undefined): boolean =>
-  code !== undefined && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 
 /**
  * Writes a span with its payload, reads it back and deletes it, each durably, over a connection of its own. The service may

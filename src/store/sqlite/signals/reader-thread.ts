@@ -1,8 +1,8 @@
 /** Body of a thread that reads: one connection, one question at a time. */
 import { workerData } from 'node:worker_threads';
-import { openForReading, searchPath } from './connection.ts';
-import { driverCode, needsReopening } from './driver-error.ts';
-import { errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
+import { openForReading } from '../connection.ts';
+import { driverCode, needsReopening } from '../driver-error.ts';
+import { errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import {
   findDataset,
@@ -28,9 +28,12 @@ import { listRollUps } from './read-rollups.ts';
 import { findSpan, findTrace, listSpans } from './read-spans.ts';
 import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
+import { SIGNALS_FILE } from './schema.ts';
+import { searchPath } from './search-file.ts';
 import { statementsOf } from './statements.ts';
-import { transactionsOf } from './transaction.ts';
-import type { ReaderOptions, Request } from './wire.ts';
+import { transactionsOf } from '../transaction.ts';
+import type { Request } from '../messages.ts';
+import type { ReaderOptions } from './wire.ts';
 
 const { options } = workerData as { options: ReaderOptions };
 const main = mainPort();
@@ -99,7 +102,7 @@ const answer = ([id, method, ...args]: Request): void => {
       }
       connection = undefined;
     }
-    post(main, [[id, undefined, errorInfo(options.path, error)]]);
+    post(main, [[id, undefined, errorInfo(options.path, error, SIGNALS_FILE.store)]]);
   }
   idle.refresh();
 };
@@ -118,6 +121,6 @@ try {
   });
   post(main, [[0, undefined]]);
 } catch (error) {
-  post(main, [[0, undefined, errorInfo(options.path, error)]]);
+  post(main, [[0, undefined, errorInfo(options.path, error, SIGNALS_FILE.store)]]);
   main.close();
 }

@@ -1,10 +1,11 @@
+import type { FileKind } from '../connection.ts';
 import { evaluation } from './schema-evaluation.ts';
 
 /** What `schema_version` holds when this build has opened a file. @see Interface specification, "Versioning" */
 export const SCHEMA_VERSION = 2;
 
 /** Stands in the header of every file of ours ("svcs" in ASCII), so that another program's database is told apart. */
-export const APPLICATION_ID = 0x73766373;
+const APPLICATION_ID = 0x73766373;
 
 /** The same in the header of the full-text side file ("svcf"). */
 export const SEARCH_APPLICATION_ID = 0x73766366;
@@ -197,3 +198,11 @@ CREATE TABLE IF NOT EXISTS progress (
   purge_due INTEGER NOT NULL
 );
 `;
+
+/** The data file of signals. */
+export const SIGNALS_FILE: FileKind = {
+  store: 'signal store',
+  applicationId: APPLICATION_ID,
+  schemaVersion: SCHEMA_VERSION,
+  migrations,
+};

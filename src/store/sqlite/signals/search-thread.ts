@@ -3,12 +3,14 @@ import { existsSync, rmSync } from 'node:fs';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { searchText } from '../../signals/search-text.ts';
-import { createSearchFile, openForReading, openForWriting, searchPath } from './connection.ts';
-import { driverCode } from './driver-error.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
-import { searchSchema } from './schema.ts';
-import { type Transactions, transactionsOf } from './transaction.ts';
-import type { ErrorInfo, Request, SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
+import { openForReading, openForWriting } from '../connection.ts';
+import { driverCode } from '../driver-error.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
+import type { ErrorInfo, Request } from '../messages.ts';
+import { type Transactions, transactionsOf } from '../transaction.ts';
+import { searchSchema, SIGNALS_FILE } from './schema.ts';
+import { createSearchFile, searchPath } from './search-file.ts';
+import type { SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
 
 /** Rows that are read from the data file at a time to bring the index up to it. */
 const CATCH_UP_ROWS = 512;
@@ -93,7 +95,7 @@ const openIndex = (): Index => {
       db.exec(searchSchema);
       db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0, 0)').run(options.storeNumber);
     });
-  return indexOf(openForWriting(file, options.cacheMiB));
+  return indexOf(openForWriting(file, options.cacheMiB, SIGNALS_FILE));
 };
 
 /** What the index follows: a connection that reads the data file. */
@@ -132,7 +134,7 @@ let behind = true;
 let faults = 0;
 
 const reach = (): Index => {
-  index ??= indexOf(openForWriting(file, options.cacheMiB));
+  index ??= indexOf(openForWriting(file, options.cacheMiB, SIGNALS_FILE));
   return index;
 };
 
@@ -179,7 +181,7 @@ const fail = (error: unknown): ErrorInfo => {
     index = undefined;
     data = undefined;
   }
-  const info = errorInfo(file, error);
+  const info = errorInfo(file, error, SIGNALS_FILE.store);
   // A damaged index is not worth saving: the next start makes another from the data file.
   if (code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true) {
     rmSync(file, { force: true });
@@ -451,7 +453,7 @@ try {
   });
   post(main, [[0, index.highWater]]);
 } catch (error) {
-  post(main, [[0, undefined, errorInfo(file, error)]]);
+  post(main, [[0, undefined, errorInfo(file, error, SIGNALS_FILE.store)]]);
   main.close();
   writerPort.close();
 }

@@ -69,17 +69,6 @@ export type SearchRow = [span: number, forms: number, input: string | null, outp
 export const INPUT_IS_JSON = 1;
 export const OUTPUT_IS_JSON = 2;
 
-/** A failure on its way to the main thread; `unavailable` becomes `StoreUnavailable`, anything else is a bug. */
-export type ErrorInfo = { readonly unavailable: boolean; readonly message: string };
-
-/** A request of the main thread. */
-export type Request = [id: number, method: string, ...args: unknown[]];
-/** The answer to a request, or, without an id, something that the thread reports by itself. */
-export type Reply = [id: number, value: unknown, error?: ErrorInfo];
-export type Report = { readonly fatal: string };
-/** What a thread posts: answers that became known together. */
-export type Replies = Reply[] | Report;
-
 /**
  * What the writer tells the search thread: how units ended, and that there is text to let go of. `now`: somebody waits until
  * no byte of it is left. `later`: nobody finds it any more at once, and its bytes go when there is time.

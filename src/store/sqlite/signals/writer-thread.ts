@@ -1,22 +1,14 @@
 /** Body of the thread that owns the only writing connection of the data file. */
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from './connection.ts';
-import { driverCode, needsReopening } from './driver-error.ts';
+import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
+import { driverCode, needsReopening } from '../driver-error.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
+import type { ErrorInfo, Reply, Request } from '../messages.ts';
+import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post } from './inbox.ts';
-import { type Transactions, transactionsOf } from './transaction.ts';
-import type {
-  ErrorInfo,
-  Reply,
-  Request,
-  Row,
-  SearchNotice,
-  UnitRows,
-  WriterNotice,
-  WriterOpened,
-  WriterOptions,
-} from './wire.ts';
+import { SIGNALS_FILE } from './schema.ts';
+import type { Row, SearchNotice, UnitRows, WriterNotice, WriterOpened, WriterOptions } from './wire.ts';
 import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWrites } from './write-evaluation.ts';
 import { type UnitWriter, unitWriterOf } from './write-unit.ts';
 
@@ -69,9 +61,9 @@ let releaseLock: (() => void) | undefined;
 let faults = 0;
 
 const open = (): WriterOpened => {
-  releaseLock = lockFile(path);
+  releaseLock = lockFile(path, SIGNALS_FILE);
   try {
-    const { db, storeNumber } = openDataFile(path, options.cacheMiB);
+    const { db, storeNumber } = openDataFile(path, options.cacheMiB, SIGNALS_FILE);
     engine = engineOf(db);
     const lastSpan = db
       .prepare<[], number>(
@@ -89,8 +81,8 @@ const open = (): WriterOpened => {
 /** The engine; opened and checked again when a fault of the disk made us drop it. */
 const reach = (): Engine => {
   if (engine === undefined) {
-    inspectFile(path);
-    engine = engineOf(openForWriting(path, options.cacheMiB));
+    inspectFile(path, SIGNALS_FILE);
+    engine = engineOf(openForWriting(path, options.cacheMiB, SIGNALS_FILE));
   }
   return engine;
 };
@@ -106,7 +98,7 @@ const noteFault = (error: unknown): void => {
     // It is dropped whether or not it could be closed; the next request opens another.
   }
   engine = undefined;
-  if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error).message });
+  if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, SIGNALS_FILE.store).message });
 };
 
 const tellSearch = (notice: WriterNotice): void => searchPort.postMessage(notice);
@@ -187,14 +179,14 @@ const writeGroup = (units: readonly Unit[]): void => {
           const code = driverCode(error);
           // SQLite ends the transaction by itself on some errors; nothing of the group is left to commit then.
           if (!current.db.inTransaction || (code !== undefined && needsReopening(code))) throw error;
-          errors.set(id, errorInfo(path, error));
+          errors.set(id, errorInfo(path, error, SIGNALS_FILE.store));
         }
       }
       current.writer.finish();
     });
   } catch (error) {
     outcomes.clear();
-    const info = errorInfo(path, error);
+    const info = errorInfo(path, error, SIGNALS_FILE.store);
     for (const { id } of units) if (!errors.has(id)) errors.set(id, info);
   }
   const searched = units.filter(({ isSearched }) => isSearched).map(({ id }) => id);
@@ -319,7 +311,7 @@ const operate = ([id, method, ...args]: Request): void => {
     }
     post(main, [[id, undefined]]);
   } catch (error) {
-    post(main, [[id, undefined, errorInfo(path, error)]]);
+    post(main, [[id, undefined, errorInfo(path, error, SIGNALS_FILE.store)]]);
   }
 };
 
@@ -361,7 +353,7 @@ try {
   main.on('message', onRequest);
   post(main, [[0, opened]]);
 } catch (error) {
-  post(main, [[0, undefined, errorInfo(path, error)]]);
+  post(main, [[0, undefined, errorInfo(path, error, SIGNALS_FILE.store)]]);
   main.close();
   searchPort.close();
 }

@@ -1,8 +1,8 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { type Transferable, Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../signals/signal-store.ts';
-import type { ErrorInfo, Replies } from './wire.ts';
+import { StoreUnavailable } from '../signals/signal-store.ts';
+import type { ErrorInfo, Replies } from './messages.ts';
 
 /** A worker thread that answers requests by their id. */
 export type Thread = {

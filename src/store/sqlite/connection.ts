@@ -14,13 +14,12 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { driverCode } from './driver-error.ts';
-import { APPLICATION_ID, migrations, SCHEMA_VERSION, SEARCH_APPLICATION_ID } from './schema.ts';
+import { driverCode, isLocked } from './driver-error.ts';
 import { transactionsOf } from './transaction.ts';
 
 /** A file that the start refuses. The message is one line that names the file and the cause. */
 export class FileRefused extends Error {
-  constructor(path: string, cause: string, store: string = SIGNALS_FILE.store) {
+  constructor(path: string, cause: string, store: string) {
     super(`${store} ${path}: ${cause}`);
     this.name = 'FileRefused';
   }
@@ -32,12 +31,6 @@ export type FileKind = {
   readonly applicationId: number;
   readonly schemaVersion: number;
   readonly migrations: readonly { readonly version: number; readonly sql: string }[];
-};
-const SIGNALS_FILE: FileKind = {
-  store: 'signal store',
-  applicationId: APPLICATION_ID,
-  schemaVersion: SCHEMA_VERSION,
-  migrations,
 };
 
 const PAGE_BYTES = 16_384;
@@ -102,7 +95,7 @@ export type FileFacts = {
  * @param wholeCheckBytes largest file, in bytes, that is read whole to find damage
  * @throws FileRefused when the file is foreign, damaged or newer than this build
  */
-export const inspectFile = (path: string, wholeCheckBytes = WHOLE_CHECK_BYTES, kind = SIGNALS_FILE): FileFacts => {
+export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOLE_CHECK_BYTES): FileFacts => {
   const { store } = kind;
   const header = readHeader(path, kind);
   const fileBytes = sizeOf(path);
@@ -192,7 +185,7 @@ const syncFolder = (path: string): void => {
  * Makes an empty file under another name and moves it into place, so that a crash leaves either no file or a whole one.
  * @param prepare fills the file; it runs before write-ahead logging is switched on
  */
-const createFile = (path: string, applicationId: number, prepare: (db: Database.Database) => void): void => {
+export const createFile = (path: string, applicationId: number, prepare: (db: Database.Database) => void): void => {
   const draft = `${path}.new`;
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${draft}${suffix}`, { force: true });
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true });
@@ -226,7 +219,7 @@ export const settlePath = (path: string): string => {
  * Holds a file for this process until the answer is called or the process ends, however it ends.
  * @throws FileRefused when another process, or another store of this one, holds it
  */
-export const lockFile = (path: string, { store }: FileKind = SIGNALS_FILE): (() => void) => {
+export const lockFile = (path: string, { store }: Pick<FileKind, 'store'>): (() => void) => {
   const lockPath = `${path}.lock`;
   closeSync(openSync(lockPath, 'a', FILE_MODE));
   const lock = new Database(lockPath, { timeout: 0 });
@@ -244,7 +237,11 @@ export const lockFile = (path: string, { store }: FileKind = SIGNALS_FILE): (() 
  * Opens a connection that writes: every commit is on the disk before it is answered, and freed bytes are overwritten.
  * @throws FileRefused when the connection cannot be made to sync its commits
  */
-export const openForWriting = (path: string, cacheMiB: number): Database.Database => {
+export const openForWriting = (
+  path: string,
+  cacheMiB: number,
+  { store }: Pick<FileKind, 'store'>,
+): Database.Database => {
   const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     db.pragma('journal_mode = WAL');
@@ -255,7 +252,11 @@ export const openForWriting = (path: string, cacheMiB: number): Database.Databas
     db.pragma('temp_store = MEMORY');
     const FULL = 2;
     if (db.pragma('synchronous', { simple: true }) !== FULL || db.pragma('journal_mode', { simple: true }) !== 'wal')
-      throw new FileRefused(path, 'commits cannot be made durable on this file system (synchronous=FULL is not kept)');
+      throw new FileRefused(
+        path,
+        'commits cannot be made durable on this file system (synchronous=FULL is not kept)',
+        store,
+      );
     return db;
   } catch (error) {
     db.close();
@@ -296,7 +297,7 @@ const adoptCopy = (path: string): number => {
 export const openDataFile = (
   path: string,
   cacheMiB: number,
-  kind: FileKind = SIGNALS_FILE,
+  kind: FileKind,
 ): { db: Database.Database; storeNumber: number } => {
   if (sizeOf(path) === 0) {
     if (sizeOf(`${path}-wal`) > 0)
@@ -307,9 +308,9 @@ export const openDataFile = (
       );
     createFile(path, kind.applicationId, (db) => migrate(db, kind));
   }
-  const { schemaVersion, isCopy, ...facts } = inspectFile(path, WHOLE_CHECK_BYTES, kind);
+  const { schemaVersion, isCopy, ...facts } = inspectFile(path, kind);
   const storeNumber = isCopy ? adoptCopy(path) : facts.storeNumber;
-  const db = openForWriting(path, cacheMiB);
+  const db = openForWriting(path, cacheMiB, kind);
   try {
     if (schemaVersion < kind.schemaVersion) migrate(db, kind);
     // Brings the first page into the write-ahead log, so that a log can be told from that of another file.
@@ -321,9 +322,22 @@ export const openDataFile = (
   }
 };
 
-/** Where the full-text index of a data file lies. */
-export const searchPath = (path: string): string => `${path}.fts`;
+/** How long a file may be closed to everybody before a visitor goes away. */
+const KNOCK_MS = 1_000;
 
-/** Makes an empty side file, in the place of any that was there. */
-export const createSearchFile = (path: string, prepare: (db: Database.Database) => void): void =>
-  createFile(path, SEARCH_APPLICATION_ID, prepare);
+/**
+ * Asks a file for nothing but an answer.
+ * @throws an error of the driver when another process keeps everybody out; any other fault is left for the inspection to name
+ */
+export const knock = (path: string): void => {
+  let db: Database.Database | undefined;
+  try {
+    db = openForReading(path, 1);
+    db.pragma(`busy_timeout = ${KNOCK_MS}`);
+    db.prepare('SELECT 1 FROM schema_version').get();
+  } catch (error) {
+    if (isLocked(driverCode(error))) throw error;
+  } finally {
+    db?.close();
+  }
+};

@@ -24,12 +24,16 @@ export const driverCode = (error: unknown): string | undefined => {
 export const isStorageFault = (code: string): boolean =>
   !code.startsWith('SQLITE_') || (code !== 'SQLITE_TOOBIG' && causes.some(([prefix]) => code.startsWith(prefix)));
 
+/** Whether an error says that another connection is in the way, not that storage failed. */
+export const isLocked = (code: string | undefined): boolean =>
+  code !== undefined && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
+
 /** After these the state of the connection is unknown: it is dropped, and opened and checked again. */
 export const needsReopening = (code: string): boolean =>
   code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
 
 /** One line for an operator: the file and the cause. It never holds a stored value. */
-export const describeFault = (path: string, error: unknown, store = 'signal store'): string => {
+export const describeFault = (path: string, error: unknown, store: string): string => {
   const code = driverCode(error);
   if (code === undefined) return `${store} ${path}: ${error instanceof Error ? error.message : String(error)}`;
   const cause = causes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the storage engine failed';

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { FileRefused } from './connection.ts';
 import { describeFault, driverCode, isStorageFault } from './driver-error.ts';
-import type { ErrorInfo, Replies } from './wire.ts';
+import type { ErrorInfo, Replies } from './messages.ts';
 
 /** Takes all that waits on a port without going back to the event loop: what has gathered is committed together. */
 export const drain = (port: MessagePort, take: (message: never) => void): void => {
@@ -18,7 +18,7 @@ export const mainPort = (): MessagePort => {
 export const post = (port: MessagePort, replies: Replies): void => port.postMessage(replies);
 
 /** An error as it crosses to the main thread: its cause for an operator, never a stored value. */
-export const errorInfo = (path: string, error: unknown, store?: string): ErrorInfo => {
+export const errorInfo = (path: string, error: unknown, store: string): ErrorInfo => {
   if (error instanceof FileRefused) return { unavailable: true, message: error.message };
   const code = driverCode(error);
   return { unavailable: code !== undefined && isStorageFault(code), message: describeFault(path, error, store) };
