@@ -25,6 +25,21 @@ describe('the check of the floors', () => {
     expect(findFloorFaults(root)).toEqual(['model/time.ts imports http/app.ts: http is above model']);
   });
 
+  it('finds I/O, clocks and chance in the pure floors, and leaves the others theirs', () => {
+    const root = house({
+      'model/a.ts': "import { readFileSync } from 'node:fs';",
+      'model/time.ts': 'export const nowUnixNano = () => BigInt(Date.now());',
+      'machines/b.ts': "import { nowUnixNano } from '../model/time.ts';\nexport const at = nowUnixNano();",
+      'machines/c.ts': 'export const chance = () => Math.random();',
+      'http/d.ts': "import { readFileSync } from 'node:fs';\nexport const at = Date.now();",
+    });
+    expect(findFloorFaults(root).toSorted()).toEqual([
+      'machines/b.ts uses nowUnixNano: time and chance are handed to machines',
+      'machines/c.ts uses Math.random: time and chance are handed to machines',
+      'model/a.ts imports node:fs: model does no I/O',
+    ]);
+  });
+
   it('finds one in a type import, in an export and in a dynamic import', () => {
     const root = house({
       'machines/a.ts': "import type { A } from '../store/a.ts';",
