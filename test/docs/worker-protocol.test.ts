@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AnyTransitionConfig } from 'xstate';
 import { leaseMachine } from '../../src/machines/lease.ts';
-import { parseDefinition } from '../../src/model/definition/parse.ts';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'worker-protocol.md'), 'utf8');
 
@@ -45,14 +44,6 @@ describe('the page for authors of workers', () => {
       node.type === 'final' ? [name] : [],
     );
     expect(new Set(ends)).toEqual(new Set(finals));
-  });
-
-  it('has examples that are JSON, and definitions that the service accepts', () => {
-    const examples = blocks('json').map((text) => JSON.parse(text) as Record<string, unknown>);
-    expect(examples).toHaveLength(12);
-    const definitions = examples[0]?.['definitions'];
-    expect(definitions).toHaveLength(1);
-    expect(parseDefinition((definitions as unknown[])[0])).toMatchObject({ ok: true });
   });
 
   it('links to headings that are there', () => {
