@@ -258,7 +258,8 @@ const errorWays = (stepId: string, routes: readonly ErrorRoute[], actions: reado
         guard: { type: 'matchesError', params },
         target: node(stepId, route.to),
         actions: [...actions, remember],
-        reenter: true,
+        // The end is a phase of the step itself: entering the step again for it would count a visit that never was.
+        ...(route.to === END ? {} : { reenter: true }),
       };
     }),
     { target: FAILED, actions: [...actions, remember] },
