@@ -11,7 +11,13 @@ export type Call = {
 };
 
 type Reply =
-  | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> }
+  | {
+      readonly status: number;
+      readonly body?: unknown;
+      readonly headers?: Record<string, string>;
+      /** The answer is held back until then. */
+      readonly after?: Promise<void>;
+    }
   | 'hang up';
 
 /** A refusal, in the shape of the service. */
@@ -187,6 +193,7 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
     const plain = path.split('?')[0] ?? '';
     const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
     const [script] = at === -1 ? [] : scripted.splice(at, 1);
+    if (script !== undefined && script.reply !== 'hang up') await script.reply.after;
     if (script !== undefined) send(response, script.reply);
     else if (verbOf(plain) === 'claim') claim(call, response);
     else if (request.headers.accept === 'text/event-stream') stream(call, response);

@@ -544,6 +544,35 @@ describe('a worker that stops', () => {
     ]);
   });
 
+  it('gives back, without running it, what it may start only when the time of its bodies is over', async () => {
+    const begun: string[] = [];
+    const first = promised();
+    const answered = promised();
+    start(
+      (context) =>
+        new Promise((_resolve, reject) => {
+          begun.push(context.lease.lease_id);
+          first.resolve();
+          context.signal.addEventListener('abort', () => {
+            answered.resolve();
+            reject(context.signal.reason as Error);
+          });
+        }),
+      { graceMs: 1 },
+    );
+    service.offer(aLease({ lease_id: 'first' }));
+    await first.done;
+    service.answer('started', { status: 200, body: { run_status: 'running' }, after: answered.done });
+    service.offer(aLease({ lease_id: 'second' }));
+    await service.seen('started', 2);
+    await worker?.stop();
+    expect(begun).toEqual(['first']);
+    const failed = service.callsTo('fail').map((call) => [call.path.split('/')[4], call.body['error']]);
+    expect(failed.toSorted()).toEqual(
+      ['first', 'second'].map((lease) => [lease, expect.objectContaining({ code: 'worker_stopping' })]),
+    );
+  });
+
   it('leaves a body behind that does not listen, and says so', async () => {
     const begun = promised();
     const stubborn = promised();

@@ -64,6 +64,15 @@ const messageOf = (error: unknown): string => {
 
 type Failure = Pick<ReportedFailure, 'error' | 'retry_after_ms'>;
 
+/**
+ * Not the fault of the step: `rate_limited` is the class that spends no budget, here with no wait. A body that may run only
+ * once is over, whatever its class.
+ */
+const givenBack: Failure = {
+  error: { class: 'rate_limited', code: 'worker_stopping', message: 'the worker stopped while the step ran' },
+  retry_after_ms: 0,
+};
+
 /** What a body that raised an error means by it. The message travels; the stack never does. */
 const failureOf = (error: unknown): Failure => {
   const wait = error instanceof StepFailure || error instanceof RetryableError ? error.retryAfterMs : undefined;
@@ -173,6 +182,11 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
   if (started.kind !== 'taken') return settle(started, 'lost');
 
+  // A worker that stops lets a last report go out, but does not wait for its answer without end.
+  const lastly: How = { policy: { ...untilAnswered, forMs: host.settleMs } };
+  // The time of bodies was over before this one began: it must not.
+  if (host.force.aborted) return settle(await calls.fail(givenBack, [], lastly), 'released');
+
   const interruption = new AbortController();
   const interrupt = (reason: StepInterrupted['reason']): void => {
     if (!interruption.signal.aborted) interruption.abort(new StepInterrupted(reason));
@@ -248,7 +262,6 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     settleTimer = setTimeout(leaveBehind, host.settleMs);
   };
   host.force.addEventListener('abort', onForce, { once: true });
-  if (host.force.aborted) onForce();
 
   type Outcome = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: unknown };
   try {
@@ -267,23 +280,14 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     if (reason === 'fenced' || reason === 'run_terminal') return reason;
 
     const reported = usageSet ?? usage.list();
-    // A worker that must stop lets a last report go out, but does not wait for its answer without end.
-    const how: How =
-      reason === 'stopping' ? { policy: { ...untilAnswered, forMs: host.settleMs } } : { signal: interruption.signal };
+    const how: How = reason === 'stopping' ? lastly : { signal: interruption.signal };
 
     if (!outcome.ok) {
       // The mark for the next attempt goes first: after the report nobody takes it.
       await heart.flush();
       const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
       if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
-      // Not the fault of the step: rate_limited is the class that spends no budget, here with no wait. A body that may
-      // run only once is over, whatever its class.
-      const error = {
-        class: 'rate_limited',
-        code: 'worker_stopping',
-        message: 'the worker stopped while the step ran',
-      };
-      return settle(await calls.fail({ error, retry_after_ms: 0 }, reported, how), 'released');
+      return settle(await calls.fail(givenBack, reported, how), 'released');
     }
 
     let report: string;
