@@ -1,15 +1,12 @@
 import { join } from 'node:path';
 import pino from 'pino';
-import { buildApp } from '../../src/http/app.ts';
 import { createAuditLog } from '../../src/http/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
 import { datasetRoutes } from '../../src/http/dataset-routes.ts';
 import { experimentRoutes } from '../../src/http/experiment-routes.ts';
 import { ingestRoutes } from '../../src/http/ingest-routes.ts';
 import { judgementRoutes } from '../../src/http/judgement-routes.ts';
-import { parseTrustedRanges } from '../../src/http/peer.ts';
 import { scoringRoutes } from '../../src/http/scoring-routes.ts';
-import { createStreamRegistry } from '../../src/http/streams.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { createOutbound } from '../../src/ingest/outbound.ts';
 import { createPipeline } from '../../src/ingest/pipeline.ts';
@@ -23,7 +20,7 @@ import { createRecordRedactor } from '../../src/scoring/redact-item.ts';
 import { createScoring } from '../../src/scoring/score-runs.ts';
 import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
 import { temporaryFolder } from '../daemon.ts';
-import type { Answer } from './service.ts';
+import { type Answer, listeningApp, readAnswer } from './listening-app.ts';
 
 export type EvaluationOptions = {
   readonly keys?: ConfiguredKeys;
@@ -105,7 +102,7 @@ export const startEvaluation = async (options: EvaluationOptions = {}): Promise<
   const audit = createAuditLog(store, counters, log);
   const query = { store, pipeline, authenticator, audit, defaultProject: 'default', version: '1', clock };
   const evaluation = { ...query, redactRecord: createRecordRedactor(redaction) };
-  const app = buildApp({
+  const { app, url } = await listeningApp({
     routes: [
       ...ingestRoutes({ pipeline, log }),
       ...judgementRoutes(query),
@@ -117,18 +114,10 @@ export const startEvaluation = async (options: EvaluationOptions = {}): Promise<
     audit,
     counters,
     body: { limits, admission },
-    streams: createStreamRegistry(),
     log,
-    options: {
-      requestTimeoutSeconds,
-      corsOrigins: ['*'],
-      auditSubjectHeader: 'x-svc-subject',
-      auditTrustedRanges: parseTrustedRanges([]),
-      defaultProject: 'default',
-    },
+    options: { requestTimeoutSeconds },
     clock,
   });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
 
   const ask: EvaluationService['ask'] = async (path, { method, key, body, raw } = {}) => {
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -140,14 +129,7 @@ export const startEvaluation = async (options: EvaluationOptions = {}): Promise<
       },
       ...(text === undefined ? {} : { body: text }),
     });
-    const answered = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && answered !== '';
-    return {
-      status: response.status,
-      headers: response.headers,
-      text: answered,
-      body: isJson ? JSON.parse(answered) : undefined,
-    };
+    return readAnswer(response);
   };
   return {
     ask,

@@ -1,10 +1,7 @@
-import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { buildApp } from '../../src/http/app.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
 import { ingestRoutes } from '../../src/http/ingest-routes.ts';
-import { parseTrustedRanges } from '../../src/http/peer.ts';
-import { createStreamRegistry } from '../../src/http/streams.ts';
+import { operationsRoutes } from '../../src/http/operations-routes.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import type { IngestLimits } from '../../src/ingest/limits.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';
@@ -15,6 +12,7 @@ import { type Counters, createCounters } from '../../src/model/counters.ts';
 import type { Span } from '../../src/model/span.ts';
 import type { SignalStore } from '../../src/store/signals/signal-store.ts';
 import { createMemoryStore, type MemoryStore } from '../memory-store.ts';
+import { listeningApp } from './listening-app.ts';
 
 export type DoorOptions = {
   readonly limits?: Partial<IngestLimits>;
@@ -48,7 +46,7 @@ export const defaultLimits: IngestLimits = {
   maxSignals: 10_000,
 };
 
-/** The real service over HTTP on a free port of the loopback address, with the ingest doors alone and a store in memory. */
+/** The real service over HTTP on a free port of the loopback address, with the ingest doors, health and a store in memory. */
 export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   const store = createMemoryStore();
   const counters = createCounters();
@@ -70,24 +68,18 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   });
   const logLines: string[] = [];
   const log = pino({}, { write: (line: string) => void logLines.push(line) });
-  const app: FastifyInstance = buildApp({
-    routes: ingestRoutes({ pipeline, log }),
+  const { app, url } = await listeningApp({
+    routes: [
+      ...ingestRoutes({ pipeline, log }),
+      ...operationsRoutes({ counters, probes: [], storage: 'memory', version: '1', uptimeSeconds: () => 0 }),
+    ],
     authenticator: createAuthenticator(options.keys ?? { topLevel: {} }),
     audit: { append: () => undefined, flush: () => Promise.resolve() },
     counters,
     body: { limits, admission },
-    streams: createStreamRegistry(),
     log,
-    options: {
-      requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
-      corsOrigins: ['*'],
-      auditSubjectHeader: 'x-svc-subject',
-      auditTrustedRanges: parseTrustedRanges([]),
-      defaultProject: 'default',
-    },
+    options: { requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30 },
   });
-  app.get('/ping', (_request, reply) => reply.send('pong'));
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
   return {
     url,
     store,

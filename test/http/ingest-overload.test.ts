@@ -54,7 +54,7 @@ const pingsDuring = async (at: Door, sent: Promise<Answer>): Promise<{ answer: A
   })();
   const pinger = new Agent();
   while (answer === undefined) {
-    const pong = await request(`${at.url}/ping`, { dispatcher: pinger });
+    const pong = await request(`${at.url}/healthz`, { dispatcher: pinger });
     await pong.body.dump();
     if (answer === undefined) pings += 1;
     await turn();

@@ -3,7 +3,8 @@ import { Refusal } from '../../src/model/failure.ts';
 import type { ProjectReach } from '../../src/model/scope.ts';
 import type { Feedback, Score } from '../../src/model/signal.ts';
 import { aFeedback, SPAN, TRACE } from './factories.ts';
-import { type Answer, type Service, type ServiceOptions, startService } from './service.ts';
+import type { Answer } from './listening-app.ts';
+import { type Service, type ServiceOptions, startService } from './service.ts';
 
 const running: Service[] = [];
 /** A service whose pipeline stores a judgement as it is and tells what it was given. */

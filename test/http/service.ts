@@ -1,5 +1,4 @@
 import pino from 'pino';
-import { buildApp } from '../../src/http/app.ts';
 import { administrationRoutes } from '../../src/http/administration-routes.ts';
 import { analyticsRoutes } from '../../src/http/analytics-routes.ts';
 import { type AuditLog, createAuditLog } from '../../src/http/audit-log.ts';
@@ -25,6 +24,7 @@ import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
 import type { AuditEntry } from '../../src/store/signals/query.ts';
 import type { SignalStore } from '../../src/store/signals/signal-store.ts';
 import { createWatchHarness } from '../actors/watch-harness.ts';
+import { type Answer, listeningApp, readAnswer } from './listening-app.ts';
 
 /** Every call of the store, in order: the method and what it was asked. */
 export type StoreCall = { readonly method: string; readonly arguments: readonly unknown[] };
@@ -119,15 +119,6 @@ export type Service = {
   readonly close: () => Promise<void>;
 };
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a test reads answers freely, and fails where they are not as it says
-export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string; readonly body: any };
-
-const readAnswer = async (response: Response): Promise<Answer> => {
-  const text = await response.text();
-  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
-};
-
 /** Tests that score have a service of their own. */
 const noScoring = { score: async () => ({ scores: [], scoresWritten: 0, skipped: [], isCutShort: false }) };
 
@@ -188,7 +179,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   };
   const maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
   const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
-  const app = buildApp({
+  const { app, url } = await listeningApp({
     routes: [...allRoutes(query, counters, options.probes ?? [], options.watchers), ...(options.moreRoutes ?? [])],
     authenticator,
     audit,
@@ -199,14 +190,11 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
     options: {
       requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
       corsOrigins: options.corsOrigins ?? ['*'],
-      auditSubjectHeader: 'x-svc-subject',
       auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
-      defaultProject: 'default',
       ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
     },
     clock,
   });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     url,
     counters,

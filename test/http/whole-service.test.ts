@@ -5,12 +5,9 @@ import { createContext, runInContext } from 'node:vm';
 import * as fc from 'fast-check';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { buildApp } from '../../src/http/app.ts';
 import { createAuditLog } from '../../src/http/audit-log.ts';
 import { createAuthenticator } from '../../src/http/auth.ts';
 import { ingestRoutes } from '../../src/http/ingest-routes.ts';
-import { parseTrustedRanges } from '../../src/http/peer.ts';
-import { createStreamRegistry } from '../../src/http/streams.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { createPipeline } from '../../src/ingest/pipeline.ts';
 import { createQuota } from '../../src/ingest/quota.ts';
@@ -18,6 +15,7 @@ import { createSampler } from '../../src/ingest/sample.ts';
 import { createCounters } from '../../src/model/counters.ts';
 import { unixNanoFromMillis } from '../../src/model/time.ts';
 import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
+import { listeningApp } from './listening-app.ts';
 import { allRoutes } from './service.ts';
 
 // Everything behind the doors is real here: decoders, pipeline, price book, and the embedded store on a file.
@@ -57,7 +55,7 @@ beforeAll(async () => {
   });
   const audit = createAuditLog(store, counters, log);
   const query = { store, pipeline, authenticator, audit, defaultProject: 'default', version: '1', clock };
-  const app = buildApp({
+  const listening = await listeningApp({
     routes: [
       ...allRoutes(query, counters, [{ name: 'signal store', ping: () => store.ping() }]),
       ...ingestRoutes({ pipeline, log }),
@@ -66,20 +64,12 @@ beforeAll(async () => {
     audit,
     counters,
     body: { limits, admission },
-    streams: createStreamRegistry(),
     log,
-    options: {
-      requestTimeoutSeconds: 30,
-      corsOrigins: ['*'],
-      auditSubjectHeader: 'x-svc-subject',
-      auditTrustedRanges: parseTrustedRanges([]),
-      defaultProject: 'default',
-    },
     clock,
   });
-  url = await app.listen({ host: '127.0.0.1', port: 0 });
+  url = listening.url;
   close = async () => {
-    await app.close();
+    await listening.app.close();
     await pipeline.close();
     await store.close();
   };

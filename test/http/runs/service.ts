@@ -5,11 +5,9 @@ import pino from 'pino';
 import type { Clock } from '../../../src/actors/clock.ts';
 import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/actors/runs.ts';
 import { priceReport } from '../../../src/cli/runs.ts';
-import { buildApp } from '../../../src/http/app.ts';
 import { createAuditLog } from '../../../src/http/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/auth.ts';
 import { type StreamTiming, streamTiming } from '../../../src/http/event-stream.ts';
-import { parseTrustedRanges } from '../../../src/http/peer.ts';
 import { runsSurface } from '../../../src/http/runs-surface.ts';
 import { createStreamRegistry, type StreamBounds } from '../../../src/http/streams.ts';
 import { createAdmission } from '../../../src/ingest/admission.ts';
@@ -19,7 +17,8 @@ import type { Span } from '../../../src/model/span.ts';
 import { unixNanoFromMillis } from '../../../src/model/time.ts';
 import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
-import { aStore, type Answer } from '../service.ts';
+import { type Answer, listeningApp, readAnswer } from '../listening-app.ts';
+import { aStore } from '../service.ts';
 
 export type WireLease = components['schemas']['Lease'];
 export type WireRun = components['schemas']['RunDetail'];
@@ -146,7 +145,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const requestTimeoutSeconds = options.requestTimeoutSeconds ?? 30;
   const clock = () => unixNanoFromMillis(shifting.clock.wall());
   const maxBodyBytes = 32 * 1024 * 1024;
-  const app = buildApp({
+  const { app, url } = await listeningApp({
     routes: runsSurface(
       { runs, traces: signals.store, streams, defaultProject: 'default', clock, requestTimeoutSeconds, log },
       enabled,
@@ -161,16 +160,9 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     },
     streams,
     log,
-    options: {
-      requestTimeoutSeconds,
-      corsOrigins: ['*'],
-      auditSubjectHeader: 'x-svc-subject',
-      auditTrustedRanges: parseTrustedRanges([]),
-      defaultProject: 'default',
-    },
+    options: { requestTimeoutSeconds },
     clock,
   });
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
 
   const ask = async (method: string, path: string, { key, headers = {}, signal }: Ask, body?: unknown) => {
     const response = await fetch(`${url}/v1/api${path}`, {
@@ -183,9 +175,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+    return readAnswer(response);
   };
   const post = (path: string, body?: unknown, more: Ask = {}): Promise<Answer> => ask('POST', path, more, body);
   const get = (path: string, more: Ask = {}): Promise<Answer> => ask('GET', path, more);
