@@ -1,6 +1,7 @@
 import { decodeOtlpJson } from '../src/ingest/otlp/json.ts';
 import { decodeTracesProtobuf } from '../src/ingest/otlp/protobuf.ts';
 import { TraceRequest } from '../test/ingest/otlp/request-codec.ts';
+import { median } from './pairs.ts';
 import { makeTraceBodies } from './spans.ts';
 
 /**
@@ -23,8 +24,6 @@ const contenders = {
   'protobuf decode + map': (i: number) => decodeTracesProtobuf(bodies[i % 8]?.protobuf as Buffer, context),
   'JSON decode + map': (i: number) => decodeOtlpJson('traces', bodies[i % 8]?.json as Buffer, context),
 } satisfies Record<string, (i: number) => unknown>;
-
-const median = (list: number[]): number => list.toSorted((a, b) => a - b)[list.length >> 1] as number;
 
 /** Milliseconds a call, over some `ROUND_MS`. */
 const timeOf = (run: (i: number) => unknown): number => {

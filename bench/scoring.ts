@@ -3,8 +3,6 @@
  * of the same runs. Run: `node --expose-gc bench/scoring.ts [runs]`. Prints runs a second of both, their ratio, and the memory of
  * the process by the quarters of the pass: a pass that kept what it read would grow by more than its answer.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeTracesProtobuf } from '../src/ingest/otlp/protobuf.ts';
 import { createAdmission } from '../src/ingest/admission.ts';
@@ -16,6 +14,8 @@ import { nowUnixNano } from '../src/model/time.ts';
 import { builtInScorers } from '../src/scoring/built-in.ts';
 import { createScoring } from '../src/scoring/score-runs.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
+import { median } from './pairs.ts';
+import { benchFolder } from './serve.ts';
 import { makeTraceBodies } from './spans.ts';
 
 const RUNS = Number(process.argv[2] ?? 10_000);
@@ -24,8 +24,8 @@ const RUNS_A_BATCH = 64;
 const QUARTERS = 4;
 const HOUR_MS = 3_600_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-bench-scoring-'));
-const store = await openSqliteSignalStore({ path: join(folder, 'svc.db') });
+const folder = benchFolder();
+const store = await openSqliteSignalStore({ path: join(folder.path, 'svc.db') });
 const counters = createCounters();
 const pipeline = createPipeline({
   store,
@@ -126,8 +126,6 @@ for (let pair = 0; pair < 3; pair += 1) {
   dry.push((await scoreAll(true)).perSecond);
   scored.push(await scoreAll(false));
 }
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 const perSecond = median(scored.map((pass) => pass.perSecond));
 console.log(
   `${RUNS} runs of ${SPANS_A_RUN} spans, ${builtInScorers.length} scorers, ${scored[0]?.written} scores written a pass`,
@@ -146,4 +144,4 @@ console.log(`resident at the end  ${megabytes(process.memoryUsage().rss)}`);
 
 await pipeline.close();
 await store.close();
-rmSync(folder, { recursive: true });
+folder.remove();
