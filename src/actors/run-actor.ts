@@ -667,7 +667,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
     addEntry(work, {
       kind,
       ...stepFields,
-      ...(leaseId === undefined ? {} : { leaseId, attempt: of.attempt }),
+      // The lease that led here; a step that was just entered has no attempt of its own yet.
+      ...(leaseId === undefined ? {} : { leaseId, ...(of.attempt === 0 ? {} : { attempt: of.attempt }) }),
       ...(event.type === 'step.offered' ? { workerId: event.workerId } : {}),
       data: dataOf(work, kind, event, from),
     });
