@@ -36,7 +36,13 @@ export const createOutbox = (options: {
       const last = rows.at(-1);
       if (last === undefined) return;
       const receivedAt = options.now();
-      await options.writeSpans(rows.map(({ span }) => spanOfDraft(JSON.parse(span) as SpanDraft, receivedAt)));
+      // The root span of a run that began and ended in one batch is there twice; the later one says all.
+      const drafts = new Map<string, SpanDraft>();
+      for (const { span } of rows) {
+        const draft = JSON.parse(span) as SpanDraft;
+        drafts.set(draft.traceId + draft.spanId, draft);
+      }
+      await options.writeSpans([...drafts.values()].map((draft) => spanOfDraft(draft, receivedAt)));
       await options.delivered(last.no);
       sent = last.no;
       retryMs = RETRY_MS.least;
