@@ -1491,6 +1491,32 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
       });
     });
 
+    describe('positions', () => {
+      it.each([
+        ['of another list', ['a name', 'x']],
+        ['that is no whole number', [1.5, 1.5]],
+        ['beyond every time', ['9999999999999999999', 1]],
+        ['that is too long', ['1', 2, 3, 4]],
+        ['that is empty', []],
+      ])('a position %s fails no list: a cursor comes back from a client', async (_title, after) => {
+        const store = await holding({ spans: [aSpan()], logs: [aLog()], metrics: [aPoint()], scores: [aScore()] });
+        const paging = { ...inDefault, after };
+        for (const sort of ['start_time', 'duration', 'cost'] as const) await store.listTraces(traces({ after, sort }));
+        await store.listSpans({ ...paging, order: 'asc', payloads: false });
+        await store.listLogs({ ...paging, order: 'asc' });
+        await store.listMetricNames(paging);
+        await store.listScores(paging);
+        await store.listAspectNotes(paging);
+        await store.listRollUps({ ...paging, of: 'user' });
+        await store.listProjects(paging);
+        await store.listAudit(paging);
+        await store.listDatasets(paging);
+        const dataset = { project: 'default', datasetId: 'd', name: 'd', createdAt: T0 };
+        await store.putDataset(dataset);
+        await store.listItems(dataset, { limit: 1, after });
+      });
+    });
+
     describe('life', () => {
       it('answers a ping', async () => {
         await expect((await empty()).ping()).resolves.toBeUndefined();

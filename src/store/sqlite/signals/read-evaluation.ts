@@ -2,6 +2,7 @@ import type { ProjectReach } from '../../../model/scope.ts';
 import type { Paging, Position, Window } from '../../signals/query.ts';
 import { listByTime } from './read-records.ts';
 import type { RowPage } from './read-traces.ts';
+import { timeAndRow } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 
@@ -52,7 +53,7 @@ export const listItems = (
       `SELECT i.at_ns, i.item FROM dataset_items AS i WHERE i.dataset = ? ${after === undefined ? '' : 'AND (i.at_ns, i.item) > (?, ?)'}
        ORDER BY i.at_ns, i.item LIMIT ?`,
     )
-    .all(dataset, ...(after === undefined ? [] : [BigInt(after[0] ?? 0), Number(after[1])]), limit + 1);
+    .all(dataset, ...(after === undefined ? [] : timeAndRow(after)), limit + 1);
   const page = found.slice(0, limit);
   const whole = statements.exact<Row>(
     `SELECT ${ITEM} FROM dataset_items AS i JOIN datasets AS d ON d.dataset = i.dataset WHERE i.item = ?`,

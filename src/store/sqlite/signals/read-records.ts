@@ -12,6 +12,7 @@ import type {
 } from '../../signals/query.ts';
 import { severityCode } from './codes.ts';
 import type { RowPage } from './read-traces.ts';
+import { nameAt, timeAndRow } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 
@@ -57,7 +58,7 @@ export const listByTime = (
   conditions.add('r.at_ns < ?', query.to);
   if (query.after !== undefined) {
     conditions.parts.push(`(r.at_ns, r.${key}) ${order === 'desc' ? '<' : '>'} (?, ?)`);
-    conditions.values.push(BigInt(query.after[0] ?? 0), Number(query.after[1]));
+    conditions.values.push(...timeAndRow(query.after));
   }
   narrow(conditions);
   const read = statements.exact<[bigint, bigint]>(
@@ -115,7 +116,7 @@ export const listMetricNames = (statements: Statements, query: Paging): RowPage 
       `SELECT m.name, count(*), max(m.at_ns) FROM metric_points AS m
        WHERE m.project IN (SELECT value FROM json_each(?)) AND ${query.after === undefined ? 'true' : 'm.name > ?'} GROUP BY m.name ORDER BY m.name LIMIT ?`,
     )
-    .all(numbers, ...(query.after ?? []), query.limit + 1);
+    .all(numbers, ...(query.after === undefined ? [] : [nameAt(query.after)]), query.limit + 1);
   const newest = statements.exact<Row>(
     `SELECT m.type, m.unit FROM metric_points AS m WHERE m.project IN (SELECT value FROM json_each(?)) AND m.name = ? AND m.at_ns = ?
      ORDER BY m.point DESC LIMIT 1`,
@@ -228,7 +229,11 @@ export const listProjects = (statements: Statements, paging: Paging): RowPage =>
          AND (${HOLDING_TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table} AS x WHERE x.project = p.project)`).join(' OR ')})
        ORDER BY p.name LIMIT ?`,
     )
-    .all(JSON.stringify(projectNumbers(statements, reach)), ...(paging.after ?? []), paging.limit + 1);
+    .all(
+      JSON.stringify(projectNumbers(statements, reach)),
+      ...(paging.after === undefined ? [] : [nameAt(paging.after)]),
+      paging.limit + 1,
+    );
   const page = found.slice(0, paging.limit);
   return [page, found.length > paging.limit ? [String(page.at(-1)?.[0])] : undefined];
 };
@@ -245,7 +250,7 @@ export const listAudit = (statements: Statements, query: AuditQuery): RowPage =>
   add('a.subject = ?', query.subject);
   if (query.after !== undefined) {
     parts.push('(a.at_ns, a.entry) < (?, ?)');
-    values.push(BigInt(query.after[0] ?? 0), Number(query.after[1]));
+    values.push(...timeAndRow(query.after));
   }
   const found = statements
     .exact<Row>(

@@ -1,6 +1,7 @@
 import type { RollUpQuery } from '../../signals/query.ts';
 import { facets, STATUS_ERROR } from './codes.ts';
 import type { RowPage } from './read-traces.ts';
+import { timeAndRow } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 
@@ -31,7 +32,7 @@ export const listRollUps = (statements: Statements, query: RollUpQuery): RowPage
   }
   if (query.after !== undefined) {
     parts.push('(t.start_ns, t.trace) < (?, ?)');
-    values.push(BigInt(query.after[0] ?? 0), Number(query.after[1]));
+    values.push(...timeAndRow(query.after));
   }
   const windowed = inWindow.map((condition) => ` AND ${condition}`).join('');
   // A later trace of the same identity inside the window means that this one is not where it stands.

@@ -3,6 +3,7 @@ import type { SpanQuery } from '../../signals/query.ts';
 import { type Facet, facets, kindCode, statusCode } from './codes.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
+import { timeAndRow } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import { totalTrace } from './trace-totals.ts';
 import { type Column, type Row, SPAN } from './wire.ts';
@@ -228,7 +229,7 @@ export const listSpans = (statements: Statements, query: SpanQuery): RowPage => 
     );
   if (query.after !== undefined) {
     parts.push(`(s.start_ns, s.span) ${beyond} (?, ?)`);
-    values.push(BigInt(query.after[0] ?? 0), Number(query.after[1]));
+    values.push(...timeAndRow(query.after));
   }
 
   const few =

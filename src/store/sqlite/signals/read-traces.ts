@@ -1,6 +1,7 @@
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
 import { type Facet, facets, kindCode, statusCode } from './codes.ts';
 import { openSearch, type Search } from './read-search.ts';
+import { instantOf } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Column, Row } from './wire.ts';
 
@@ -33,7 +34,7 @@ const NO_KEY = '';
 
 const keyOfPosition = (sort: TraceSort, at: string | number | undefined): Key => {
   if (at === undefined || at === NO_KEY) return null;
-  return sort === 'start_time' || sort === 'duration' ? BigInt(at) : Number(at);
+  return sort === 'start_time' || sort === 'duration' ? instantOf(at) : Number(at);
 };
 const positionOf = ({ key, trace }: Candidate): Position => [
   key === null ? NO_KEY : typeof key === 'bigint' ? key.toString() : key,

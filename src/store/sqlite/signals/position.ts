@@ -1,0 +1,17 @@
+import type { Position } from '../../signals/query.ts';
+
+// A position comes back from a client: one that no page ended at must find little, and fail nothing.
+
+const WHOLE = /^-?\d{1,19}$/;
+
+/** The time that a page ended at, in nanoseconds; zero for what is none. */
+export const instantOf = (part: Position[number] | undefined): bigint => {
+  const text = String(part);
+  return WHOLE.test(text) ? BigInt.asIntN(64, BigInt(text)) : 0n;
+};
+
+/** Time and row that a page ended at, as a statement binds them. */
+export const timeAndRow = (after: Position): readonly [bigint, number] => [instantOf(after[0]), Number(after[1])];
+
+/** The name that a page ended at. */
+export const nameAt = (after: Position): string => String(after[0] ?? '');
