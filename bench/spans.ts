@@ -38,7 +38,7 @@ export type TraceBodies = {
  * @param spans spans in the body, eight a trace
  * @param seed other seeds give other ids and texts
  */
-export const makeTraceRequest = (spans = 512, seed = 1): WireRequest => {
+const makeTraceRequest = (spans = 512, seed = 1): WireRequest => {
   const random = randomFrom(seed * 7919);
   const hex = (bytes: number): string => {
     let text = '';

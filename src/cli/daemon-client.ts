@@ -33,7 +33,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /** The endpoint as a base that paths are appended to, or `undefined` when it is no URL of http or https. */
-export const parseEndpoint = (text: string): URL | undefined => {
+const parseEndpoint = (text: string): URL | undefined => {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null) return undefined;
   url.search = '';
@@ -73,7 +73,7 @@ const refusal = (status: number, body: unknown, origin: string, hasKey: boolean)
 };
 
 /** @param options the endpoint is one that `parseEndpoint` takes */
-export const createDaemonClient = ({
+const createDaemonClient = ({
   endpoint,
   apiKey,
   timeoutMs = TIMEOUT_MS,

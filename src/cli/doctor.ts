@@ -10,7 +10,7 @@ import { EXIT_USAGE } from './exit-status.ts';
 import { type GivenFlags, readSettings } from './settings.ts';
 
 /** A fault was found. */
-export const EXIT_FAULT = 2;
+const EXIT_FAULT = 2;
 
 export type DoctorOptions = {
   readonly given: GivenFlags;

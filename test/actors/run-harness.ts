@@ -51,7 +51,7 @@ export const must = <T>(result: Result<T>): T => {
 export const codeOf = (result: Result<unknown>): string => (result.ok ? 'ok' : result.failure.code);
 
 /** A version 7 id from a counter: the same in each run of a test. */
-export const createIds = () => {
+const createIds = () => {
   let n = 0;
   return (): string => {
     n += 1;

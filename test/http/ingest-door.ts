@@ -40,7 +40,7 @@ export type Door = {
   readonly close: () => Promise<void>;
 };
 
-export const defaultLimits: IngestLimits = {
+const defaultLimits: IngestLimits = {
   maxBodyBytes: 33_554_432,
   maxInflatedBytes: 4 * 33_554_432,
   maxSignals: 10_000,

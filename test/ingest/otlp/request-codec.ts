@@ -88,7 +88,7 @@ export const encodeTracesJson = (request: WireRequest): Buffer => Buffer.from(JS
 export const attributesOf = (values: Record<string, unknown>): WireAttribute[] =>
   Object.entries(values).map(([key, value]) => ({ key, value: wireValue(value) }));
 
-export const wireValue = (value: unknown): WireValue => {
+const wireValue = (value: unknown): WireValue => {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
   if (typeof value === 'number')
