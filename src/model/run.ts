@@ -1,7 +1,7 @@
 import type { Delivery } from './definition/definition.ts';
 import type { StepError } from './definition/step-error.ts';
 import type { Json, JsonObject } from './json.ts';
-import type { Cost } from './span.ts';
+import type { Cost, Usage } from './span.ts';
 
 /**
  * The durable half, as domain types. Times are whole milliseconds since the Unix epoch: that is the resolution of the
@@ -37,22 +37,7 @@ export type RunUsage = {
 };
 
 /** One model call, or several of one model, as a worker reports it. `cost` is money the worker already knows, in USD. */
-export type ReportedUsage = {
-  readonly model?: string;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly totalTokens?: number;
-  readonly inputDetails?: {
-    readonly cacheRead?: number;
-    readonly cacheWrite?: number;
-    readonly cacheWrite5m?: number;
-    readonly cacheWrite1h?: number;
-    readonly audio?: number;
-    readonly text?: number;
-  };
-  readonly outputDetails?: { readonly reasoning?: number; readonly audio?: number; readonly text?: number };
-  readonly cost?: number;
-};
+export type ReportedUsage = Usage & { readonly model?: string; readonly cost?: number };
 
 /** A run without its payloads: what lists answer. */
 export type RunSummary = {
