@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../actors/clock.ts';
 import type { RunsService } from '../actors/runs-service.ts';
 import { millisFromUnixNano, type UnixNano } from '../model/time.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
@@ -81,23 +82,22 @@ export type Schedule = { readonly stop: () => Promise<void> };
  * @param pass never rejects
  * @returns `stop`, which resolves when the pass under way, if any, has ended
  */
-export const scheduleHourly = (pass: () => Promise<void>): Schedule => {
+export const scheduleHourly = (pass: () => Promise<void>, clock: Pick<Clock, 'after'> = systemClock): Schedule => {
   let underWay: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout;
+  let cancel = (): void => {};
   let stopped = false;
   const wait = (ms: number): void => {
-    timer = setTimeout(() => {
+    cancel = clock.after(ms, () => {
       underWay = pass().finally(() => {
         if (!stopped) wait(PASS_EVERY_MS);
       });
-    }, ms);
-    timer.unref();
+    });
   };
   wait(FIRST_PASS_AFTER_MS);
   return {
     stop: () => {
       stopped = true;
-      clearTimeout(timer);
+      cancel();
       return underWay;
     },
   };

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { emptyBatch } from '../../src/model/signal.ts';
 import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
+import { createFakeClock } from '../actors/run-harness.ts';
 import { temporaryFolder } from '../daemon.ts';
 import { aLog, aSpan, noon, spanId, traceId } from '../ingest/signals.ts';
 import { retentionWindows, runRetentionPass, scheduleHourly } from '../../src/cli/retention.ts';
@@ -180,43 +181,52 @@ it('a pass over the embedded store leaves what is inside its window, and project
 });
 
 describe('the hourly schedule', () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  /** Moves the clock, and lets what was due then come to its end. */
+  const moving = () => {
+    const { clock, advance } = createFakeClock();
+    const pass = async (ms: number): Promise<void> => {
+      advance(ms);
+      await new Promise(setImmediate);
+    };
+    return { clock, pass };
+  };
 
   it('runs a minute after the start, then each hour', async () => {
+    const { clock, pass } = moving();
     let passes = 0;
     const schedule = scheduleHourly(async () => {
       passes += 1;
-    });
-    await vi.advanceTimersByTimeAsync(59_999);
+    }, clock);
+    await pass(59_999);
     expect(passes).toBe(0);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(passes).toBe(1);
-    await vi.advanceTimersByTimeAsync(3_599_999);
+    await pass(3_599_999);
     expect(passes).toBe(1);
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(passes).toBe(2);
     await schedule.stop();
-    await vi.advanceTimersByTimeAsync(36_000_000);
+    await pass(3_600_000);
+    await pass(3_600_000);
     expect(passes).toBe(2);
   });
 
   it('never runs two passes at once, and stop waits for the one under way', async () => {
+    const { clock, pass } = moving();
     let ends = (): void => {};
+    let begun = 0;
     let underWay = 0;
     const schedule = scheduleHourly(async () => {
+      begun += 1;
       underWay += 1;
       await new Promise<void>((resolve) => {
         ends = resolve;
       });
       underWay -= 1;
-    });
-    await vi.advanceTimersByTimeAsync(60_000 + 3 * 3_600_000);
-    expect(underWay).toBe(1);
+    }, clock);
+    await pass(60_000);
+    for (let hour = 0; hour < 3; hour += 1) await pass(3_600_000);
+    expect([begun, underWay]).toEqual([1, 1]);
     const stopped = schedule.stop();
     ends();
     await stopped;
