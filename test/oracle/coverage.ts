@@ -1,0 +1,30 @@
+/** What the compared histories must have seen between them: each call, each refusal, and each way that a run can take. */
+export const mustBeSeen: readonly string[] = [
+  ...['start', 'claim', 'serve', 'begin', 'started', 'heartbeat', 'complete', 'fail', 'give back', 'abandon'],
+  ...['publish', 'signal', 'cancel', 'pass', 'hop', 'reopen', 'register'],
+]
+  .map((name) => `operation ${name}`)
+  .concat(
+    [
+      ...['already_applied', 'run_terminal', 'fenced', 'not_started', 'not_found', 'conflict', 'input_invalid'],
+      ...['definition_conflict', 'definition_invalid'],
+    ].map((code) => `refused ${code}`),
+    ['task', 'wait_event', 'sleep', 'child', 'succeed', 'fail'].map((kind) => `step ${kind}`),
+    ['at_least_once', 'at_most_once'].map((mode) => `delivery ${mode}`),
+    ['succeeded', 'failed', 'orphaned', 'unservable', 'lapsed', 'cancelled'].map((status) => `attempt ${status}`),
+    ['succeeded', 'failed', 'cancelled'].flatMap((status) => [`run ${status}`, `child ${status}`]),
+    ['max_steps', 'run_timeout_ms', 'max_cost_usd'].map((limit) => `limit ${limit}`),
+    ['backoff', 'run_timeout', 'sleep', 'wait'].map((name) => `timer ${name}`),
+    ['retryable', 'rate_limited', 'timeout'].map((cls) => `again after ${cls}`),
+    ['fatal', 'timeout', 'orphaned', 'unservable', 'expression', 'cancelled', 'retryable'].map(
+      (cls) => `on_error ${cls}`,
+    ),
+    ['task', 'wait_event', 'sleep', 'child', 'succeed'].map((kind) => `expression in ${kind}`),
+    ['event delivered', 'event parked', 'event duplicate', 'parked event taken', 'signal delivered'],
+    ['orphaned', 'reclaimed', 'the tenth orphan', 'timed out', 'given back', 'unservable memory', 'budget spent'],
+    ['revived by heartbeat', 'revived by started', 'started again', 'heartbeat before started'],
+    ['complete from offered', 'complete from orphaned', 'fail from offered', 'fail from orphaned'],
+    ['claim of several', 'claim of nothing', 'claim cut by max', 'idempotency key used again', 'cancel after the end'],
+    ['second visit', 'no branch', 'failing condition', 'for_each over nothing', 'children finished', 'never due'],
+    ['wait went on without its event', 'reopen'],
+  );

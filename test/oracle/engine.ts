@@ -1,0 +1,958 @@
+import { type CompiledDefinition, compileDefinition, resolveNext } from '../../src/model/definition/compile.ts';
+import { type ChildStep, END, leadsOn, type TaskStep } from '../../src/model/definition/definition.ts';
+import type { ExpressionScope } from '../../src/model/definition/expression-scope.ts';
+import { hashDefinition } from '../../src/model/definition/hash.ts';
+import { compileInputSchema } from '../../src/model/definition/input-schema.ts';
+import { parseDefinition } from '../../src/model/definition/parse.ts';
+import type { StepError } from '../../src/model/definition/step-error.ts';
+import { render, renderAsText } from '../../src/model/definition/template.ts';
+import type { Json, JsonObject } from '../../src/model/json.ts';
+
+/**
+ * A second engine for durable runs: no store, no statecharts, no concurrency, everything in plain objects that are changed
+ * in place, and every question answered by looking at all of them. It was written from the interface decisions, and exists
+ * to disagree with the real one. It shares with it what reads a definition and evaluates its expressions, and nothing else.
+ * @see Interface decisions, "9. Durable runs"; interface specification, "Lease / attempt" and "Run"
+ */
+
+export type Usage = {
+  readonly model?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly cost?: number;
+};
+export type RunError = StepError & { readonly stepId?: string; readonly limit?: string };
+export type Entry = {
+  readonly kind: string;
+  readonly at: number;
+  readonly stepId?: string;
+  readonly visit?: number;
+  readonly attempt?: number;
+  readonly worker?: string;
+};
+export type Attempt = {
+  readonly run: Run;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly offeredAt: number;
+  status: 'offered' | 'running' | 'succeeded' | 'failed' | 'orphaned' | 'unservable' | 'lapsed' | 'cancelled';
+  /** False once nobody holds it any more. */
+  live: boolean;
+  /** Its own complete or fail was taken. */
+  applied: boolean;
+  startedAt?: number;
+  endedAt?: number;
+  expiresAt: number;
+  timeoutAt?: number;
+  output?: Json;
+  error?: StepError;
+  usage?: readonly Usage[];
+  cost?: number;
+  details?: Json;
+};
+export type Run = {
+  /** In order of creation, from 0. */
+  readonly no: number;
+  readonly program: CompiledDefinition;
+  readonly project: string;
+  readonly input: Json;
+  readonly correlation: JsonObject;
+  readonly key?: string;
+  readonly createdAt: number;
+  readonly deadlineAt?: number;
+  readonly parent?: { readonly run: Run; readonly stepId: string; readonly visit: number; readonly index: number };
+  status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
+  cursor?: string;
+  state: JsonObject;
+  outputs: Record<string, { output?: Json }>;
+  visits: Record<string, number>;
+  stepCount: number;
+  last: Json | undefined;
+  event?: JsonObject;
+  handled?: JsonObject;
+  output?: Json;
+  error?: RunError;
+  endedAt?: number;
+  updatedAt: number;
+  inputTokens: number;
+  outputTokens: number;
+  cost?: number;
+  readonly journal: Entry[];
+  readonly attempts: Attempt[];
+  readonly timers: Map<string, { readonly dueAt?: number; readonly stepId?: string }>;
+  readonly children: Run[];
+  wait?: {
+    readonly event: string;
+    readonly key: string;
+    readonly stepId: string;
+    readonly since: number;
+    readonly deadlineAt?: number;
+  };
+  /** What one visit of the step at the cursor remembers. */
+  here: Visit;
+};
+type Visit = {
+  readonly visit: number;
+  readonly input?: Json;
+  spent: number;
+  orphans: number;
+  leases: number;
+  /** Since when the step can be offered; its age in the queue. */
+  since: number;
+  details?: Json;
+  readonly items?: readonly Json[];
+  readonly results: (Json | undefined)[];
+  started: number;
+  finished: number;
+};
+export type Answer =
+  | { readonly code: 'ok'; readonly value: JsonObject; readonly run?: Run }
+  | { readonly code: string; readonly value?: undefined; readonly run?: undefined };
+
+type Parked = {
+  readonly project: string;
+  readonly event: string;
+  readonly key: string;
+  readonly payload: Json;
+  readonly at: number;
+  readonly id?: string;
+};
+export type Config = {
+  readonly leaseTtlMs: number;
+  readonly reclaimWindowMs: number;
+  readonly offerTtlMs: number;
+  /** What chance gives, always. */
+  readonly random: number;
+  readonly price: (usage: Usage) => number | undefined;
+};
+
+const DAY = 24 * 3600_000;
+const UNSERVABLE_MS = 5 * 60_000;
+const LAST_ORPHAN = 10;
+const YEAR_2262 = Date.parse('2262-01-01T00:00:00Z');
+const LONGEST = 3650 * DAY;
+
+export const isOver = ({ status }: Run): boolean =>
+  status === 'succeeded' || status === 'failed' || status === 'cancelled';
+
+/** Compiling costs more than all the rest of a history. */
+const checks = new Map<string, ReturnType<typeof compileInputSchema>>();
+const checkOf = (schema: Json): ReturnType<typeof compileInputSchema> => {
+  const text = JSON.stringify(schema);
+  const check = checks.get(text) ?? compileInputSchema(schema);
+  checks.set(text, check);
+  return check;
+};
+
+const parses = new Map<string, ReturnType<typeof parseDefinition>>();
+const parsedOf = (document: Json): ReturnType<typeof parseDefinition> => {
+  const text = JSON.stringify(document);
+  const parsed = parses.get(text) ?? parseDefinition(document);
+  parses.set(text, parsed);
+  return parsed;
+};
+
+export const createEngine = (config: Config, startAt: number) => {
+  let now = startAt;
+  const runs: Run[] = [];
+  const programs = new Map<string, { readonly program: CompiledDefinition; readonly hash: string }>();
+  const workers = new Map<string, { readonly definitions: ReadonlySet<string>; readonly project?: string }>();
+  const parked: Parked[] = [];
+  const eventIds = new Map<string, { readonly taker?: Run; readonly at: number }>();
+  const refusedVersions = new Map<string, number>();
+  /** What one actor has to tell another, told in order, before anybody hears the answer. */
+  const messages: (() => void)[] = [];
+  const seen = new Set<string>();
+  const note = (what: string): void => {
+    seen.add(what);
+  };
+  const ok = (value: JsonObject = {}, run?: Run): Answer => ({
+    code: 'ok',
+    value,
+    ...(run === undefined ? {} : { run }),
+  });
+  const refuse = (code: string): Answer => {
+    note(`refused ${code}`);
+    return { code };
+  };
+  const inOneTurn = (act: () => Answer): Answer => {
+    const answer = act();
+    for (let next = messages.shift(); next !== undefined; next = messages.shift()) next();
+    // The answer tells what all of the turn made of the run.
+    if (answer.code !== 'ok' || answer.run === undefined || !('runStatus' in (answer.value ?? {}))) return answer;
+    const { nextStep: _nextStep, ...value } = answer.value;
+    return { ...answer, value: { ...value, ...going(answer.run) } };
+  };
+
+  const stepOf = (run: Run) => {
+    const step = run.program.steps.get(run.cursor ?? '');
+    if (step === undefined) throw new Error('the run is nowhere');
+    return step;
+  };
+  const taskOf = (run: Run): TaskStep => stepOf(run).step as TaskStep;
+  const journal = (run: Run, kind: string, of: Omit<Entry, 'kind' | 'at'> = {}): void => {
+    run.journal.push({ kind, at: now, ...of });
+    // What a lease tells of itself changes the lease and not the run.
+    if (kind !== 'step.started' && kind !== 'step.orphaned') run.updatedAt = now;
+    note(`journal ${kind}`);
+  };
+  const here = (run: Run) => ({ stepId: run.cursor ?? '', visit: run.here.visit });
+  const held = (one: Attempt) => ({ stepId: one.stepId, visit: one.visit, attempt: one.attempt });
+
+  const scopeOf = (run: Run, item?: Json): ExpressionScope => ({
+    input: run.input,
+    state: run.state,
+    steps: run.outputs,
+    run: {
+      definition_id: run.program.definition.id,
+      definition_version: run.program.definition.version,
+      project: run.project,
+    },
+    correlation: run.correlation,
+    visits: run.visits,
+    ...(run.event === undefined ? {} : { event: run.event }),
+    ...(run.handled === undefined ? {} : { error: run.handled }),
+    ...(item === undefined ? {} : { item }),
+  });
+
+  const finish = (
+    run: Run,
+    status: 'succeeded' | 'failed' | 'cancelled',
+    with_: { output?: Json | undefined; error?: RunError },
+  ) => {
+    run.status = status;
+    delete run.cursor;
+    delete run.wait;
+    run.timers.clear();
+    if (with_.output !== undefined) run.output = with_.output;
+    if (with_.error !== undefined) run.error = with_.error;
+    run.endedAt = now;
+    for (const one of run.attempts.filter(({ live }) => live)) endLease(one, 'cancelled');
+    journal(run, 'run.finished');
+    note(`run ${status}`);
+    for (const child of run.children.filter((one) => !isOver(one))) messages.push(() => cancelRun(child));
+    const { parent } = run;
+    if (parent !== undefined) messages.push(() => childEnded(parent.run, run));
+  };
+  const cancelRun = (run: Run): void => {
+    if (!isOver(run)) finish(run, 'cancelled', {});
+  };
+  const hitLimit = (run: Run, limit: string): void => {
+    note(`limit ${limit}`);
+    finish(run, 'failed', {
+      error: { class: 'limit', message: '', limit, ...(run.cursor === undefined ? {} : { stepId: run.cursor }) },
+    });
+  };
+
+  /** The step at the cursor ended well; `output` is the output of this visit. */
+  const goOn = (run: Run, output: Json | undefined): void => {
+    const stepId = run.cursor ?? '';
+    if (output === undefined) delete run.outputs[stepId];
+    else run.outputs[stepId] = { output };
+    run.last = output;
+    const next = resolveNext(stepOf(run).next, scopeOf(run));
+    if (next.ok) return moveTo(run, next.value);
+    // "Where no match fails the run": then no step is to blame, and no on_error is asked.
+    if (next.error.message.startsWith('no branch')) {
+      note('no branch');
+      return finish(run, 'failed', { error: { ...next.error, stepId } });
+    }
+    note('failing condition');
+    journal(run, 'step.failed', here(run));
+    return failStep(run, next.error);
+  };
+  /** The step at the cursor failed for good: `on_error` decides, else the run fails with it. */
+  const failStep = (run: Run, error: StepError): void => {
+    const { step } = stepOf(run);
+    const routes = leadsOn(step) ? step.onError : [];
+    const matches = (wanted: string | undefined, has: string | undefined) => wanted === undefined || wanted === has;
+    const to = routes.find((route) => matches(route.class, error.class) && matches(route.code, error.code))?.to;
+    if (to === undefined) return finish(run, 'failed', { error: { ...error, stepId: step.id } });
+    note(`on_error ${error.class}`);
+    run.handled = { ...error, step_id: step.id };
+    run.last = undefined;
+    delete run.outputs[step.id];
+    return moveTo(run, to);
+  };
+  const moveTo = (run: Run, to: string): void => {
+    run.timers.delete('wait');
+    run.timers.delete('sleep');
+    run.timers.delete('backoff');
+    delete run.wait;
+    if (to === END) {
+      const { output } = run.program;
+      if (output === undefined) return finish(run, 'succeeded', { output: run.last });
+      const rendered = render(output, scopeOf(run));
+      return rendered.ok
+        ? finish(run, 'succeeded', { output: rendered.value })
+        : finish(run, 'failed', { error: { ...rendered.error, stepId: run.cursor ?? '' } });
+    }
+    return enter(run, to);
+  };
+
+  const failOnEntry = (run: Run, error: StepError): void => {
+    journal(run, 'step.failed', here(run));
+    note(`expression in ${stepOf(run).step.kind}`);
+    failStep(run, error);
+  };
+  const enter = (run: Run, stepId: string): void => {
+    run.stepCount += 1;
+    const visit = (run.visits[stepId] ?? 0) + 1;
+    run.visits = { ...run.visits, [stepId]: visit };
+    run.cursor = stepId;
+    run.here = { visit, spent: 0, orphans: 0, leases: 0, since: now, results: [], started: 0, finished: 0 };
+    journal(run, 'cursor.moved', here(run));
+    if (run.stepCount > run.program.definition.limits.maxSteps) return hitLimit(run, 'max_steps');
+    const at = stepOf(run);
+    const { step } = at;
+    note(`step ${step.kind}`);
+    if (visit > 1) note('second visit');
+    switch (step.kind) {
+      case 'task': {
+        note(`delivery ${step.delivery}`);
+        const input = at.input === undefined ? undefined : render(at.input, scopeOf(run));
+        if (input?.ok === false) return failOnEntry(run, input.error);
+        if (input?.value !== undefined) run.here = { ...run.here, input: input.value };
+        run.status = 'queued';
+        return undefined;
+      }
+      case 'sleep': {
+        let dueAt: number | undefined;
+        if (at.sleepUntil === undefined) dueAt = now + (step.sleepMs ?? 0);
+        else {
+          const text = renderAsText(at.sleepUntil, scopeOf(run));
+          if (!text.ok) return failOnEntry(run, text.error);
+          const time = Date.parse(text.value);
+          if (Number.isNaN(time)) return failOnEntry(run, { class: 'expression', message: '' });
+          dueAt = time >= YEAR_2262 ? undefined : time;
+          if (dueAt === undefined) note('never due');
+        }
+        run.status = 'waiting';
+        run.timers.set('sleep', { stepId, ...(dueAt === undefined ? {} : { dueAt }) });
+        return journal(run, 'run.waiting', here(run));
+      }
+      case 'wait_event': {
+        const key = at.key === undefined ? { ok: true as const, value: '' } : renderAsText(at.key, scopeOf(run));
+        if (!key.ok) return failOnEntry(run, key.error);
+        const found = step.acceptParked ? parkedFor(run.project, step.event, key.value) : undefined;
+        if (found !== undefined) {
+          parked.splice(parked.indexOf(found), 1);
+          if (found.id !== undefined) eventIds.set(found.id, { at: found.at });
+          note('parked event taken');
+          return deliver(run, step.event, key.value, found.payload);
+        }
+        const deadlineAt = step.timeoutMs === undefined ? undefined : now + step.timeoutMs;
+        run.status = 'waiting';
+        run.wait = {
+          event: step.event,
+          key: key.value,
+          stepId,
+          since: now,
+          ...(deadlineAt === undefined ? {} : { deadlineAt }),
+        };
+        if (deadlineAt !== undefined) run.timers.set('wait', { stepId, dueAt: deadlineAt });
+        return journal(run, 'run.waiting', here(run));
+      }
+      case 'child': {
+        let items: readonly Json[] | undefined;
+        if (at.forEach !== undefined) {
+          const list = render(at.forEach, scopeOf(run));
+          if (!list.ok) return failOnEntry(run, list.error);
+          if (!Array.isArray(list.value)) return failOnEntry(run, { class: 'expression', message: '' });
+          items = list.value as readonly Json[];
+        }
+        run.here = { ...run.here, ...(items === undefined ? {} : { items }) };
+        if (items?.length === 0) {
+          note('for_each over nothing');
+          return goOn(run, []);
+        }
+        run.status = 'waiting';
+        journal(run, 'run.waiting', here(run));
+        return startChildren(run, 'entering');
+      }
+      case 'succeed': {
+        const output =
+          at.output === undefined ? { ok: true as const, value: run.last } : render(at.output, scopeOf(run));
+        if (output.ok) return finish(run, 'succeeded', { output: output.value });
+        note('expression in succeed');
+        return failStep(run, output.error);
+      }
+      case 'fail': {
+        const message =
+          at.message === undefined ? { ok: true as const, value: '' } : renderAsText(at.message, scopeOf(run));
+        if (!message.ok) return failStep(run, message.error);
+        return finish(run, 'failed', {
+          error: {
+            class: 'fatal',
+            message: message.value,
+            stepId,
+            ...(step.code === undefined ? {} : { code: step.code }),
+          },
+        });
+      }
+      default:
+        throw new Error('unknown step');
+    }
+  };
+
+  // Children.
+  const startChildren = (run: Run, when: 'entering' | 'waiting' = 'waiting'): void => {
+    const fails = (error: StepError): void => childStepFails(run, error, when);
+    const at = stepOf(run);
+    const step = at.step as ChildStep;
+    const { items, visit } = run.here;
+    const wanted = items?.length ?? 1;
+    if (run.here.finished === wanted) {
+      const output = items === undefined ? run.here.results[0] : run.here.results.map((one) => one ?? null);
+      journal(run, 'run.resumed', here(run));
+      note('children finished');
+      return goOn(run, output);
+    }
+    while (run.here.started < wanted && run.here.started - run.here.finished < step.maxParallel) {
+      const index = run.here.started;
+      const latest = latestOf(step.definition);
+      if (latest === undefined) return fails({ class: 'fatal', code: 'child_failed', message: '' });
+      const input = at.input === undefined ? undefined : render(at.input, scopeOf(run, items?.[index]));
+      if (input?.ok === false) return fails(input.error);
+      const value = input?.value ?? {};
+      if (misfit(latest, value)) return fails({ class: 'fatal', code: 'child_failed', message: '' });
+      run.here.started += 1;
+      const child = newRun(latest, run.project, value, run.correlation, { run, stepId: step.id, visit, index });
+      run.children.push(child);
+      journal(run, 'child.started', here(run));
+      messages.push(() => enter(child, child.program.first.step.id));
+    }
+    return undefined;
+  };
+  const childStepFails = (run: Run, error: StepError, when: 'entering' | 'waiting' = 'waiting'): void => {
+    for (const sibling of run.children.filter((one) => !isOver(one))) messages.push(() => cancelRun(sibling));
+    // A step that could not start what it waits for never waited.
+    if (when === 'waiting') journal(run, 'run.resumed', here(run));
+    journal(run, 'step.failed', here(run));
+    failStep(run, error);
+  };
+  const childEnded = (run: Run, child: Run): void => {
+    const { stepId, visit, index } = child.parent ?? { stepId: '', visit: 0, index: 0 };
+    if (isOver(run) || run.cursor !== stepId || run.here.visit !== visit) return undefined;
+    journal(run, 'child.finished', { stepId, visit });
+    note(`child ${child.status}`);
+    if (child.status === 'succeeded') {
+      run.here.results[index] = child.output;
+      run.here.finished += 1;
+      return startChildren(run);
+    }
+    return childStepFails(
+      run,
+      child.status === 'cancelled'
+        ? { class: 'cancelled', message: '' }
+        : { class: 'fatal', code: 'child_failed', message: '' },
+    );
+  };
+
+  // Events.
+  const parkedFor = (project: string, event: string, key: string): Parked | undefined =>
+    parked.find((one) => one.project === project && one.event === event && one.key === key && now - one.at < DAY);
+  const deliver = (run: Run, name: string, key: string, payload: Json): void => {
+    run.event = { name, key, payload };
+    journal(run, 'event.delivered', here(run));
+    if (run.wait !== undefined) journal(run, 'run.resumed', here(run));
+    goOn(run, payload);
+  };
+
+  // Leases.
+  const endLease = (one: Attempt, status: Attempt['status']): void => {
+    one.status = status;
+    one.live = false;
+    one.endedAt = now;
+    note(`attempt ${status}`);
+  };
+  const queueAgain = (run: Run, one: Attempt, since: number): void => {
+    journal(run, 'step.requeued', held(one));
+    run.status = 'queued';
+    run.here.since = since;
+  };
+  /** A try failed: again, perhaps later, or never. Says whether again. */
+  const tryAgain = (run: Run, one: Attempt, error: StepError, retryAfterMs?: number): boolean => {
+    const { retry, delivery } = taskOf(run);
+    journal(run, 'step.failed', held(one));
+    one.error = error;
+    const spends = error.class === 'retryable' || error.class === 'timeout';
+    if (spends) run.here.spent += 1;
+    const again =
+      delivery === 'at_least_once' &&
+      (error.class === 'rate_limited' || (spends && run.here.spent < retry.maxAttempts));
+    if (!again) {
+      if (spends && delivery === 'at_least_once') note('budget spent');
+      failStep(run, error);
+      return false;
+    }
+    let backoff = 0;
+    if (spends) {
+      backoff = Math.min(retry.maxBackoffMs, retry.backoffMs * retry.multiplier ** (run.here.spent - 1));
+      if (retry.jitter === 'full') backoff = Math.ceil(backoff * config.random);
+    }
+    const wait = Math.max(backoff, retryAfterMs ?? 0);
+    note(`again after ${error.class}`);
+    // What is rate limited waits for a look at the timers, however short it has to wait.
+    if (wait === 0 && spends) {
+      queueAgain(run, one, now);
+      return true;
+    }
+    run.status = 'waiting';
+    run.timers.set('backoff', { stepId: one.stepId, dueAt: now + wait });
+    journal(run, 'run.waiting', here(run));
+    return true;
+  };
+  const spend = (one: Attempt, usage: readonly Usage[] | undefined): void => {
+    if (usage === undefined) return;
+    one.usage = usage;
+    const { run } = one;
+    for (const use of usage) {
+      run.inputTokens += use.inputTokens ?? 0;
+      run.outputTokens += use.outputTokens ?? 0;
+      const cost = use.cost ?? config.price(use);
+      if (cost === undefined) continue;
+      one.cost = (one.cost ?? 0) + cost;
+      run.cost = (run.cost ?? 0) + cost;
+    }
+  };
+  const tooDear = (run: Run): boolean => {
+    const { maxCostUsd } = run.program.definition.limits;
+    return maxCostUsd !== undefined && run.cost !== undefined && run.cost >= maxCostUsd;
+  };
+  /** The four refusals, in their order; the last is for those who report. */
+  const refusal = (one: Attempt | undefined, worker: string): Answer | undefined => {
+    if (one === undefined) return refuse('not_found');
+    if (one.applied && one.worker === worker) return refuse('already_applied');
+    if (isOver(one.run)) return refuse('run_terminal');
+    if (!one.live || one.worker !== worker) return refuse('fenced');
+    return undefined;
+  };
+  const notStarted = (one: Attempt): boolean =>
+    one.startedAt === undefined && taskOf(one.run).delivery === 'at_most_once';
+  const going = (run: Run): JsonObject => ({
+    runStatus: run.status,
+    ...(run.cursor === undefined ? {} : { nextStep: run.cursor }),
+  });
+
+  // Runs.
+  const latestOf = (id: string): CompiledDefinition | undefined =>
+    [...programs.values()]
+      .map(({ program }) => program)
+      .filter(({ definition }) => definition.id === id)
+      .toSorted((a, b) => b.definition.version - a.definition.version)[0];
+  const misfit = ({ definition }: CompiledDefinition, input: Json): boolean => {
+    if (definition.inputSchema === undefined) return false;
+    const check = checkOf(definition.inputSchema);
+    return check.ok && check.value(input) !== undefined;
+  };
+  const newRun = (
+    program: CompiledDefinition,
+    project: string,
+    input: Json,
+    correlation: JsonObject,
+    parent?: Run['parent'],
+    key?: string,
+  ): Run => {
+    const timeout = program.definition.limits.runTimeoutMs;
+    const run: Run = {
+      no: runs.length,
+      program,
+      project,
+      input,
+      correlation,
+      createdAt: now,
+      updatedAt: now,
+      status: 'queued',
+      state: {},
+      outputs: {},
+      visits: {},
+      stepCount: 0,
+      last: undefined,
+      inputTokens: 0,
+      outputTokens: 0,
+      journal: [],
+      attempts: [],
+      timers: new Map(timeout === undefined ? [] : [['run_timeout', { dueAt: now + timeout }]]),
+      children: [],
+      here: { visit: 0, spent: 0, orphans: 0, leases: 0, since: now, results: [], started: 0, finished: 0 },
+      ...(timeout === undefined ? {} : { deadlineAt: now + timeout }),
+      ...(parent === undefined ? {} : { parent }),
+      ...(key === undefined ? {} : { key }),
+    };
+    runs.push(run);
+    journal(run, 'run.started');
+    return run;
+  };
+
+  const expire = (one: Attempt): void => {
+    const { run } = one;
+    if (one.timeoutAt !== undefined && one.timeoutAt <= now) {
+      endLease(one, 'failed');
+      note('timed out');
+      tryAgain(run, one, { class: 'timeout', message: '' });
+    } else if (one.status === 'offered') {
+      endLease(one, 'lapsed');
+      queueAgain(run, one, run.here.since);
+    } else if (one.status === 'running') {
+      one.status = 'orphaned';
+      one.expiresAt = now + config.reclaimWindowMs;
+      journal(run, 'step.orphaned', held(one));
+      note('orphaned');
+    } else {
+      endLease(one, 'orphaned');
+      run.here.orphans += 1;
+      note('reclaimed');
+      const error = { class: 'orphaned', message: '' };
+      one.error = error;
+      if (taskOf(run).delivery === 'at_least_once' && run.here.orphans < LAST_ORPHAN) return queueAgain(run, one, now);
+      if (run.here.orphans === LAST_ORPHAN) note('the tenth orphan');
+      journal(run, 'step.failed', held(one));
+      failStep(run, error);
+    }
+    return undefined;
+  };
+  const fire = (run: Run, name: string): void => {
+    const at = run.here;
+    run.timers.delete(name);
+    note(`timer ${name}`);
+    if (name === 'run_timeout') return hitLimit(run, 'run_timeout_ms');
+    if (name === 'backoff') {
+      journal(run, 'step.requeued', here(run));
+      run.status = 'queued';
+      at.since = now;
+      return undefined;
+    }
+    if (name === 'wait') {
+      const { step } = stepOf(run);
+      delete run.wait;
+      if (step.kind === 'wait_event' && step.onTimeout === 'fail') {
+        journal(run, 'run.resumed', here(run));
+        journal(run, 'step.failed', here(run));
+        return failStep(run, { class: 'timeout', message: '' });
+      }
+      note('wait went on without its event');
+    }
+    journal(run, 'run.resumed', here(run));
+    return goOn(run, undefined);
+  };
+
+  const offerable = (
+    worker: { definitions: ReadonlySet<string>; project?: string },
+    workerId: string,
+    runId?: Run,
+  ): Run[] =>
+    runs.filter((run) => {
+      if (run.status !== 'queued' || (runId !== undefined && run !== runId)) return false;
+      const { id, version } = run.program.definition;
+      if (!worker.definitions.has(id) || (worker.project !== undefined && worker.project !== run.project)) return false;
+      const refusedUntil = refusedVersions.get(`${workerId} ${id}@${version}`) ?? 0;
+      if (refusedUntil > now) note('unservable memory');
+      return refusedUntil <= now;
+    });
+
+  return {
+    now: () => now,
+    runs,
+    seen,
+    note,
+    programs,
+    workers,
+    parkedNow: () => parked.filter((one) => now - one.at < DAY),
+
+    registerWorker: (workerId: string, documents: readonly Json[], project?: string): Answer => {
+      const parsed = documents.map((document) => ({ document, definition: parsedOf(document) }));
+      const stored: { id: string; version: number; stored: string }[] = [];
+      const fresh = new Map<string, { program: CompiledDefinition; hash: string }>();
+      if (parsed.some(({ definition }) => !definition.ok)) return refuse('definition_invalid');
+      for (const { document, definition } of parsed) {
+        if (!definition.ok) continue;
+        const { id, version } = definition.value;
+        const hash = hashDefinition(document);
+        const known = programs.get(`${id}@${version}`);
+        if (known !== undefined && known.hash !== hash) return refuse('definition_conflict');
+        stored.push({ id, version, stored: known === undefined ? 'created' : 'unchanged' });
+        if (known === undefined) fresh.set(`${id}@${version}`, { program: compileDefinition(definition.value), hash });
+      }
+      for (const [name, one] of fresh) programs.set(name, one);
+      workers.set(workerId, {
+        definitions: new Set(stored.map(({ id }) => id)),
+        ...(project === undefined ? {} : { project }),
+      });
+      return ok({ definitions: stored });
+    },
+
+    /** The runs that a claim may be offered, each with what decides its place: lower goes first. */
+    offerable: (
+      workerId: string,
+      only?: Run,
+    ): Answer & { readonly order?: readonly { run: Run; age: number; fresh: boolean }[] } => {
+      const worker = workers.get(workerId);
+      if (worker === undefined) return refuse('not_found');
+      const order = offerable(worker, workerId, only).map((run) => ({
+        run,
+        age: run.here.since,
+        fresh: run.stepCount === 1 && run.here.leases === 0,
+      }));
+      return { ...ok(), order };
+    },
+    offer: (run: Run, workerId: string): Attempt => {
+      run.here.leases += 1;
+      const one: Attempt = {
+        run,
+        stepId: run.cursor ?? '',
+        visit: run.here.visit,
+        attempt: run.here.leases,
+        worker: workerId,
+        offeredAt: now,
+        status: 'offered',
+        live: true,
+        applied: false,
+        expiresAt: now + Math.min(config.offerTtlMs, config.leaseTtlMs),
+      };
+      run.attempts.push(one);
+      run.status = 'running';
+      journal(run, 'step.leased', { ...held(one), worker: workerId });
+      return one;
+    },
+    /** What the lease of an attempt tells its worker. */
+    leaseOf: (one: Attempt): JsonObject => {
+      const { run } = one;
+      const before = run.attempts.find(
+        (other) => other.stepId === one.stepId && other.visit === one.visit && other.attempt === one.attempt - 1,
+      );
+      return {
+        stepId: one.stepId,
+        visit: one.visit,
+        attempt: one.attempt,
+        delivery: taskOf(run).delivery,
+        steps: run.outputs,
+        state: run.state,
+        correlation: run.correlation,
+        leaseExpiresAt: one.expiresAt,
+        ...(run.here.input === undefined ? {} : { input: run.here.input }),
+        ...(run.deadlineAt === undefined ? {} : { deadlineAt: run.deadlineAt }),
+        ...(before?.details === undefined ? {} : { lastDetails: before.details }),
+      };
+    },
+
+    started: (one: Attempt | undefined, worker: string): Answer => {
+      const refused = refusal(one, worker);
+      if (refused !== undefined || one === undefined) return refused ?? refuse('not_found');
+      if (one.status !== 'running') {
+        if (one.status === 'orphaned') note('revived by started');
+        if (one.startedAt === undefined) {
+          one.startedAt = now;
+          const { timeoutMs } = taskOf(one.run);
+          if (timeoutMs !== undefined) one.timeoutAt = now + timeoutMs;
+          journal(one.run, 'step.started', held(one));
+        }
+        one.status = 'running';
+      } else note('started again');
+      one.expiresAt = now + config.leaseTtlMs;
+      return ok({ runStatus: one.run.status, leaseExpiresAt: one.expiresAt });
+    },
+    heartbeat: (one: Attempt | undefined, worker: string, details?: Json): Answer => {
+      const refused = refusal(one, worker);
+      if (refused !== undefined || one === undefined) return refused ?? refuse('not_found');
+      if (details !== undefined) one.details = details;
+      if (one.status === 'orphaned') {
+        note('revived by heartbeat');
+        one.status = 'running';
+      }
+      // An offer is not held by beating: only by declaring that the body runs.
+      if (one.status === 'running') one.expiresAt = now + config.leaseTtlMs;
+      else note('heartbeat before started');
+      return ok({ leaseExpiresAt: one.expiresAt });
+    },
+    complete: (
+      one: Attempt | undefined,
+      worker: string,
+      output?: Json,
+      patch?: JsonObject,
+      usage?: readonly Usage[],
+    ): Answer =>
+      inOneTurn(() => {
+        const refused = refusal(one, worker);
+        if (refused !== undefined || one === undefined) return refused ?? refuse('not_found');
+        if (notStarted(one)) return refuse('not_started');
+        if (one.status !== 'running') note(`complete from ${one.status}`);
+        const { run } = one;
+        one.applied = true;
+        if (output !== undefined) one.output = output;
+        spend(one, usage);
+        endLease(one, 'succeeded');
+        run.state = { ...run.state, ...patch };
+        journal(run, 'step.finished', held(one));
+        if (tooDear(run)) hitLimit(run, 'max_cost_usd');
+        else goOn(run, output);
+        return ok(going(run), run);
+      }),
+    fail: (
+      one: Attempt | undefined,
+      worker: string,
+      error: StepError,
+      retryAfterMs?: number,
+      usage?: readonly Usage[],
+    ): Answer =>
+      inOneTurn(() => {
+        if (retryAfterMs !== undefined && retryAfterMs > LONGEST) return refuse('invalid_parameter');
+        const refused = refusal(one, worker);
+        if (refused !== undefined || one === undefined) return refused ?? refuse('not_found');
+        const { run } = one;
+        if (notStarted(one) && error.class !== 'unservable') return refuse('not_started');
+        if (one.status !== 'running') note(`fail from ${one.status}`);
+        one.applied = true;
+        spend(one, usage);
+        let willRetry = false;
+        if (error.class === 'unservable') {
+          const { id, version } = run.program.definition;
+          const ran = one.startedAt !== undefined;
+          one.error = error;
+          endLease(one, 'unservable');
+          refusedVersions.set(`${worker} ${id}@${version}`, now + UNSERVABLE_MS);
+          willRetry = !(ran && taskOf(run).delivery === 'at_most_once');
+          if (willRetry) queueAgain(run, one, run.here.since);
+          else {
+            journal(run, 'step.failed', held(one));
+            failStep(run, error);
+          }
+        } else {
+          endLease(one, 'failed');
+          willRetry = tryAgain(run, one, error, retryAfterMs);
+          // The money of a failed try is looked at wherever the run would go on.
+          if (tooDear(run) && !isOver(run)) {
+            willRetry = false;
+            hitLimit(run, 'max_cost_usd');
+          }
+        }
+        return ok({ ...going(run), willRetry }, run);
+      }),
+    giveBack: (one: Attempt): void => {
+      if (!one.live || one.status !== 'offered') return;
+      note('given back');
+      endLease(one, 'lapsed');
+      queueAgain(one.run, one, one.run.here.since);
+    },
+
+    startRun: (
+      project: string,
+      definitionId: string,
+      version: number | undefined,
+      input: Json,
+      correlation: JsonObject,
+      key?: string,
+    ): Answer =>
+      inOneTurn(() => {
+        const earlier = key === undefined ? undefined : runs.find((run) => run.project === project && run.key === key);
+        if (earlier !== undefined) {
+          note('idempotency key used again');
+          return ok({ created: false }, earlier);
+        }
+        const program =
+          version === undefined ? latestOf(definitionId) : programs.get(`${definitionId}@${version}`)?.program;
+        if (program === undefined) return refuse('not_found');
+        if (misfit(program, input)) return refuse('input_invalid');
+        const run = newRun(program, project, input, correlation, undefined, key);
+        enter(run, program.first.step.id);
+        return ok({ created: true }, run);
+      }),
+    cancel: (run: Run | undefined): Answer =>
+      inOneTurn(() => {
+        if (run === undefined) return refuse('not_found');
+        if (isOver(run)) note('cancel after the end');
+        cancelRun(run);
+        return ok({}, run);
+      }),
+    signal: (run: Run | undefined, event: string, payload: Json, eventId?: string): Answer =>
+      inOneTurn(() => {
+        if (run === undefined) return refuse('not_found');
+        const id = eventId === undefined ? undefined : `${run.project} ${eventId}`;
+        if (id !== undefined && eventIds.has(id)) {
+          note('event duplicate');
+          return ok({ outcome: 'duplicate' }, eventIds.get(id)?.taker);
+        }
+        if (isOver(run)) return refuse('run_terminal');
+        const { wait } = run;
+        if (wait?.event !== event) return refuse('conflict');
+        if (id !== undefined) eventIds.set(id, { taker: run, at: now });
+        note('signal delivered');
+        deliver(run, event, wait.key, payload);
+        return ok({ outcome: 'delivered' }, run);
+      }),
+    /** The oldest waits for an event: one of them takes it. More than one where they opened in the same millisecond. */
+    oldestWaits: (project: string, event: string, key: string): readonly Run[] => {
+      const open = runs.filter((run) => run.project === project && run.wait?.event === event && run.wait.key === key);
+      const oldest = Math.min(...open.map((run) => run.wait?.since ?? 0));
+      return open.filter((run) => run.wait?.since === oldest);
+    },
+    /** The id of an event that nobody took may go with the event, once that has expired: it is not said when. */
+    mayForget: (project: string, eventId: string | undefined): boolean => {
+      const seenBefore = eventIds.get(`${project} ${eventId}`);
+      return seenBefore !== undefined && seenBefore.taker === undefined && now - seenBefore.at >= DAY;
+    },
+    forget: (project: string, eventId: string | undefined): void => {
+      note('expired event id used again');
+      eventIds.delete(`${project} ${eventId}`);
+    },
+    publish: (
+      project: string,
+      event: string,
+      key: string,
+      payload: Json,
+      eventId: string | undefined,
+      taker: Run | undefined,
+    ): Answer =>
+      inOneTurn(() => {
+        const id = eventId === undefined ? undefined : `${project} ${eventId}`;
+        if (id !== undefined && eventIds.has(id)) {
+          note('event duplicate');
+          return ok({ outcome: 'duplicate' }, eventIds.get(id)?.taker);
+        }
+        if (id !== undefined) eventIds.set(id, { at: now, ...(taker === undefined ? {} : { taker }) });
+        if (taker === undefined) {
+          note('event parked');
+          parked.push({ project, event, key, payload, at: now, ...(id === undefined ? {} : { id }) });
+          return ok({ outcome: 'parked' });
+        }
+        note('event delivered');
+        deliver(taker, event, key, payload);
+        return ok({ outcome: 'delivered' }, taker);
+      }),
+
+    /** Time goes on; nothing happens by itself but what `tick` does. */
+    advance: (ms: number): void => {
+      now += ms;
+    },
+    /** What each second does: leases that are over first, then timers that are due, the oldest first. */
+    tick: (): void => {
+      const over = runs
+        .flatMap((run) => run.attempts)
+        .filter((one) => one.live && Math.min(one.expiresAt, one.timeoutAt ?? Infinity) <= now);
+      for (const one of over)
+        inOneTurn(() => {
+          if (one.live) expire(one);
+          return ok();
+        });
+      const due = runs.flatMap((run) =>
+        [...run.timers]
+          .map(([name, { dueAt }]) => ({ run, name, dueAt: dueAt ?? Infinity }))
+          .filter(({ dueAt }) => dueAt <= now),
+      );
+      for (const { run, name, dueAt } of due.toSorted((a, b) => a.dueAt - b.dueAt))
+        inOneTurn(() => {
+          if (run.timers.get(name)?.dueAt === dueAt) fire(run, name);
+          return ok();
+        });
+    },
+    /** The service stopped and started: leases get a whole ttl, what only memory held is forgotten. */
+    reopen: (): void => {
+      refusedVersions.clear();
+      for (const one of runs.flatMap((run) => run.attempts))
+        if (one.live) one.expiresAt = Math.max(one.expiresAt, now + config.leaseTtlMs);
+    },
+  };
+};
+export type Engine = ReturnType<typeof createEngine>;
