@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import type { Failure, Result } from '../../src/model/failure.ts';
+import type { Result } from '../../src/model/failure.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { JournalEntry, Lease, RunDetail } from '../../src/model/run.ts';
 import type { StepError } from '../../src/model/definition/step-error.ts';
