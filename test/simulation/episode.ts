@@ -1,0 +1,349 @@
+import type { Result } from '../../src/model/failure.ts';
+import type { Json } from '../../src/model/json.ts';
+import type { Lease } from '../../src/model/run.ts';
+import { type RunningRuns, startRuns } from '../../src/actors/runs.ts';
+import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
+import type { RunStore } from '../../src/store/runs/run-store.ts';
+import { createPrices } from '../actors/run-prices.ts';
+import { createChance, createIds } from './chance.ts';
+import { simulated } from './definitions.ts';
+import { checkAtRest, createWatch, Violation } from './invariants.ts';
+import { type Call, createLedger, type Verb } from './ledger.ts';
+import { createUnsafeStore, type Planted } from './unsafe-store.ts';
+import { createVirtualTime } from './virtual-time.ts';
+
+export type Episode = {
+  readonly seed: number;
+  /** How long the world is unkind; then it is kind, until all is over. */
+  readonly troubleMs?: number;
+  readonly workers?: number;
+  readonly plant?: Planted;
+};
+export type Report = {
+  readonly seed: number;
+  readonly simulatedMs: number;
+  readonly runs: number;
+  readonly attempts: number;
+  readonly entries: number;
+  readonly calls: number;
+  readonly timers: number;
+  readonly restarts: number;
+  readonly storeFaults: number;
+};
+
+const ALL = { reach: 'all' } as const;
+const START = Date.parse('2026-03-01T12:00:00Z');
+const HOUR = 3600_000;
+const LEASE_TTL_MS = 15_000;
+
+/**
+ * One history of a small world, drawn from one number: a service that dies and comes back, over a store that fails, fake
+ * workers that crash, hang, repeat and come late, people who start, cancel and pay. Then peace, until nothing moves, and all
+ * that was promised is looked at.
+ * @throws Violation with the seed in its message; the same seed throws it again at the same moment
+ */
+export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, plant }: Episode): Promise<Report> => {
+  const chance = createChance(seed);
+  const time = createVirtualTime(START);
+  const file: RunStore = createMemoryRunStore();
+  const watch = createWatch(time.now);
+  const ledger = createLedger();
+  const spans = new Set<string>();
+  const newId = createIds();
+  const faultsSeen: string[] = [];
+  let trouble = true;
+  let restarts = 0;
+  let storeFaults = 0;
+  let service: RunningRuns | undefined;
+  let die = (): void => {};
+  let broken: unknown;
+  const over = (): boolean => broken !== undefined;
+  /** Each strand of the world runs beside the others; the first that throws ends the episode. */
+  const strand = (work: () => Promise<void>): void => {
+    work().catch((error: unknown) => {
+      broken ??= error;
+    });
+  };
+
+  // The service.
+  const bringUp = async (): Promise<void> => {
+    while (service === undefined) {
+      const unsafe = createUnsafeStore(
+        file,
+        time,
+        chance,
+        () => (trouble ? { commit: 0.03, read: 0.005, slow: 0.02 } : { commit: 0, read: 0, slow: 0 }),
+        plant,
+        (changes) => {
+          try {
+            watch.look(changes);
+          } catch (error) {
+            broken ??= error;
+          }
+        },
+      );
+      die = unsafe.die;
+      try {
+        service = await startRuns({
+          store: unsafe.store,
+          clock: time.clock,
+          newId,
+          random: chance.next,
+          defer: time.defer,
+          price: createPrices(),
+          leaseTtlMs: LEASE_TTL_MS,
+          writeSpans: async (batch) => {
+            await time.sleep(chance.between(0, 200));
+            if (trouble && chance.is(0.1)) throw new Error('the trace store is away');
+            for (const { spanId } of batch) spans.add(spanId);
+          },
+          onFault: (error) => {
+            storeFaults += 1;
+            faultsSeen.push(error instanceof Error ? error.message : 'no error at all');
+          },
+        });
+      } catch {
+        storeFaults += 1;
+        await time.sleep(1000);
+      }
+    }
+  };
+  const keepUp = async (): Promise<void> => {
+    await bringUp();
+    while (trouble) {
+      await time.sleep(chance.between(10_000, 300_000));
+      if (!trouble) break;
+      if (chance.is(0.3)) void service?.close();
+      else die();
+      service = undefined;
+      restarts += 1;
+      await time.sleep(chance.between(0, 30_000));
+      await bringUp();
+    }
+  };
+
+  // The network: a request, its answer, or both may be lost or late, and a request may come twice.
+  const lost = Symbol('lost');
+  const call = async <T>(ask: (runs: RunningRuns) => Promise<Result<T>>): Promise<Result<T> | typeof lost> => {
+    await time.sleep(chance.between(0, trouble ? 200 : 2));
+    const to = service;
+    if (to === undefined || (trouble && chance.is(0.02))) {
+      await time.sleep(chance.between(100, 5000));
+      return lost;
+    }
+    const answer = await Promise.race([ask(to), time.sleep(30_000).then((): typeof lost => lost)]);
+    await time.sleep(chance.between(0, trouble ? 200 : 2));
+    if (trouble && chance.is(0.02)) return lost;
+    if (answer !== lost && !answer.ok && answer.failure.code === 'store_unavailable') return lost;
+    return answer;
+  };
+  /** Until there is an answer. */
+  const insist = async <T>(ask: (runs: RunningRuns) => Promise<Result<T>>): Promise<Result<T>> => {
+    for (;;) {
+      const answer = await call(ask);
+      if (answer !== lost) return answer;
+      await time.sleep(chance.between(200, 3000));
+    }
+  };
+
+  // The workers.
+  const lease = async <T>(
+    held: Lease,
+    verb: Verb,
+    ask: (runs: RunningRuns) => Promise<Result<T>>,
+    errorClass?: string,
+  ): Promise<Result<T> | typeof lost> => {
+    const one: Call = { verb, from: time.now(), ...(errorClass === undefined ? {} : { errorClass }) };
+    const calls: Call[] = ledger.leases.get(held.leaseId)?.calls ?? [];
+    calls.push(one);
+    if (trouble && chance.is(0.03)) {
+      calls.push({ ...one });
+      strand(async () => {
+        await time.sleep(chance.between(0, 20_000));
+        await call(ask);
+      });
+    }
+    const answer = await call(ask);
+    if (answer !== lost) {
+      one.to = time.now();
+      one.answer = answer.ok ? 'ok' : answer.failure.code;
+    }
+    return answer;
+  };
+  type Life = { dead: boolean };
+  const body = async (held: Lease, workerId: string, life: Life): Promise<void> => {
+    const who = { ...ALL, leaseId: held.leaseId, workerId };
+    const { runId, stepId, visit, delivery } = held;
+    ledger.leases.set(held.leaseId, { runId, stepId, visit, delivery, calls: [] });
+    const entry = ledger.leases.get(held.leaseId);
+    const promised = (until: number): void => {
+      ledger.promises.set(held.leaseId, [...(ledger.promises.get(held.leaseId) ?? []), { at: time.now(), until }]);
+    };
+    const fail = (cls: string) => (runs: RunningRuns) =>
+      runs.fail({
+        ...who,
+        error: { class: cls, message: 'drawn' },
+        ...(cls === 'rate_limited' ? { retryAfterMs: 3000 } : {}),
+      });
+    if (trouble && chance.is(0.03)) {
+      await lease(held, 'fail', fail('unservable'), 'unservable');
+      return;
+    }
+    const declares = !(trouble && chance.is(0.03));
+    if (declares) {
+      const from = time.now();
+      let started: Result<{ leaseExpiresAt: number }> | typeof lost = lost;
+      while (started === lost && time.now() - from < LEASE_TTL_MS && !life.dead)
+        started = await lease(held, 'started', (runs) => runs.started(who));
+      if (life.dead || started === lost || !started.ok) return;
+      promised(started.value.leaseExpiresAt);
+      const name = `${runId} ${stepId} ${visit} ${delivery}`;
+      ledger.bodies.set(name, (ledger.bodies.get(name) ?? 0) + 1);
+    }
+    let stopped = false;
+    const silent = trouble && chance.is(0.06);
+    let done = false;
+    strand(async () => {
+      while (!done && !stopped && !life.dead) {
+        await time.sleep(chance.between(3000, LEASE_TTL_MS / 3));
+        if (done || stopped || life.dead || silent) return;
+        const beat = await lease(held, 'heartbeat', (runs) => runs.heartbeat({ ...who, details: { at: time.now() } }));
+        if (beat === lost) continue;
+        if (beat.ok) {
+          if (declares) promised(beat.value.leaseExpiresAt);
+        } else stopped = true;
+      }
+    });
+    const long = trouble ? chance.pick([1000, 5000, 5000, 30_000, 70_000, 200_000]) : 3000;
+    await time.sleep(chance.between(0, long));
+    if (life.dead || stopped) {
+      done = true;
+      return;
+    }
+    const cls =
+      trouble && chance.is(0.2) ? chance.pick(['retryable', 'retryable', 'fatal', 'rate_limited', 'own']) : undefined;
+    const usage = chance.is(0.5) ? [{ model: 'm', inputTokens: chance.between(0, 900), outputTokens: 10 }] : undefined;
+    if (entry !== undefined && usage !== undefined && cls === undefined) entry.usage = usage;
+    const output: Json = { by: workerId };
+    for (let tries = 0; tries < 40 && !life.dead; tries += 1) {
+      const answer =
+        cls === undefined
+          ? await lease(held, 'complete', (runs) =>
+              runs.complete({
+                ...who,
+                output,
+                statePatch: { [stepId]: visit },
+                ...(usage === undefined ? {} : { usage }),
+              }),
+            )
+          : await lease(held, 'fail', fail(cls), cls);
+      if (answer !== lost) break;
+      await time.sleep(chance.between(100, 2000));
+    }
+    done = true;
+  };
+  let lives = 0;
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const workerId = `worker-${(lives += 1)}`;
+      const life: Life = { dead: false };
+      const registered = await insist((runs) => runs.registerWorker({ workerId, definitions: simulated }));
+      if (!registered.ok) throw new Violation(`register: ${registered.failure.code}`);
+      while (!life.dead) {
+        if (trouble && chance.is(0.02)) life.dead = true;
+        const gone = new AbortController();
+        const waitMs = chance.between(0, 20_000);
+        const answer = await call((runs) =>
+          runs.claim({ ...ALL, workerId, max: chance.between(1, 3), waitMs }, gone.signal),
+        );
+        if (answer === lost) {
+          if (chance.is(0.5)) gone.abort();
+          await time.sleep(500);
+          continue;
+        }
+        if (!answer.ok) throw new Violation(`claim: ${answer.failure.code}`);
+        for (const held of answer.value) strand(() => body(held, workerId, life));
+        await time.sleep(chance.between(10, trouble ? 8000 : 500));
+      }
+      await time.sleep(chance.between(1000, 60_000));
+    }
+  };
+
+  // Those who start, pay and cancel.
+  const live = async (number: number): Promise<void> => {
+    const key = `k${number}`;
+    const pay = async (): Promise<void> => {
+      const eventId = `event-${number}`;
+      ledger.events.set(eventId, undefined);
+      for (let times = chance.pick([1, 1, 2]); times > 0; times -= 1) {
+        const sent = await insist((runs) =>
+          runs.publishEvent({ ...ALL, project: 'p', event: 'paid', key, payload: { id: eventId }, eventId }),
+        );
+        if (!sent.ok) throw new Violation(`event: ${sent.failure.code}`);
+        if (sent.value.outcome !== 'duplicate') ledger.events.set(eventId, sent.value.outcome);
+      }
+    };
+    if (chance.is(0.3)) await pay();
+    else if (chance.is(0.8))
+      strand(async () => {
+        await time.sleep(chance.between(1000, 400_000));
+        await pay();
+      });
+    const definitionId = chance.pick(['order', 'order', 'batch']);
+    const input = { key, items: Array.from({ length: chance.between(0, 4) }, (_, n) => n) };
+    const started = await insist((runs) =>
+      runs.startRun({ ...ALL, project: 'p', definitionId, input, idempotencyKey: key }),
+    );
+    if (!started.ok) {
+      // Nobody has registered the definition yet.
+      if (started.failure.code !== 'not_found') throw new Violation(`start: ${started.failure.code}`);
+      return;
+    }
+    const { runId } = started.value.run;
+    ledger.started.set(key, runId);
+    if (!chance.is(0.15)) return;
+    await time.sleep(chance.between(0, 300_000));
+    const cancelled = await insist((runs) => runs.cancelRun({ ...ALL, runId }));
+    if (!cancelled.ok) throw new Violation(`cancel: ${cancelled.failure.code}`);
+    ledger.cancelled.add(runId);
+  };
+  const people = async (): Promise<void> => {
+    for (let number = 0; trouble; number += 1) {
+      strand(() => live(number));
+      await time.sleep(chance.between(1000, 60_000));
+    }
+  };
+
+  const at = (): string => `${((time.now() - START) / 1000).toFixed(3)} s`;
+  try {
+    strand(keepUp);
+    for (let number = 0; number < workers; number += 1) strand(work);
+    strand(people);
+    await time.runUntil(START + troubleMs, over);
+    trouble = false;
+    // Every run has a longest time; after that, an hour for the last word to get about.
+    const quiet = async (): Promise<boolean> => (await file.counts()).openRuns === 0;
+    for (let hour = 0; hour < 12 && !over(); hour += 1) {
+      await time.runUntil(time.now() + HOUR, over);
+      if (await quiet()) break;
+    }
+    if (broken !== undefined) throw broken;
+    const runs = service;
+    if (runs === undefined) throw new Violation('the service did not come back');
+    const counted = await checkAtRest(runs, file, watch, ledger, spans);
+    const odd = faultsSeen.find((fault) => !/written|file could not be read|trace store is away|closed/.test(fault));
+    if (odd !== undefined) throw new Violation(`a turn failed: ${odd}`);
+    return {
+      seed,
+      simulatedMs: time.now() - START,
+      ...counted,
+      timers: watch.fired.timers,
+      restarts,
+      storeFaults,
+    };
+  } catch (error) {
+    throw new Violation(`seed ${seed}, at ${at()}: ${error instanceof Error ? error.message : 'no error at all'}`, {
+      cause: error,
+    });
+  }
+};

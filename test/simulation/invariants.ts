@@ -1,0 +1,313 @@
+import { isDeepStrictEqual } from 'node:util';
+import { hasEnded, type JournalEntry, type RunDetail } from '../../src/model/run.ts';
+import type { Changes, RunStore } from '../../src/store/runs/run-store.ts';
+import { type RunningRuns } from '../../src/actors/runs.ts';
+import type { Json, JsonObject } from '../../src/model/json.ts';
+import type { Result } from '../../src/model/failure.ts';
+import { isLinearizable } from './linearizable.ts';
+import type { Ledger } from './ledger.ts';
+
+export class Violation extends Error {}
+const hold = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Violation(what);
+};
+const must = <T>(result: Result<T>): T => {
+  if (!result.ok) throw new Violation(`${result.failure.code}: ${result.failure.message}`);
+  return result.value;
+};
+const ALL = { reach: 'all' } as const;
+
+/** How late a timer may be: the service is down for half a minute at most, and may be so again before it gets to it. */
+const LATEST_MS = 300_000;
+
+/** Looks at every commit as it lands: what must never be, not even for a moment. */
+export const createWatch = (now: () => number) => {
+  const nextSeq = new Map<string, number>();
+  const ended = new Map<string, string>();
+  const due = new Map<string, number | undefined>();
+  const fired = { timers: 0 };
+  /** A timer may go off once, and not before it is due. */
+  const fire = (runId: string, name: string, at: number): void => {
+    const key = `${runId} ${name}`;
+    hold(
+      due.has(key),
+      `timer ${name} of run ${runId} went off at ${at}, and was not set: it fired twice or from nothing`,
+    );
+    const dueAt = due.get(key);
+    hold(dueAt !== undefined && at >= dueAt, `timer ${name} of run ${runId} is due at ${dueAt} and went off at ${at}`);
+    hold(at - (dueAt ?? 0) <= LATEST_MS, `timer ${name} of run ${runId} is due since ${dueAt} and went off at ${at}`);
+    due.delete(key);
+    fired.timers += 1;
+  };
+  const look = (changes: Changes): void => {
+    for (const { record } of changes.runsUpdated) {
+      const end = ended.get(record.runId);
+      hold(
+        end === undefined || end === record.status,
+        `run ${record.runId} had ended as ${end} and is ${record.status}`,
+      );
+    }
+    for (const row of changes.journal) {
+      hold(
+        row.firstSeq === (nextSeq.get(row.runId) ?? 0),
+        `the journal of run ${row.runId} goes on at ${row.firstSeq} and not at ${nextSeq.get(row.runId) ?? 0}`,
+      );
+      const entries = JSON.parse(row.entries) as readonly JournalEntry[];
+      hold(
+        entries.length === row.lastSeq - row.firstSeq + 1,
+        `the journal of run ${row.runId} counts ${entries.length}`,
+      );
+      nextSeq.set(row.runId, row.lastSeq + 1);
+      for (const { kind, at, stepId, leaseId, data } of entries) {
+        hold(!ended.has(row.runId), `run ${row.runId} had ended, and then ${kind}`);
+        if (kind === 'step.requeued' && leaseId === undefined) fire(row.runId, 'backoff', at);
+        if (kind === 'run.resumed' && stepId === 'nap') fire(row.runId, 'sleep', at);
+        if (kind === 'run.finished') {
+          ended.set(row.runId, data['status'] as string);
+          if ((data['error'] as JsonObject | undefined)?.['limit'] === 'run_timeout_ms')
+            fire(row.runId, 'run_timeout', at);
+        }
+      }
+    }
+    for (const { runId, name } of changes.timersCleared) {
+      const key = `${runId} ${name}`;
+      const dueAt = due.get(key) ?? Infinity;
+      hold(now() - dueAt <= LATEST_MS, `timer ${name} of run ${runId} is due since ${dueAt} and never went off`);
+      due.delete(key);
+    }
+    for (const { runId, name, dueAt } of changes.timersSet) due.set(`${runId} ${name}`, dueAt);
+  };
+  return { look, fired, runIds: () => [...nextSeq.keys()], ended, unfired: () => [...due.keys()] };
+};
+export type Watch = ReturnType<typeof createWatch>;
+
+type Folded = {
+  readonly stepCount: number;
+  readonly visits: Readonly<Record<string, number>>;
+  readonly cursor?: string;
+  readonly phase?: string;
+  readonly leaseId?: string;
+  readonly attempt: number;
+  readonly end?: string;
+};
+
+/** What the entries of a journal say of their run, read without the machine that wrote them. */
+export const foldJournal = (entries: readonly JournalEntry[]): readonly Folded[] => {
+  const states: Folded[] = [];
+  let now: Folded = { stepCount: 0, visits: {}, attempt: 0 };
+  const legal = (isLegal: boolean, { seq, kind }: JournalEntry): void => {
+    hold(isLegal, `entry ${seq}, ${kind}, cannot follow on ${JSON.stringify(now)}`);
+  };
+  for (const entry of entries) {
+    const { kind, stepId, visit, leaseId, attempt, seq } = entry;
+    legal(seq === states.length && now.end === undefined, entry);
+    const { leaseId: _lease, ...free } = now;
+    switch (kind) {
+      case 'run.started':
+        legal(seq === 0, entry);
+        break;
+      case 'cursor.moved': {
+        const visits = (now.visits[stepId ?? ''] ?? 0) + 1;
+        legal(visits === visit && now.leaseId === undefined, entry);
+        now = {
+          stepCount: now.stepCount + 1,
+          visits: { ...now.visits, [stepId ?? '']: visits },
+          ...(stepId === undefined ? {} : { cursor: stepId }),
+          phase: 'opening',
+          attempt: 0,
+        };
+        break;
+      }
+      case 'step.leased':
+        legal(attempt === now.attempt + 1 && now.leaseId === undefined && stepId === now.cursor, entry);
+        now = { ...now, phase: 'leased', attempt: now.attempt + 1, ...(leaseId === undefined ? {} : { leaseId }) };
+        break;
+      case 'step.started':
+      case 'step.orphaned':
+        legal(leaseId === now.leaseId && leaseId !== undefined, entry);
+        break;
+      case 'step.finished':
+        legal(leaseId === now.leaseId && leaseId !== undefined, entry);
+        now = { ...free, phase: 'routing' };
+        break;
+      case 'step.failed':
+        legal(leaseId === now.leaseId, entry);
+        now = { ...free, phase: 'failed' };
+        break;
+      case 'step.requeued':
+        legal(
+          leaseId === undefined ? now.phase === 'backoff' : now.leaseId === leaseId || now.phase === 'failed',
+          entry,
+        );
+        now = { ...free, phase: 'queued' };
+        break;
+      case 'run.waiting':
+        legal(now.leaseId === undefined, entry);
+        now = { ...now, phase: now.phase === 'failed' ? 'backoff' : 'waiting' };
+        break;
+      case 'event.delivered':
+        legal(now.phase === 'waiting' || now.phase === 'opening', entry);
+        now = { ...now, phase: now.phase === 'waiting' ? 'waiting' : 'routing' };
+        break;
+      case 'run.resumed':
+        legal(now.phase === 'waiting', entry);
+        now = { ...now, phase: 'routing' };
+        break;
+      case 'child.started':
+      case 'child.finished':
+        legal(now.phase === 'waiting', entry);
+        break;
+      case 'run.finished': {
+        const { cursor: _cursor, phase: _phase, ...over } = free;
+        now = { ...over, end: entry.data['status'] as string };
+        break;
+      }
+      default:
+        kind satisfies never;
+    }
+    states.push(now);
+  }
+  return states;
+};
+
+const valueOf = ({ end, cursor, phase }: Folded): Json => end ?? { active: { [cursor ?? '']: phase ?? '' } };
+const isTelling = new Set(['step.leased', 'run.waiting', 'run.finished']);
+
+const checkRun = async (runs: RunningRuns, detail: RunDetail, lookBack: boolean): Promise<void> => {
+  const { runId } = detail;
+  const entries = must(await runs.journal({ ...ALL, runId, after: -1, limit: 10_000 })).events;
+  const folded = foldJournal(entries);
+  const last = folded.at(-1);
+  hold(last?.end === detail.status, `run ${runId} is ${detail.status}, and its journal says ${last?.end}`);
+  hold(
+    last?.stepCount === detail.stepCount,
+    `run ${runId} counts ${detail.stepCount} steps, its journal ${last?.stepCount}`,
+  );
+  hold(
+    entries.every(({ at }, seq) => seq === 0 || at >= (entries[seq - 1]?.at ?? 0)),
+    `times of run ${runId} go back`,
+  );
+  const leased = entries.filter(({ kind }) => kind === 'step.leased').map(({ leaseId }) => leaseId);
+  hold(
+    isDeepStrictEqual(new Set(leased), new Set(detail.attempts.map(({ leaseId }) => leaseId))),
+    `the attempts of run ${runId} are not those of its journal`,
+  );
+  if (!lookBack) return;
+  for (const [seq, state] of folded.entries()) {
+    const kind = entries[seq]?.kind ?? '';
+    if (!isTelling.has(kind) && kind !== 'cursor.moved') continue;
+    const { value, context } = must(await runs.getActor({ ...ALL, type: 'run', id: runId, atSeq: seq }));
+    const { stepCount, visits, leaseId } = context as { stepCount: number; visits: JsonObject; leaseId?: string };
+    const same = (a: unknown, b: unknown, what: string): void => {
+      hold(
+        isDeepStrictEqual(a, b),
+        `at ${seq} (${kind}) of run ${runId} ${what} is ${JSON.stringify(a)}, folded ${JSON.stringify(b)}`,
+      );
+    };
+    if (kind === 'run.finished' && entries[seq - 1]?.kind === 'cursor.moved') continue;
+    same(stepCount, state.stepCount, 'the number of steps');
+    same(visits, state.visits, 'the visits');
+    if (isTelling.has(kind)) same(value, valueOf(state), 'the place');
+    if (kind === 'step.leased') same(leaseId, state.leaseId, 'the lease');
+  }
+};
+
+/**
+ * Looks at everything once the world has come to rest.
+ * @throws Violation that names the first promise that was not kept
+ */
+export const checkAtRest = async (
+  runs: RunningRuns,
+  file: RunStore,
+  watch: Watch,
+  ledger: Ledger,
+  spans: ReadonlySet<string>,
+): Promise<{ runs: number; attempts: number; entries: number; calls: number }> => {
+  const details: RunDetail[] = [];
+  for (const runId of watch.runIds()) details.push(must(await runs.getRun({ ...ALL, runId })));
+  const byLease = new Map(details.flatMap((run) => run.attempts.map((attempt) => [attempt.leaseId, attempt] as const)));
+  hold((await runs.findStuckRuns()).length === 0, 'a run is stuck');
+  hold(watch.unfired().length === 0, `timers that were set and never went off: ${watch.unfired().join(', ')}`);
+  let entries = 0;
+  const takers = new Map<string, number>();
+  for (const [index, run] of details.entries()) {
+    const { runId } = run;
+    hold(hasEnded(run.status), `run ${runId} (${run.definitionId}) is ${run.status} at ${run.cursor} for ever`);
+    hold(
+      run.timers.length + run.waits.length === 0,
+      `run ${runId} has ended and keeps ${JSON.stringify([run.timers, run.waits])}`,
+    );
+    await checkRun(runs, run, index % 4 === 0);
+    entries += (await file.journal(runId, -1, 10_000)).length;
+    const winners = new Map<string, number>();
+    let cost: number | undefined;
+    for (const attempt of run.attempts) {
+      hold(attempt.endedAt !== undefined, `lease ${attempt.leaseId} lives on in an ended run`);
+      hold(spans.has(attempt.spanId), `the span of lease ${attempt.leaseId} never came`);
+      const place = `${attempt.stepId} ${attempt.visit}`;
+      if (attempt.status === 'succeeded') winners.set(place, (winners.get(place) ?? 0) + 1);
+      if (attempt.cost !== undefined) cost = (cost ?? 0) + attempt.cost.totalCost;
+    }
+    hold(Math.max(0, ...winners.values()) <= 1, `a step of run ${runId} has two winners`);
+    hold(
+      cost === undefined ? run.cost === undefined : Math.abs(cost - (run.cost?.totalCost ?? -1)) < 1e-6,
+      `run ${runId} costs ${run.cost?.totalCost}, its attempts ${cost}`,
+    );
+    const taken = (await file.findRun(runId))?.documents.steps.find(([stepId]) => stepId === 'ask')?.[1];
+    const event = taken === undefined ? undefined : (JSON.parse(taken) as { id?: string }).id;
+    if (event !== undefined) takers.set(event, (takers.get(event) ?? 0) + 1);
+  }
+  for (const [event, outcome] of ledger.events) {
+    const count = takers.get(event) ?? 0;
+    hold(count <= 1, `event ${event} was taken ${count} times`);
+    hold(outcome !== 'delivered' || count === 1, `event ${event} was said to be delivered and nobody has it`);
+  }
+  for (const [key, runId] of ledger.started) {
+    const run = details.find((one) => one.idempotencyKey === key);
+    hold(run?.runId === runId, `key ${key} was answered with run ${runId} and is now ${run?.runId}`);
+  }
+  const keys = details.flatMap(({ idempotencyKey }) => (idempotencyKey === undefined ? [] : [idempotencyKey]));
+  hold(new Set(keys).size === keys.length, 'one idempotency key has two runs');
+  for (const runId of ledger.cancelled)
+    hold(watch.ended.has(runId), `the cancel of run ${runId} was acknowledged, and it never ended`);
+  for (const [body, times] of ledger.bodies)
+    hold(times <= 1 || !body.endsWith('at_most_once'), `body ${body} began ${times} times`);
+
+  const orphanedAt = new Map<string, number[]>();
+  for (const { runId } of details)
+    for (const { kind, leaseId, at } of must(await runs.journal({ ...ALL, runId, after: -1, limit: 10_000 })).events)
+      if (kind === 'step.orphaned' && leaseId !== undefined)
+        orphanedAt.set(leaseId, [...(orphanedAt.get(leaseId) ?? []), at]);
+  let calls = 0;
+  for (const [leaseId, lease] of ledger.leases) {
+    const attempt = byLease.get(leaseId);
+    hold(attempt !== undefined, `lease ${leaseId} was handed out and is in no run`);
+    for (const { verb, answer } of lease.calls) {
+      calls += 1;
+      if (answer !== 'ok') continue;
+      if (verb === 'complete')
+        hold(attempt?.status === 'succeeded', `the complete of ${leaseId} was taken; it is ${attempt?.status}`);
+      if (verb === 'fail')
+        hold(
+          attempt?.status === 'failed' || attempt?.status === 'unservable',
+          `the fail of ${leaseId} was taken; it is ${attempt?.status}`,
+        );
+      if (verb === 'complete' && lease.usage !== undefined)
+        hold(
+          JSON.stringify(attempt?.usage) === JSON.stringify(lease.usage),
+          `the usage of ${leaseId} is not what was told`,
+        );
+    }
+    for (const promise of ledger.promises.get(leaseId) ?? [])
+      for (const at of orphanedAt.get(leaseId) ?? [])
+        hold(
+          at < promise.at || at >= promise.until,
+          `lease ${leaseId} was promised until ${promise.until} and orphaned at ${at}`,
+        );
+    hold(
+      isLinearizable(lease.calls, lease.delivery),
+      `the calls on lease ${leaseId} (${lease.delivery}) fit no order of the lease table: ${JSON.stringify(lease.calls)}`,
+    );
+  }
+  return { runs: details.length, attempts: byLease.size, entries, calls };
+};
