@@ -55,7 +55,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
   let restarts = 0;
   let storeFaults = 0;
   let service: RunningRuns | undefined;
-  let die = (): void => {};
+  let die = async (): Promise<void> => {};
   let broken: unknown;
   const over = (): boolean => broken !== undefined;
   /** Each strand of the world runs beside the others; the first that throws ends the episode. */
@@ -113,9 +113,10 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     while (trouble) {
       await time.sleep(chance.between(10_000, 300_000));
       if (!trouble) break;
-      if (chance.is(0.3)) void service?.close();
-      else die();
+      const last = service;
       service = undefined;
+      if (chance.is(0.3)) await Promise.race([last?.close(), time.sleep(20_000)]);
+      await die();
       restarts += 1;
       await time.sleep(chance.between(0, 30_000));
       await bringUp();

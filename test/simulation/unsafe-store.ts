@@ -29,6 +29,7 @@ export const createUnsafeStore = (
 ) => {
   let dead = false;
   const never = new Promise<never>(() => {});
+  const inFlight = new Set<Changes>();
   let lies = 0;
   const lie = (): boolean => plant !== undefined && (lies += 1) > 40 && chance.is(0.02);
   const write = async (changes: Changes): Promise<void> => {
@@ -48,11 +49,10 @@ export const createUnsafeStore = (
     const { commit: failing, slow } = faults();
     if (chance.is(failing / 3)) throw new StoreUnavailable('nothing was written');
     if (chance.is(slow)) {
+      inFlight.add(changes);
       await time.sleep(chance.between(1, 8000));
-      if (dead) {
-        if (chance.is(0.5)) await write(changes);
-        return never;
-      }
+      inFlight.delete(changes);
+      if (dead) return never;
     }
     if (chance.is(failing / 3)) throw new StoreUnavailable('it took long, and nothing was written');
     await write(changes);
@@ -79,8 +79,10 @@ export const createUnsafeStore = (
   };
   return {
     store,
-    die: (): void => {
+    /** The process is gone. What it was writing is in the file or is not; nothing of it comes later. */
+    die: async (): Promise<void> => {
       dead = true;
+      for (const changes of inFlight) if (chance.is(0.5)) await write(changes);
     },
   };
 };
