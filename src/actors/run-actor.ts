@@ -984,9 +984,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
   };
 
   /** The outputs of all children of the visit: those committed before from the store, those of this group from memory. */
-  const gatherOutputs = (work: Work, body: RunMessage & { kind: 'child' }, total: number): Json => {
+  const gatherOutputs = (work: Work, body: RunMessage & { kind: 'child' }, total: number): Json | undefined => {
     const { turn, runId } = work;
-    if (compiledAt(work).forEach === undefined) return body.output ?? null;
+    // A child without an output leaves its step without one: null would be an answer that nobody gave.
+    if (compiledAt(work).forEach === undefined) return body.output;
     const outputs: Json[] = Array.from({ length: total }, () => null);
     const lookup = { kind: 'child_outputs', runId, stepId: body.stepId, visit: body.visit } as const;
     for (const [index, output] of turn.read(`once/child-outputs/${runId}/${body.stepId}/${body.visit}`, lookup))
