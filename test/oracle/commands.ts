@@ -42,11 +42,14 @@ const act = <T>(
 
 const nth = fc.nat(7);
 const fromNewest = <T>(list: readonly T[], n: number): T | undefined => list.at(-1 - (n % (list.length + 1)));
-/** Mostly one that still lives. */
-const leaseAt = (pair: Pair, n: number) => {
-  const live = pair.leases.filter(({ attempt }) => attempt.live);
-  return n < 5 && live.length > 0 ? fromNewest(live, n) : fromNewest(pair.leases, n);
-};
+/** Mostly one that still lives, else one that has ended, and now and then none. */
+const leaseAt = (pair: Pair, n: number) =>
+  n === 7 && pair.leases.length % 2 === 0
+    ? undefined
+    : fromNewest(
+        pair.leases.filter(({ attempt }) => attempt.live === n < 5),
+        n % 5,
+      );
 const runAt = (pair: Pair, n: number): Run | undefined => {
   const open = pair.engine.runs.filter((run) => !isOver(run));
   return n < 5 && open.length > 0 ? fromNewest(open, n) : fromNewest(pair.engine.runs, n);

@@ -69,6 +69,21 @@ export const corners = async (pair: Pair): Promise<void> => {
     await end();
   }
 
+  // Leases that ended without their worker: reclaimed, lapsed, timed out.
+  for (const gone of ['reclaimed', 'lapsed', 'timed out']) {
+    await start(gone === 'timed out' ? 'retry' : 'plain');
+    const [lease] = await pair.claim('w1', 1, pair.engine.runs.at(-1));
+    if (gone !== 'lapsed') await pair.started(lease, 'w1');
+    await pair.pass(config.leaseTtlMs + config.reclaimWindowMs);
+    await pair.started(lease, 'w1');
+    await pair.heartbeat(lease, 'w1', 'late');
+    await pair.complete(lease, 'w1', 'late', { late: true });
+    await pair.fail(lease, 'w1', { class: 'fatal', message: '' });
+    await pair.fail(lease, 'w1', { class: 'unservable', message: '' });
+    await pair.compare();
+    await end();
+  }
+
   // A body that must run once at most: never declared, unservable before and after, and with other ends.
   await start('once');
   const [offered] = await pair.claim('w1', 1);

@@ -27,4 +27,5 @@ export const mustBeSeen: readonly string[] = [
     ['claim of several', 'claim of nothing', 'claim cut by max', 'idempotency key used again', 'cancel after the end'],
     ['second visit', 'no branch', 'failing condition', 'for_each over nothing', 'children finished', 'never due'],
     ['wait went on without its event', 'reopen'],
+    ['not its holder', 'orphaned', 'lapsed', 'failed'].map((why) => `fenced: ${why}`),
   );

@@ -488,7 +488,8 @@ export const createEngine = (config: Config, startAt: number) => {
       failStep(run, error);
       return false;
     }
-    let backoff = 0;
+    // Whoever is rate limited and says no time waits for the first backoff, without chance.
+    let backoff = spends ? 0 : (retryAfterMs ?? retry.backoffMs);
     if (spends) {
       backoff = Math.min(retry.maxBackoffMs, retry.backoffMs * retry.multiplier ** (run.here.spent - 1));
       if (retry.jitter === 'full') backoff = Math.ceil(backoff * config.random);
@@ -527,7 +528,10 @@ export const createEngine = (config: Config, startAt: number) => {
     if (one === undefined) return refuse('not_found');
     if (one.applied && one.worker === worker) return refuse('already_applied');
     if (isOver(one.run)) return refuse('run_terminal');
-    if (!one.live || one.worker !== worker) return refuse('fenced');
+    if (!one.live || one.worker !== worker) {
+      note(`fenced: ${one.live ? 'not its holder' : one.status}`);
+      return refuse('fenced');
+    }
     return undefined;
   };
   const notStarted = (one: Attempt): boolean =>

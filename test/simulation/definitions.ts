@@ -1,6 +1,7 @@
 import type { Json } from '../../src/model/json.ts';
 
 const HOUR = 3600_000;
+export const NAP_MS = 45_000;
 /** Every run of them ends by itself: each wait has a deadline, and each run a longest time. */
 export const simulated: readonly Json[] = [
   {
@@ -28,7 +29,7 @@ export const simulated: readonly Json[] = [
           { class: 'fatal', to: 'nap' },
         ],
       },
-      { id: 'nap', kind: 'sleep', sleep_ms: 45_000 },
+      { id: 'nap', kind: 'sleep', sleep_ms: NAP_MS },
       { id: 'ship', kind: 'task', next: [{ when: 'visits.ship < 2', to: 'nap' }, { to: 'end' }] },
     ],
   },

@@ -4,6 +4,7 @@ import type { Changes, RunStore } from '../../src/store/runs/run-store.ts';
 import { type RunningRuns } from '../../src/actors/runs.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { Result } from '../../src/model/failure.ts';
+import { NAP_MS } from './definitions.ts';
 import { isLinearizable } from './linearizable.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -187,6 +188,11 @@ const checkRun = async (runs: RunningRuns, detail: RunDetail, lookBack: boolean)
     entries.every(({ at }, seq) => seq === 0 || at >= (entries[seq - 1]?.at ?? 0)),
     `times of run ${runId} go back`,
   );
+  for (const [seq, { kind, stepId, at }] of entries.entries()) {
+    if (kind !== 'run.resumed' || stepId !== 'nap') continue;
+    const slept = at - (entries.slice(0, seq).findLast((entry) => entry.kind === 'run.waiting')?.at ?? 0);
+    hold(slept >= NAP_MS, `run ${runId} slept ${slept} ms of ${NAP_MS}`);
+  }
   const leased = entries.filter(({ kind }) => kind === 'step.leased').map(({ leaseId }) => leaseId);
   hold(
     isDeepStrictEqual(new Set(leased), new Set(detail.attempts.map(({ leaseId }) => leaseId))),
