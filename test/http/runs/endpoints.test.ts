@@ -150,8 +150,11 @@ describe('claim', () => {
     const gone = new AbortController();
     const held = service.claim('w1', { wait_ms: 10_000 }, { signal: gone.signal });
     await until(() => service.heldCommits() > 0);
+    const connected = await service.connections();
     gone.abort();
     await expect(held).rejects.toThrow('aborted');
+    // The commit ends after the service has seen the claimer go; before it, the answer would still find a socket.
+    await until(async () => (await service.connections()) < connected);
     release();
     expect((await service.claim('w1', { wait_ms: 4000 })).map((lease) => [lease.run_id, lease.attempt])).toEqual([
       [run_id, 2],

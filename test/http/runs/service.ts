@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -215,6 +216,8 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     /** Holds back every commit until the returned function is called. */
     holdCommits: commits.hold,
     heldCommits: commits.waiting,
+    /** Connections that the service knows of at this moment. */
+    connections: () => promisify(app.server.getConnections.bind(app.server))(),
     audited: async () => {
       await audit.flush();
       return signals.audited;
