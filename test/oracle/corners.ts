@@ -169,6 +169,22 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.publish('p', 'go', 'k', 1, 'once');
   await start('ask', { k: 'k' });
   await pair.compare();
+  await end();
+  // The oldest wait of two takes an event, and the oldest event of two is taken by a wait.
+  await start('open', { k: '1' });
+  await pair.pass(1_000);
+  await start('open', { k: '1' });
+  await pair.publish('p', 'go', '1', 'for the first');
+  await pair.compare();
+  await end();
+  await pair.publish('p', 'go', '1', 'first');
+  await pair.pass(1_000);
+  await pair.publish('p', 'go', '1', 'second');
+  await start('ask', { k: '1' });
+  await pair.compare();
+  await end();
+  await start('ask', { k: 'k', at: 'its second wait' });
+  await pair.pass(7_007);
   await pair.publish('p', 'stop', '', 2, 'twice');
   await pair.publish('p', 'stop', '', 2, 'twice');
   await pair.compare();

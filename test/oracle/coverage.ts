@@ -26,6 +26,6 @@ export const mustBeSeen: readonly string[] = [
     ['complete from offered', 'complete from orphaned', 'fail from offered', 'fail from orphaned'],
     ['claim of several', 'claim of nothing', 'claim cut by max', 'idempotency key used again', 'cancel after the end'],
     ['second visit', 'no branch', 'failing condition', 'for_each over nothing', 'children finished', 'never due'],
-    ['wait went on without its event', 'reopen'],
+    ['wait went on without its event', 'reopen', 'the oldest of several waits', 'the oldest of several parked events'],
     ['not its holder', 'orphaned', 'lapsed', 'failed'].map((why) => `fenced: ${why}`),
   );

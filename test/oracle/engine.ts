@@ -452,8 +452,13 @@ export const createEngine = (config: Config, startAt: number) => {
   };
 
   // Events.
-  const parkedFor = (project: string, event: string, key: string): Parked | undefined =>
-    parked.find((one) => one.project === project && one.event === event && one.key === key && now - one.at < DAY);
+  const parkedFor = (project: string, event: string, key: string): Parked | undefined => {
+    const fits = parked.filter(
+      (one) => one.project === project && one.event === event && one.key === key && now - one.at < DAY,
+    );
+    if (fits.length > 1) note('the oldest of several parked events');
+    return fits[0];
+  };
   const deliver = (run: Run, name: string, key: string, payload: Json): void => {
     run.event = { name, key, payload };
     journal(run, 'event.delivered', here(run));
@@ -890,6 +895,7 @@ export const createEngine = (config: Config, startAt: number) => {
     oldestWaits: (project: string, event: string, key: string): readonly Run[] => {
       const open = runs.filter((run) => run.project === project && run.wait?.event === event && run.wait.key === key);
       const oldest = Math.min(...open.map((run) => run.wait?.since ?? 0));
+      if (open.some((run) => run.wait?.since !== oldest)) note('the oldest of several waits');
       return open.filter((run) => run.wait?.since === oldest);
     },
     /** The id of an event that nobody took may go with the event, once that has expired: it is not said when. */
