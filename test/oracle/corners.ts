@@ -205,6 +205,25 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.pass(21_000);
   await pair.compare();
 
+  // The age of a step: an offer that lapsed keeps it, a try that failed begins anew.
+  for (const run of pair.engine.runs) await pair.cancel(run);
+  for (const how of ['lapsed', 'unservable', 'failed']) {
+    await start('once');
+    const [first] = await pair.claim('w1', 1);
+    if (how === 'failed') await pair.started(first, 'w1');
+    await pair.pass(1_000);
+    await start('once');
+    await pair.pass(1_000);
+    if (how === 'unservable') await pair.fail(first, 'w1', { class: 'unservable', message: '' });
+    else if (how === 'failed') await pair.fail(first, 'w1', { class: 'fatal', code: 'odd', message: '' });
+    else await pair.pass(config.offerTtlMs);
+    await pair.compare();
+    // Worker w3 serves it too, and has refused nothing.
+    await pair.claim('w3', 1);
+    await pair.compare();
+    for (const run of pair.engine.runs.slice(-2)) await pair.cancel(run);
+  }
+
   // What is refused at the door.
   await start('checked');
   await start('nowhere');
