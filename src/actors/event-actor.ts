@@ -5,7 +5,7 @@ import { hasEnded } from '../model/run.ts';
 import { placeOf } from '../machines/run.ts';
 import type { Meeting, ParkedEvent } from '../store/runs/run-store.ts';
 import { type ActorKind, NotInThisGroup, type Turn } from './kernel.ts';
-import { meetingKey, readMeeting } from './meeting.ts';
+import { meetingKey, noteEventId, readEventId, readMeeting } from './meeting.ts';
 import type { Programs } from './program.ts';
 import { isWaitingFor, type RunMessage } from './run-actor.ts';
 import { Quarantined, readRun, type RunActor } from './run-memory.ts';
@@ -38,16 +38,7 @@ export const createEventActor = (host: {
   readonly nextOrder: () => number;
 }): ActorKind => {
   const seenBefore = (turn: Turn, project: string, eventId: string | undefined) =>
-    eventId === undefined
-      ? undefined
-      : turn.read(`once/event-id/${JSON.stringify([project, eventId])}`, { kind: 'event_id', project, eventId });
-
-  const markSeen = (turn: Turn, project: string, eventId: string | undefined, runId: string | undefined): void => {
-    if (eventId === undefined) return;
-    const seen = { project, eventId, at: turn.at, ...(runId === undefined ? {} : { runId }) };
-    turn.rows.eventsSeen.push(seen);
-    turn.write(`once/event-id/${JSON.stringify([project, eventId])}`, seen);
-  };
+    eventId === undefined ? undefined : readEventId(turn, project, eventId);
 
   const deliver = (turn: Turn, runId: string, event: string, key: string, payload: Json): void => {
     const message: RunMessage = { kind: 'deliver', event, key, payload };
@@ -78,7 +69,7 @@ export const createEventActor = (host: {
     if (seen !== undefined) return { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) };
     const meeting = readMeeting(turn, project, event, key);
     const runId = takerOf(turn, meeting, event, key);
-    markSeen(turn, project, eventId, runId);
+    noteEventId(turn, project, eventId, runId);
     if (runId !== undefined) {
       deliver(turn, runId, event, key, payload);
       return { outcome: 'delivered', runId };
@@ -90,6 +81,7 @@ export const createEventActor = (host: {
       key,
       payload: JSON.stringify(payload),
       at: turn.at,
+      ...(eventId === undefined ? {} : { eventId }),
     };
     turn.rows.parked.push(parked);
     if (!meeting.moreParked)
@@ -127,7 +119,7 @@ export const createEventActor = (host: {
           field: 'event',
         },
       };
-    markSeen(turn, project, body.eventId, body.runId);
+    noteEventId(turn, project, body.eventId, body.runId);
     deliver(turn, body.runId, wait.event, wait.key, body.payload);
     return { ok: true, value: { outcome: 'delivered', runId: body.runId } };
   };

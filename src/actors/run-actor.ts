@@ -40,7 +40,7 @@ import {
 import type { ActorKind, Turn } from './kernel.ts';
 import { GONE } from './kernel.ts';
 import type { LeaseMessage } from './lease-actor.ts';
-import { meetingKey, readMeeting } from './meeting.ts';
+import { meetingKey, noteEventId, readMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
 import {
   childrenKey,
@@ -269,6 +269,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         parked: meeting.parked.slice(1),
       } satisfies Meeting);
       turn.rows.unparked.push(parked.order);
+      noteEventId(turn, work.record.project, parked.eventId, work.runId);
       takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
       return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
     }

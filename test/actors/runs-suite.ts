@@ -3,6 +3,7 @@ import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, tas
 
 import type { RunStore } from '../../src/store/runs/run-store.ts';
 
+const DAY = 24 * 3600_000;
 const task = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
 
 /** What the service promises, whatever it stores on. `open` gives an empty store, and the caller closes it. */
@@ -736,6 +737,56 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect(must(await publish(service, 'ticket/1', { eventId: 'e', project: 'other' })).outcome).toBe('parked');
     });
 
+    it('event_id seen before: a parked event that a wait took is a duplicate for as long as its run is kept', async () => {
+      const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+      const resend = async () => must(await publish(service, 'ticket/1', { eventId: 'e' }));
+      expect((await resend()).outcome).toBe('parked');
+      expect(await resend()).toEqual({ outcome: 'duplicate' });
+      service.time.advance(DAY - 1);
+      const { runId } = await service.start('flow', { id: 1 });
+      expect((await service.detail(runId)).status).toBe('queued');
+      const again = await service.start('flow', { id: 1 });
+      for (const ms of [0, 1, DAY, 30 * DAY]) {
+        service.time.advance(ms);
+        await service.runs.tick();
+        expect(await resend()).toEqual({ outcome: 'duplicate', runId });
+      }
+      expect((await service.detail(again.runId)).status).toBe('waiting');
+      must(await service.runs.cancelRun({ ...ALL, runId }));
+      expect(await resend()).toEqual({ outcome: 'duplicate', runId });
+      await service.runs.trimFinishedRuns('p', service.time.now() + 1, 10);
+      expect(await resend()).toEqual({ outcome: 'delivered', runId: again.runId });
+    });
+
+    it('event_id seen before: known to the event that is parked and taken in the same moment', async () => {
+      const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+      const [parked, run, again] = await Promise.all([
+        publish(service, 'ticket/1', { eventId: 'e' }),
+        service.start('flow', { id: 1 }),
+        publish(service, 'ticket/1', { eventId: 'e' }),
+      ]);
+      expect(must(parked)).toEqual({ outcome: 'parked' });
+      expect(must(again)).toEqual({ outcome: 'duplicate', runId: run.runId });
+      service.time.advance(DAY + 1);
+      await service.runs.tick();
+      expect(must(await publish(service, 'ticket/1', { eventId: 'e' }))).toMatchObject({ outcome: 'duplicate' });
+    });
+
+    it('event_id seen before: one that nobody took is known for the 24 hours that its event can be taken', async () => {
+      const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+      const resend = async () => must(await publish(service, 'ticket/1', { eventId: 'e' }));
+      expect((await resend()).outcome).toBe('parked');
+      service.time.advance(DAY - 1);
+      expect(await resend()).toEqual({ outcome: 'duplicate' });
+      // Gone to the millisecond, whether or not the rows were swept since.
+      service.time.advance(1);
+      expect(await resend()).toEqual({ outcome: 'parked' });
+      await service.runs.tick();
+      const { runId } = await service.start('flow', { id: 1 });
+      expect((await service.detail(runId)).status).toBe('queued');
+      expect(await resend()).toEqual({ outcome: 'duplicate', runId });
+    });
+
     it('a signal delivers to the open wait of that run, whatever its key', async () => {
       const service = await createHarness({ definitions: [waiting()] });
       await service.start('flow', { id: 1 });
@@ -1203,6 +1254,8 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       const [lease] = await service.claim();
       service.time.advance(1000);
       const young = await service.start('flow');
+      // Given back later than the young one came: counted from then, it would be the younger of the two.
+      service.time.advance(1000);
       await service.runs.giveBack([lease?.leaseId ?? '']);
       expect((await service.claim('w1', 2)).map(({ runId }) => runId)).toEqual([old.runId, young.runId]);
     });

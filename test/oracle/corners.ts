@@ -170,6 +170,16 @@ export const corners = async (pair: Pair): Promise<void> => {
   await start('ask', { k: 'k' });
   await pair.compare();
   await end();
+  // Whether its event was taken or not, an id is sent again on both sides of the day that a parked event lives.
+  await pair.publish('p', 'go', 'k', 1, 'untaken');
+  await pair.hop(24 * 3600_000 - 1);
+  for (const id of ['once', 'untaken']) await pair.publish('p', 'go', 'k', 1, id);
+  await pair.hop(1);
+  for (const id of ['once', 'untaken']) await pair.publish('p', 'go', 'k', 1, id);
+  await pair.compare();
+  await start('ask', { k: 'k' });
+  await pair.compare();
+  await end();
   // The oldest wait of two takes an event, and the oldest event of two is taken by a wait.
   await start('open', { k: '1' });
   await pair.pass(1_000);

@@ -21,6 +21,7 @@ export const mustBeSeen: readonly string[] = [
     ),
     ['task', 'wait_event', 'sleep', 'child', 'succeed'].map((kind) => `expression in ${kind}`),
     ['event delivered', 'event parked', 'event duplicate', 'parked event taken', 'signal delivered'],
+    ['expired event id used again', 'taken event sent again a day later'],
     ['orphaned', 'reclaimed', 'the tenth orphan', 'timed out', 'given back', 'unservable memory', 'budget spent'],
     ['revived by heartbeat', 'revived by started', 'started again', 'heartbeat before started'],
     ['complete from offered', 'complete from orphaned', 'fail from offered', 'fail from orphaned'],

@@ -339,7 +339,7 @@ export const createEngine = (config: Config, startAt: number) => {
         const found = step.acceptParked ? parkedFor(run.project, step.event, key.value) : undefined;
         if (found !== undefined) {
           parked.splice(parked.indexOf(found), 1);
-          if (found.id !== undefined) eventIds.set(found.id, { at: found.at });
+          if (found.id !== undefined) eventIds.set(found.id, { taker: run, at: now });
           note('parked event taken');
           return deliver(run, step.event, key.value, found.payload);
         }
@@ -458,6 +458,14 @@ export const createEngine = (config: Config, startAt: number) => {
     );
     if (fits.length > 1) note('the oldest of several parked events');
     return fits[0];
+  };
+  /** An id goes with its event: with the run that took it, or, where nobody did, when it can be taken no more. */
+  const knownId = (id: string | undefined): { readonly taker?: Run } | undefined => {
+    const before = id === undefined ? undefined : eventIds.get(id);
+    if (before === undefined) return undefined;
+    if (now - before.at < DAY) return before;
+    note(before.taker === undefined ? 'expired event id used again' : 'taken event sent again a day later');
+    return before.taker === undefined ? undefined : before;
   };
   const deliver = (run: Run, name: string, key: string, payload: Json): void => {
     run.event = { name, key, payload };
@@ -879,9 +887,10 @@ export const createEngine = (config: Config, startAt: number) => {
       inOneTurn(() => {
         if (run === undefined) return refuse('not_found');
         const id = eventId === undefined ? undefined : `${run.project} ${eventId}`;
-        if (id !== undefined && eventIds.has(id)) {
+        const before = knownId(id);
+        if (before !== undefined) {
           note('event duplicate');
-          return ok({ outcome: 'duplicate' }, eventIds.get(id)?.taker);
+          return ok({ outcome: 'duplicate' }, before.taker);
         }
         if (isOver(run)) return refuse('run_terminal');
         const { wait } = run;
@@ -898,15 +907,6 @@ export const createEngine = (config: Config, startAt: number) => {
       if (open.some((run) => run.wait?.since !== oldest)) note('the oldest of several waits');
       return open.filter((run) => run.wait?.since === oldest);
     },
-    /** The id of an event that nobody took may go with the event, once that has expired: it is not said when. */
-    mayForget: (project: string, eventId: string | undefined): boolean => {
-      const seenBefore = eventIds.get(`${project} ${eventId}`);
-      return seenBefore !== undefined && seenBefore.taker === undefined && now - seenBefore.at >= DAY;
-    },
-    forget: (project: string, eventId: string | undefined): void => {
-      note('expired event id used again');
-      eventIds.delete(`${project} ${eventId}`);
-    },
     publish: (
       project: string,
       event: string,
@@ -917,9 +917,10 @@ export const createEngine = (config: Config, startAt: number) => {
     ): Answer =>
       inOneTurn(() => {
         const id = eventId === undefined ? undefined : `${project} ${eventId}`;
-        if (id !== undefined && eventIds.has(id)) {
+        const before = knownId(id);
+        if (before !== undefined) {
           note('event duplicate');
-          return ok({ outcome: 'duplicate' }, eventIds.get(id)?.taker);
+          return ok({ outcome: 'duplicate' }, before.taker);
         }
         if (id !== undefined) eventIds.set(id, { at: now, ...(taker === undefined ? {} : { taker }) });
         if (taker === undefined) {

@@ -393,12 +393,6 @@ export const createPair = async (store: RunStore) => {
         payload,
         ...(eventId === undefined ? {} : { eventId }),
       });
-      if (
-        run !== undefined &&
-        engine.mayForget(run.project, eventId) &&
-        !(real.ok && real.value.outcome === 'duplicate')
-      )
-        engine.forget(run.project, eventId);
       const naive = engine.signal(run, event, payload, eventId);
       same(real, naive, ({ outcome }: { outcome: string }) => ({ outcome }));
       if (real.ok) assert.equal(real.value.runId, naive.run === undefined ? undefined : idOf.get(naive.run));
@@ -417,8 +411,6 @@ export const createPair = async (store: RunStore) => {
         real.ok && real.value.outcome === 'delivered'
           ? oldest.find((run) => idOf.get(run) === real.value.runId)
           : undefined;
-      if (engine.mayForget(project, eventId) && !(real.ok && real.value.outcome === 'duplicate'))
-        engine.forget(project, eventId);
       const naive = engine.publish(project, event, key, payload, eventId, taker ?? oldest[0]);
       same(real, naive, ({ outcome }: { outcome: string }) => ({ outcome }));
       if (real.ok) assert.equal(real.value.runId, naive.run === undefined ? undefined : idOf.get(naive.run));

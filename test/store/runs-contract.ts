@@ -231,7 +231,15 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         since: AT,
         order,
       });
-      const parked = (order: number, at: number) => ({ order, project: 'p', event: 'e', key: 'k', payload: '1', at });
+      const parked = (order: number, at: number) => ({
+        order,
+        project: 'p',
+        event: 'e',
+        key: 'k',
+        payload: '1',
+        at,
+        ...(order === 4 ? { eventId: 'named' } : {}),
+      });
       await commit((changes) => {
         changes.waitsOpened.push(wait('b', 2), wait('a', 1), wait('c', 3, 'other'));
         changes.parked.push(parked(5, AT), parked(4, AT - 100));
@@ -245,6 +253,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         moreParked: true,
       });
       expect(await meeting(9, AT - 100)).toMatchObject({ moreWaits: false, parked: [{ order: 5 }], moreParked: false });
+      expect(await meeting(9)).toMatchObject({ parked: [{ eventId: 'named' }, parked(5, AT)] });
       expect((await store.resume(0)).nextOrder).toBe(6);
       await commit((changes) => {
         changes.waitsClosed.push('a');
@@ -268,6 +277,20 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       await commit((changes) => (changes.parkedBefore = 2));
       expect(await seen('p', 'taken')).toBeDefined();
       expect(await seen('p', 'parked')).toBeUndefined();
+    });
+
+    it('keeps the id of a parked event that a run took after all, and lets go of it with the run', async () => {
+      const { commit, put, find } = await opened();
+      await put(aRun('a'));
+      const id = { project: 'p', eventId: 'e' };
+      const seen = () => find({ kind: 'event_id', ...id });
+      await commit((changes) => changes.eventsSeen.push({ ...id, at: 1 }));
+      // Parked again and taken within one commit: the last word counts.
+      await commit((changes) => changes.eventsSeen.push({ ...id, at: 2 }, { ...id, at: 2, runId: 'a' }));
+      await commit((changes) => (changes.parkedBefore = 3));
+      expect(await seen()).toEqual({ ...id, at: 2, runId: 'a' });
+      await commit((changes) => changes.erased.push('a'));
+      expect(await seen()).toBeUndefined();
     });
 
     it('orders what can be offered, by definition', async () => {

@@ -13,8 +13,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
-import { noChanges } from '../../src/store/runs/run-store.ts';
+import { type Meeting, noChanges } from '../../src/store/runs/run-store.ts';
+import { openDataFile } from '../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
+import { RUNS_FILE } from '../../src/store/sqlite/runs/schema.ts';
 import { runStoreContract } from './runs-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-store-'));
@@ -35,8 +37,43 @@ describe('sqlite: the runs file', () => {
     const db = new Database(path, { readonly: true });
     expect(db.pragma('page_size', { simple: true })).toBe(16_384);
     expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
-    expect(db.prepare('SELECT max(version) FROM schema_version').pluck().get()).toBe(1);
+    expect(db.prepare('SELECT max(version) FROM schema_version').pluck().get()).toBe(RUNS_FILE.schemaVersion);
     db.close();
+  });
+
+  it('of schema version 1 is brought forward, and its parked events get the ids that can be told to be theirs', async () => {
+    const path = freshPath();
+    const asItWas = { ...RUNS_FILE, schemaVersion: 1, migrations: RUNS_FILE.migrations.slice(0, 1) };
+    const { db } = openDataFile(path, 4, asItWas);
+    const park = db.prepare("INSERT INTO parked VALUES (?, 'p', 'e', 'k', ?, ?)");
+    const see = db.prepare('INSERT INTO event_seen VALUES (?, ?, ?, ?)');
+    park.run(1, '"named"', 10);
+    see.run('p', 'a', 10, null);
+    see.run('other', 'b', 10, null);
+    park.run(2, '"without an id"', 20);
+    see.run('p', 'taken', 20, 'run');
+    park.run(3, '"one of two"', 30);
+    park.run(4, '"the other of two"', 30);
+    see.run('p', 'c', 30, null);
+    db.close();
+
+    const store = await openSqliteRunStore({ path });
+    const [found] = await store.load([
+      { kind: 'meeting', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 },
+    ]);
+    expect((found as Meeting).parked.map(({ order, payload, eventId }) => [order, payload, eventId])).toEqual([
+      [1, '"named"', 'a'],
+      [2, '"without an id"', undefined],
+      [3, '"one of two"', undefined],
+      [4, '"the other of two"', undefined],
+    ]);
+    await store.close();
+    const after = new Database(path, { readonly: true });
+    expect(after.prepare('SELECT version FROM schema_version').pluck().all()).toEqual(
+      RUNS_FILE.migrations.map(({ version }) => version),
+    );
+    after.close();
+    await (await openSqliteRunStore({ path })).close();
   });
 
   it('is refused to a second service at once, and free again when the first is closed', async () => {

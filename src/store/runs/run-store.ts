@@ -111,12 +111,18 @@ export type ParkedEvent = {
   readonly key: string;
   readonly payload: JsonText;
   readonly at: UnixMs;
+  /** What its sender named it by: the run that takes it is noted under this id. */
+  readonly eventId?: string;
 };
 
-/** An `event_id` that was seen, and the run that took its event. */
+/**
+ * An `event_id` that was seen. With the run that took its event it is known for as long as that run; without one it goes
+ * when its parked event does.
+ */
 export type SeenEvent = {
   readonly project: string;
   readonly eventId: string;
+  /** When it was seen; once a run took its event, when that was. */
   readonly at: UnixMs;
   readonly runId?: string;
 };

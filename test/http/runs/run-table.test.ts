@@ -167,6 +167,30 @@ describe('event published', () => {
     expect((await service.run(first.run_id)).status).toBe('succeeded');
     expect((await publish({ event_id: 'e', project: 'other' })).body).toEqual({ outcome: 'parked' });
   });
+
+  it('event_id of a parked event that a wait took: duplicate on both sides of 24 hours, naming the run', async () => {
+    await open([aFlow('takes', [wait({ accept_parked: true })])]);
+    const day = 24 * 3_600_000;
+    expect((await publish({ event_id: 'e' })).body).toEqual({ outcome: 'parked' });
+    const { run_id } = await service.start('takes', { id: 1 });
+    const other = await service.start('takes', { id: 1 });
+    for (const ms of [0, day - 1, 1, 60_000, day]) {
+      await service.leap(ms);
+      expect((await publish({ event_id: 'e' })).body).toEqual({ outcome: 'duplicate', run_id });
+    }
+    expect((await service.run(other.run_id)).status).toBe('waiting');
+  });
+
+  it('event_id of a parked event that nobody took: duplicate until 24 hours have passed, then a new event', async () => {
+    await open([aFlow('takes', [wait({ accept_parked: true })])]);
+    expect((await publish({ event_id: 'e' })).body).toEqual({ outcome: 'parked' });
+    await service.leap(24 * 3_600_000 - 1);
+    expect((await publish({ event_id: 'e' })).body).toEqual({ outcome: 'duplicate' });
+    await service.leap(1);
+    expect((await publish({ event_id: 'e' })).body).toEqual({ outcome: 'parked' });
+    const { run_id } = await service.start('takes', { id: 1 });
+    expect((await service.run(run_id)).status).toBe('succeeded');
+  });
 });
 
 describe('signal', () => {

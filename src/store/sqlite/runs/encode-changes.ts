@@ -162,7 +162,15 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
         orNull(one.deadlineAt),
       ]);
     case 'park':
-      return changes.parked.map((one) => [one.order, one.project, one.event, one.key, one.payload, one.at]);
+      return changes.parked.map((one) => [
+        one.order,
+        one.project,
+        one.event,
+        one.key,
+        one.payload,
+        one.at,
+        orNull(one.eventId),
+      ]);
     case 'unpark':
       return changes.unparked.map((order) => [order]);
     case 'seeEvent':

@@ -110,6 +110,7 @@ export const parkedOf = (row: Row): ParkedEvent => ({
   key: text(row, 'key'),
   payload: text(row, 'payload'),
   at: number(row, 'at'),
+  ...textAs('eventId', row['event_id']),
 });
 
 export const seenOf = (row: Row): SeenEvent => ({

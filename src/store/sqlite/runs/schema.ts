@@ -85,10 +85,26 @@ CREATE TABLE actor (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * A parked event carries its `event_id`, so that the id lives on with the run that takes the event. Events that an earlier
+ * release parked get theirs where the millisecond of their arrival names one id only.
+ */
+const namedParkedEvents = `
+ALTER TABLE parked ADD COLUMN event_id TEXT;
+UPDATE parked SET event_id = (
+  SELECT min(event_id) FROM event_seen
+  WHERE event_seen.project = parked.project AND event_seen.at = parked.at AND event_seen.run_id IS NULL
+  HAVING count(*) = 1)
+WHERE ord IN (SELECT min(ord) FROM parked GROUP BY project, at HAVING count(*) = 1);
+`;
+
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 1,
-  migrations: [{ version: 1, sql: tables }],
+  schemaVersion: 2,
+  migrations: [
+    { version: 1, sql: tables },
+    { version: 2, sql: namedParkedEvents },
+  ],
 };

@@ -73,7 +73,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setTimer: upsert('timer', 4),
     closeWait: plain('DELETE FROM wait WHERE run_id = ?'),
     openWait: upsert('wait', 8),
-    park: plain(insertInto('parked', 6)),
+    park: plain(insertInto('parked', 7)),
     unpark: plain('DELETE FROM parked WHERE ord = ?'),
     seeEvent: upsert('event_seen', 4),
     insertOutbox: plain(insertInto('outbox', 3)),
