@@ -1,14 +1,20 @@
 /**
  * Scoring 10,000 stored runs of eight spans with all thirteen deterministic scorers, in one request, against the mere reading
- * of the same runs. Run: `node --expose-gc bench/scoring.ts [runs]`. Prints runs a second of both, their ratio, and the memory of
- * the process by the quarters of the pass: a pass that kept what it read would grow by more than its answer.
+ * of the same runs. Run: `node bench/scoring.ts [runs]`. Prints runs a second of both, their ratio, and the live memory of the
+ * process (after a forced garbage collection, what lies outside of the heap included) at the quarters of a pass and of the writing
+ * of its answer: a pass that kept what it read, or what it says, would grow.
  */
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { decodeTracesProtobuf } from '../src/ingest/otlp/protobuf.ts';
 import { createAdmission } from '../src/ingest/admission.ts';
 import { createPipeline } from '../src/ingest/pipeline.ts';
 import { createQuota } from '../src/ingest/quota.ts';
 import { createSampler } from '../src/ingest/sample.ts';
+import { skippedToWire } from '../src/http/codec/evaluation.ts';
+import { scoreToWire } from '../src/http/codec/judgement.ts';
+import { jsonPieces, mapLazily } from '../src/http/json-pieces.ts';
 import { createCounters } from '../src/model/counters.ts';
 import { nowUnixNano } from '../src/model/time.ts';
 import { builtInScorers } from '../src/scoring/built-in.ts';
@@ -50,10 +56,18 @@ for (let run = 0; run < RUNS; run += RUNS_A_BATCH) {
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
-const heap = (): number => {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+type Memory = { readonly heapUsed: number; readonly external: number };
+/** What is alive now: objects, and the bytes that they hold outside of the heap. */
+const live = (): Memory => {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return { heapUsed, external };
 };
+const shown = (memories: readonly Memory[]): string =>
+  memories.map(({ heapUsed, external }) => `${megabytes(heapUsed)} + ${megabytes(external)}`).join(', ');
 
 /** Every run, whole, as the pass reads them: newest first, four at a time. */
 const readAll = async (): Promise<number> => {
@@ -79,8 +93,19 @@ const readAll = async (): Promise<number> => {
   return runs / ((performance.now() - from) / 1000);
 };
 
-const scoreAll = async (dryRun: boolean): Promise<{ perSecond: number; written: number; quarters: number[] }> => {
-  const quarters: number[] = [];
+type Pass = {
+  readonly perSecond: number;
+  readonly written: number;
+  /** At each quarter of the runs; measured only where asked for, since a collection takes its time. */
+  readonly passing: readonly Memory[];
+  /** At the beginning and at each quarter of the answer. */
+  readonly answering: readonly Memory[];
+  readonly answerBytes: number;
+  readonly answerSeconds: number;
+};
+
+const scoreAll = async (dryRun: boolean, measuresMemory = false): Promise<Pass> => {
+  const passing: Memory[] = [];
   let reads = 0;
   const scoring = createScoring({
     store: {
@@ -88,7 +113,7 @@ const scoreAll = async (dryRun: boolean): Promise<{ perSecond: number; written: 
       findExpected: store.findExpected,
       findTrace: (traceId, reach, payloads) => {
         reads += 1;
-        if (reads % Math.ceil(RUNS / QUARTERS) === 0) quarters.push(heap());
+        if (measuresMemory && reads % Math.ceil(RUNS / QUARTERS) === 0) passing.push(live());
         return store.findTrace(traceId, reach, payloads);
       },
     },
@@ -97,7 +122,7 @@ const scoreAll = async (dryRun: boolean): Promise<{ perSecond: number; written: 
     requestTimeoutSeconds: 30,
   });
   const from = performance.now();
-  const { scoresWritten } = await scoring.score({
+  const report = await scoring.score({
     project: 'default',
     limit: RUNS,
     scorers: builtInScorers.map(({ id }) => id),
@@ -113,14 +138,31 @@ const scoreAll = async (dryRun: boolean): Promise<{ perSecond: number; written: 
     dryRun,
     remainingMs: () => HOUR_MS,
   });
-  return { perSecond: RUNS / ((performance.now() - from) / 1000), written: scoresWritten, quarters };
+  const perSecond = RUNS / ((performance.now() - from) / 1000);
+
+  const answering: Memory[] = measuresMemory ? [live()] : [];
+  const answerFrom = performance.now();
+  let answerBytes = 0;
+  let entries = 0;
+  const pieces = jsonPieces({
+    scores: mapLazily(report.scores, (score) => {
+      entries += 1;
+      if (measuresMemory && entries % Math.ceil((RUNS * builtInScorers.length) / QUARTERS) === 0)
+        answering.push(live());
+      return scoreToWire(score);
+    }),
+    scores_written: report.scoresWritten,
+    skipped: mapLazily(report.skipped, skippedToWire),
+  });
+  for (const piece of pieces) answerBytes += Buffer.byteLength(piece);
+  const answerSeconds = (performance.now() - answerFrom) / 1000;
+  return { perSecond, written: report.scoresWritten, passing, answering, answerBytes, answerSeconds };
 };
 
 await readAll(); // warm
-const before = heap();
 const reading: number[] = [];
 const dry: number[] = [];
-const scored: Awaited<ReturnType<typeof scoreAll>>[] = [];
+const scored: Pass[] = [];
 for (let pair = 0; pair < 3; pair += 1) {
   reading.push(await readAll());
   dry.push((await scoreAll(true)).perSecond);
@@ -137,9 +179,17 @@ console.log(`scored, not stored   ${median(dry).toFixed(0)} runs/s, ${against(dr
 console.log(
   `scored and stored    ${perSecond.toFixed(0)} runs/s, ${against(scored.map((pass) => pass.perSecond))} of reading`,
 );
+const answer = median(scored.map(({ answerSeconds }) => answerSeconds));
 console.log(
-  `heap before ${megabytes(before)}, at each quarter of the last pass ${scored.at(-1)?.quarters.map(megabytes).join(', ')}`,
+  `its answer           ${megabytes(scored[0]?.answerBytes ?? 0)} of JSON, written in ${answer.toFixed(2)} s of the main thread`,
 );
+for (const dryRun of [true, false]) {
+  const before = live();
+  const { passing, answering } = await scoreAll(dryRun, true);
+  console.log(`live heap + outside of it, ${dryRun ? 'not stored' : 'stored'}: before ${shown([before])}`);
+  console.log(`  at each quarter of the runs     ${shown(passing)}`);
+  console.log(`  and of the answer, from its beginning ${shown(answering)}`);
+}
 console.log(`resident at the end  ${megabytes(process.memoryUsage().rss)}`);
 
 await pipeline.close();

@@ -7,6 +7,7 @@ import type { Position, TraceSummary } from '../store/signals/query.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
 import { findAnswer, findInput } from './answer.ts';
 import { type BuiltInScorer, builtInScorers, defaultScorers, findBuiltIn, type RunUnderScore } from './built-in.ts';
+import { createCompactList } from './compact-list.ts';
 import { readScorerConfig, type ScorerConfig } from './config.ts';
 import { type Judge, NO_TIME_LEFT } from './judge.ts';
 import { JUDGED_MAX, JUDGED_MIN } from './judge-reply.ts';
@@ -42,9 +43,9 @@ export type Skipped = { readonly traceId: string; readonly scorerId: string; rea
 
 /** For every run and scorer, either a score or an entry of `skipped`. */
 export type ScoreReport = {
-  readonly scores: readonly Score[];
+  readonly scores: Iterable<Score>;
   readonly scoresWritten: number;
-  readonly skipped: readonly Skipped[];
+  readonly skipped: Iterable<Skipped>;
   /** True when runs that the request asked for were not even looked for, because its deadline came. */
   readonly isCutShort: boolean;
 };
@@ -133,8 +134,9 @@ const boundRuns = (request: ScoreRequest, judged: number, judge: Judge | undefin
 /**
  * Makes the pass that scores stored runs.
  *
- * A few runs are in memory at a time, whatever the number of those asked for. Deterministic scores are written some hundreds at a
- * time, judged ones one by one as the model answers, so that what was paid for is kept.
+ * A few runs are in memory at a time, whatever the number of those asked for, and what is told of them is kept compressed until the
+ * answer is written. Deterministic scores are written some hundreds at a time, judged ones one by one as the model answers, so that
+ * what was paid for is kept.
  * @see Interface specification, "Query API: traces, scores, feedback", `POST /v1/api/score`
  */
 export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSeconds }: ScoringDeps): Scoring => {
@@ -219,12 +221,13 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
       const most = boundRuns(request, scorers.judged.length, judge, requestTimeoutSeconds);
       const ids = [...scorers.builtIn.map(({ id }) => id), ...scorers.judged];
 
-      const scores: Score[] = [];
-      const skipped: Skipped[] = [];
+      // Every run gives each scorer an entry in one of the two, so they are long where the runs are many.
+      const scores = createCompactList<Score>();
+      const skipped = createCompactList<Skipped>();
       let scoresWritten = 0;
       let isCutShort = false;
       const skip = (traceId: string, scorerIds: readonly string[], reason: string): void => {
-        for (const scorerId of scorerIds) skipped.push({ traceId, scorerId, reason });
+        for (const scorerId of scorerIds) skipped.add({ traceId, scorerId, reason });
       };
       const isOver = (): boolean => request.remainingMs() <= 0 || request.signal?.aborted === true;
 
@@ -237,7 +240,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
         for (const [index, score] of made.entries()) {
           const reason = refused.get(index);
           if (reason === undefined) {
-            scores.push(score);
+            scores.add(score);
             scoresWritten++;
           } else skip(score.traceId ?? '', [score.scorerId], reason);
         }
@@ -248,7 +251,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
         await writing;
         const made = gathered;
         gathered = [];
-        if (dryRun) scores.push(...made);
+        if (dryRun) scores.add(...made);
         else if (made.length > 0) {
           writing = write(made);
           writing.catch(() => {}); // whoever waits for it next is told
@@ -258,11 +261,11 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
       /** Writes one score, as soon as it is there. */
       const writeOne = async (score: Score): Promise<void> => {
         if (dryRun) {
-          scores.push(score);
+          scores.add(score);
           return;
         }
         try {
-          scores.push(await pipeline.ingestScore(score, [project]));
+          scores.add(await pipeline.ingestScore(score, [project]));
           scoresWritten++;
         } catch (error) {
           if (!(error instanceof Refusal) || error.failure.code !== 'over_quota') throw error;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 609e2d9bdca7a311900e3b714fc2368b6904ce1721d7316ef89929c14c7fe72f
-// content sha256: b8961541daeee785646453ac3c92bf8945178b0b19306901c05489cca3f6c1d8
+// source sha256: 5b13affa97d232152e9e8c98f4aa548e7c8770d590749e4bd3dc16eea6b9272d
+// content sha256: 4a30950b21c67dda0e9f4b3b8026fcd78428f911bf10bb61f7675948d516ce3f
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2218,6 +2218,10 @@ export interface components {
             readonly max_tool_calls?: number;
             readonly span_kind?: components["schemas"]["SpanKind"];
             readonly span_name?: string;
+            /**
+             * @description Of `tool_succeeded`, which scores 1 as soon as one call ended ok. Its reason tells apart: never ran (and which tools did), ran and none
+             *     ended ok (with the last error), ran several times with only some ok (which scores 1 all the same).
+             */
             readonly tool_name?: string;
             /**
              * @description Of `exact_match` and `contains`; names are always compared exactly
