@@ -291,28 +291,45 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return { keyed, unkeyed, refusals, sampledOut, beyondCeiling };
   };
 
+  /**
+   * Gives a unit to the store and lets go of its signals: until the commit the store has them as rows, and what lived here
+   * as long would be copied by every collection of the young generation.
+   */
+  const handOver = (unit: Unit): { signals: number; spans: readonly Span[]; outcome: Promise<WriteOutcome> } => {
+    const batch = joinBatches(unit.parts.splice(0));
+    const signals = countSignals(batch);
+    const { ingestKey } = unit;
+    return {
+      signals,
+      spans: options.forward === undefined ? [] : batch.spans,
+      outcome:
+        signals === 0
+          ? Promise.resolve('written')
+          : store.write(ingestKey === undefined ? { batch } : { ingestKey, batch }),
+    };
+  };
+
   /** Never rejects, so that units may be written side by side. */
   const writeUnit = async (unit: Unit): Promise<Written> => {
-    const { ingestKey, parts } = unit;
-    const batch = joinBatches(parts);
-    const signals = countSignals(batch);
-    if (signals === 0) return { outcome: 'written', signals };
-    let outcome: WriteOutcome;
+    // Turning the signals into rows is work of the event loop too.
+    if (pace.isDue()) await pace.nextTurn();
+    const { signals, spans, outcome } = handOver(unit);
+    let known: WriteOutcome;
     try {
-      outcome = await store.write(ingestKey === undefined ? { batch } : { ingestKey, batch });
+      known = await outcome;
     } catch (error) {
       refund(unit);
       return { outcome: 'failed', refusal: storeUnavailable(error) };
     }
-    if (outcome === 'duplicate') {
+    if (known === 'duplicate') {
       refund(unit);
       counters.batchesDuplicate += 1;
-      return { outcome };
+      return { outcome: known };
     }
     counters.signalsAccepted += signals;
     counters.signalsUnbounded += unit.unbounded;
-    if (batch.spans.length > 0) options.forward?.(batch.spans);
-    return { outcome, signals };
+    if (spans.length > 0) options.forward?.(spans);
+    return { outcome: known, signals };
   };
 
   const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
@@ -384,9 +401,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
         });
       }
+      const stored = joinBatches(unkeyed.parts);
       const written = await writeUnit(unkeyed);
       if (written.outcome === 'failed') throw written.refusal;
-      return joinBatches(unkeyed.parts);
+      return stored;
     });
 
   return {

@@ -8,6 +8,7 @@ import {
   type SignalStore,
   StoreUnavailable,
   type WriteOutcome,
+  type WriteUnit,
 } from '../../signals/signal-store.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
 import { decodeSpan, decodeTrace } from './decode.ts';
@@ -224,6 +225,22 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     handingOver = asked.catch(() => {}); // its own caller hears of it
     return asked;
   };
+  const start = (unit: WriteUnit): Asked | Promise<Asked> => {
+    const pieces = encodeUnit(unit, nextSpan, nowUnixNano());
+    nextSpan += unit.batch.spans.length;
+    return handOver(pieces);
+  };
+  // What waits for its commit holds no signal any more: each collection of the young generation would copy it again.
+  const outcomeOf = async (asked: Asked | Promise<Asked>): Promise<WriteOutcome> => {
+    const [stored, searchable] = await Promise.allSettled(await asked);
+    if (stored.status === 'rejected') throw stored.reason;
+    if (searchable.status === 'rejected') throw searchable.reason;
+    return stored.value;
+  };
+  const startInTurn = async (unit: WriteUnit): Promise<WriteOutcome> => {
+    while (handingOver !== undefined) await handingOver;
+    return outcomeOf(start(unit));
+  };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
     change(() => writer.call(nextCall++, method, args) as Promise<T>);
 
@@ -231,17 +248,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     kind: 'sqlite',
     deletes: 'immediate',
 
-    write: (unit) =>
-      change(async () => {
-        while (handingOver !== undefined) await handingOver;
-        const pieces = encodeUnit(unit, nextSpan, nowUnixNano());
-        nextSpan += unit.batch.spans.length;
-        const [written, indexed] = await handOver(pieces);
-        const [stored, searchable] = await Promise.allSettled([written, indexed]);
-        if (stored.status === 'rejected') throw stored.reason;
-        if (searchable.status === 'rejected') throw searchable.reason;
-        return stored.value;
-      }),
+    write: (unit) => change(() => (handingOver === undefined ? outcomeOf(start(unit)) : startInTurn(unit))),
 
     listTraces: (query) => readPage(decodeTrace, 'listTraces', query),
     findTrace: async (traceId, reach, payloads) => {
