@@ -40,13 +40,19 @@ export const openWatchers = (
     },
   });
 
-/** Monitors that look as if they would see an outage, and by the rule of `min_samples` do not. */
+/** Whether a monitor looks as if it would see that nothing arrives, and by the rule of `min_samples` does not. */
+export const isBlindToSilence = ({
+  enabled,
+  watch,
+  compare,
+  min_samples,
+}: Pick<MonitorSetting, 'enabled' | 'watch' | 'compare' | 'min_samples'>): boolean =>
+  enabled && watch === 'trace_count' && compare === 'below' && min_samples > 0;
+
+/** One line for each monitor that is blind to silence. */
 export const watchWarnings = ({ monitors }: Pick<Settings, 'monitors'>): string[] =>
   monitors
-    .filter(
-      ({ enabled, watch, compare, min_samples }) =>
-        enabled && watch === 'trace_count' && compare === 'below' && min_samples > 0,
-    )
+    .filter(isBlindToSilence)
     .map(
       ({ id, threshold, min_samples }) =>
         `monitor ${id}: trace_count below ${threshold} does not see a window with fewer than its min_samples ${min_samples} runs, which is silence; set min_samples to 0 to be told that nothing arrives`,

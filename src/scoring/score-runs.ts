@@ -198,7 +198,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
   ): Score => {
     const now = clock();
     return {
-      scoreId: offlineScoreId(project, trace.traceId, scorerId, scorerVersion, trace.startTime),
+      scoreId: offlineScoreId(project, trace.traceId, scorerId, scorerVersion),
       traceId: trace.traceId,
       scorerId,
       scorerVersion,

@@ -321,6 +321,18 @@ const rows: readonly Row[] = [
     /^ok: monitor "m" \(error_rate\) reads project "default"$/,
   ],
   [
+    'a monitor that would not see that nothing arrives',
+    'monitors',
+    { config: { monitors: [{ ...monitor, watch: 'trace_count', compare: 'below' }] } },
+    /^warning: monitor "m" \(trace_count\) does not see a window with fewer than its min_samples 20 runs, .* -> set its min_samples to 0/,
+  ],
+  [
+    'a monitor that would',
+    'monitors',
+    { config: { monitors: [{ ...monitor, watch: 'trace_count', compare: 'below', min_samples: 0 }] } },
+    /^ok: monitor "m" \(trace_count\) reads project "default"$/,
+  ],
+  [
     'a disabled monitor',
     'monitors',
     { config: { monitors: [{ ...monitor, enabled: false }] } },

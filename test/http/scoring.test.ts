@@ -108,6 +108,18 @@ describe('POST /v1/api/score', () => {
     );
   });
 
+  it('scoring a run again replaces its score, also when an earlier span of the run arrived late in between', async () => {
+    await start();
+    const child = { span_id: spanIdOf(77), parent_span_id: spanIdOf(1), name: 'call', start_time: ago(0.9) };
+    await service.send([aRootSpan(1, child)]);
+    const first = await score({ scorers: ['answered', 'no_errors'] });
+    await service.send([aRootSpan(1)]);
+    const second = await score({ scorers: ['answered', 'no_errors'] });
+    const ids = ({ body }: typeof first) => body.scores.map((one: { score_id: string }) => one.score_id);
+    expect(ids(second)).toEqual(ids(first));
+    expect(await storedScores()).toHaveLength(2);
+  });
+
   describe('chooses', () => {
     const chosen = async (body: object): Promise<string[]> =>
       (await score({ scorers: ['answered'], ...body })).body.scores.map((one: { trace_id: string }) =>

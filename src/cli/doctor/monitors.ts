@@ -1,6 +1,7 @@
 import { formatTimestamp } from '../../model/time.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';
 import type { Monitor, Slo } from '../settings.ts';
+import { isBlindToSilence } from '../watch.ts';
 import type { Look, SignalReads } from './deployment.ts';
 import { counted, type Finding, ok, quoted, skipped, warning } from './finding.ts';
 
@@ -69,7 +70,12 @@ export const examineMonitors = async (look: Look): Promise<Finding[]> => {
     const { scorer_id: scorerId } = monitor;
     if (watch === 'score_mean' && scorerId !== undefined)
       return onSignals(what, (reads) => examineScores({ ...monitor, scorer_id: scorerId }, what, reads, look));
-    return onSignals(what, () => examineProject(what, project, stored, look));
+    const found = await onSignals(what, () => examineProject(what, project, stored, look));
+    if (found.level !== 'ok' || !isBlindToSilence(monitor)) return found;
+    return warning(
+      `${what} does not see a window with fewer than its min_samples ${monitor.min_samples} runs, which is silence: it will not report that nothing arrives`,
+      'set its min_samples to 0 in the config file',
+    );
   };
   const examineSlo = ({ id, project, objective }: Slo): Promise<Finding> => {
     const what = `objective ${quoted(id)} (${objective})`;
