@@ -12,7 +12,7 @@ type Queue = {
   /** The store may hold runs beyond `watermark` that memory does not. */
   more: boolean;
   watermark: number;
-  /** Runs beyond the watermark that became runnable in the group in hand: not yet in the store. */
+  /** Runs beyond the watermark that became runnable in the group that is being decided: not yet in the store. */
   uncommitted: Runnable[];
 };
 
@@ -55,7 +55,9 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const queues = new Map<string, Queue>();
   const known = new Map<string, Runnable>();
   const claims = new Set<Claim>();
+  /** Claims that the group in hand gives something, and those that the group in commit does. */
   const fulfilled = new Set<Claim>();
+  const sealed = new Set<Claim>();
   const unservable = new Map<string, number>();
 
   const queueOf = (definitionId: string): Queue => {
@@ -259,24 +261,31 @@ export const createDispatcher = (options: DispatcherOptions) => {
       return { leases, matched };
     },
 
-    /** The group was committed: claims that got something are answered. */
-    committed: (): void => {
+    /** The group goes to its commit. Claims that it gives something wait for that alone: the next group gives them nothing. */
+    sealed: (): void => {
+      // From now on the store answers as of this commit.
       for (const queue of queues.values()) if (queue.uncommitted.length > 0) queue.uncommitted = [];
       for (const claim of fulfilled) {
         end(claim);
-        claim.settle(claim.leases);
+        sealed.add(claim);
       }
       fulfilled.clear();
+    },
+    /** The sealed group was committed: claims that got something are answered. */
+    committed: (): void => {
+      for (const claim of sealed) claim.settle(claim.leases);
+      sealed.clear();
     },
 
     /** The group failed: memory may be ahead of the store, so all of it goes. Claims that had been given something fail. */
     dropped: (error: unknown): void => {
       queues.clear();
       known.clear();
-      for (const claim of fulfilled) {
+      for (const claim of [...sealed, ...fulfilled]) {
         end(claim);
         claim.reject(error);
       }
+      sealed.clear();
       fulfilled.clear();
       for (const claim of claims) claim.asked = false;
     },

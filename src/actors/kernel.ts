@@ -30,17 +30,17 @@ export class NotInThisGroup extends Error {}
  * only; what it changes is an overlay that is kept when the turn ends and dropped when it throws.
  */
 export interface Turn {
-  /** The time of the whole group. */
+  /** The time at which the message was taken; never earlier than that of a turn before. */
   readonly at: UnixMs;
   newId(): string;
   /** At least 0, below 1. */
   random(): number;
   /**
-   * What is known under a key: as this turn, else this group, else the last commit left it.
+   * What is known under a key: as this turn, else this group, else the group in commit, else the last commit left it.
    * @param lookup how the store finds it when memory does not hold it
    */
   read<K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K];
-  /** What this turn or this group wrote, without asking the store. */
+  /** What this turn, this group or the group in commit wrote, without asking the store. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- an actor knows what it wrote under its own key
   peek<T>(key: string): T | undefined;
   write(key: string, value: unknown): void;
@@ -81,7 +81,9 @@ export type KernelOptions = {
    * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
    */
   readonly follow?: (at: UnixMs) => FollowUp | undefined;
-  /** After a commit: what the group made true. */
+  /** The group in hand goes to its commit: what is decided from now on belongs to the next. */
+  readonly sealed?: () => void;
+  /** After a commit: what the group sealed before made true. */
   readonly committed?: () => void;
   /** A commit failed: memory was dropped, and nothing in the host may run ahead of the store. */
   readonly dropped?: () => void;
@@ -113,14 +115,22 @@ type Waiting = Message & { readonly draws: Draws } & {
   readonly reject: (error: unknown) => void;
 };
 type Group = {
-  readonly at: UnixMs;
+  at: UnixMs;
+  /** The group that was in commit when this one was opened: what it left is what this one starts from. Gone once sealed. */
+  base: Group | undefined;
   readonly overlay: Map<string, unknown>;
+  /** What stood under the keys of the overlay before. */
+  readonly before: Map<string, unknown>;
   readonly loaded: Map<string, unknown>;
   readonly forgotten: Set<string>;
   readonly changes: Changes;
   readonly afters: (() => void)[];
   readonly replies: (() => void)[];
-  readonly senders: Waiting[];
+  readonly senders: Set<Waiting>;
+  /** Messages that must see this group committed first. */
+  readonly postponed: Waiting[];
+  /** Why the group can never be written: what it was decided upon was not. */
+  failure: { readonly error: unknown } | undefined;
 };
 
 /** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
@@ -145,7 +155,8 @@ export type Kernel = {
 
 /**
  * The one place where actors change: a group of messages is decided against memory, written as one transaction, and only
- * then answered. One group at a time, so memory and store never disagree on more than the group in hand.
+ * then answered. While a group is in commit the next one is decided upon what it leaves, and no further one: messages join
+ * it until the commit ends. A commit that fails takes the group decided upon it along; neither leaves a trace.
  */
 export const createKernel = (options: KernelOptions): Kernel => {
   const { store } = options;
@@ -157,18 +168,41 @@ export const createKernel = (options: KernelOptions): Kernel => {
   const cache = new Map<string, unknown>();
   let cachedBytes = 0;
   let queue: Waiting[] = [];
-  let busy = false;
+  /** The group that is being decided; messages join it. */
+  let open: Group | undefined;
+  /** The group that the store has in hand. */
+  let committing: Group | undefined;
+  let landing: Promise<void> = Promise.resolve();
+  let deciding = false;
+  let scheduled = false;
   let damaged = false;
   let idlers: (() => void)[] = [];
 
   // Turns follow each other, so one overlay serves them all: it is emptied when a turn ends, however it ends.
   const scratch = { overlay: new Map<string, unknown>(), rows: noChanges() };
 
-  const lookUp = (group: Group, key: string): unknown => {
-    const changed = group.overlay.get(key);
-    if (changed !== undefined) return changed;
-    const loaded = group.loaded.get(key);
-    return loaded === undefined ? cache.get(key) : loaded;
+  /**
+   * What a group starts from. The store answers as of the commit in hand, so what that takes away, or found absent, is asked
+   * for again, and an excerpt is never inherited.
+   */
+  const inherited = ({ base }: Group, key: string): unknown => {
+    if (base !== undefined && !isShortLived(key)) {
+      const changed = base.overlay.get(key);
+      if (changed !== undefined) return changed === GONE ? undefined : changed;
+      const loaded = base.loaded.get(key);
+      if (loaded !== undefined && loaded !== ABSENT) return loaded;
+    }
+    return cache.get(key);
+  };
+
+  const lookUp = (group: Group, key: string): unknown =>
+    group.overlay.get(key) ?? group.loaded.get(key) ?? inherited(group, key);
+
+  const peekAt = (group: Group, key: string): unknown => {
+    const own = group.overlay.get(key);
+    if (own !== undefined || group.base === undefined || isShortLived(key)) return own;
+    const changed = group.base.overlay.get(key);
+    return changed === GONE ? undefined : changed;
   };
 
   /** Decides one message and all it sets off. Throws what the turn throws; then nothing of it is left. */
@@ -202,7 +236,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
         return (value === ABSENT || value === GONE ? undefined : value) as Found[K];
       },
       // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as the interface has it
-      peek: <T>(key: string) => (overlay.get(key) ?? group.overlay.get(key)) as T | undefined,
+      peek: <T>(key: string) => (overlay.get(key) ?? peekAt(group, key)) as T | undefined,
       write: (key, value) => {
         overlay.set(key, value);
       },
@@ -247,12 +281,20 @@ export const createKernel = (options: KernelOptions): Kernel => {
     }
     if (missing !== undefined) throw new Missing(missing);
     const answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
-    for (const [key, value] of overlay) group.overlay.set(key, value);
+    for (const [key, value] of overlay) {
+      if (!group.overlay.has(key)) group.before.set(key, group.loaded.get(key) ?? inherited(group, key));
+      group.overlay.set(key, value);
+    }
     mergeRows(group.changes, rows);
     for (const key of forgotten) group.forgotten.add(key);
     for (const effect of afters) group.afters.push(effect);
     for (const effect of ends) effect();
     return () => answer;
+  };
+
+  /** @throws what made it impossible that the group is ever written */
+  const mustStand = ({ failure }: Group): void => {
+    if (failure !== undefined) throw failure.error;
   };
 
   const load = async (group: Group, missing: ReadonlyMap<string, Lookup>): Promise<void> => {
@@ -261,19 +303,18 @@ export const createKernel = (options: KernelOptions): Kernel => {
     const repeated = keys.find((key) => group.loaded.has(key));
     if (repeated !== undefined) throw new Error(`a turn asks again for ${repeated}, which was read in its group`);
     const found = await store.load([...missing.values()]);
+    mustStand(group);
     keys.forEach((key, index) => group.loaded.set(key, found[index] ?? ABSENT));
   };
 
-  const decide = async (group: Group, messages: readonly Waiting[]): Promise<Waiting[]> => {
-    const postponed: Waiting[] = [];
-    let open = messages;
-    while (open.length > 0) {
+  const decide = async (group: Group, messages: readonly Waiting[]): Promise<void> => {
+    let untaken = messages;
+    while (untaken.length > 0) {
       const missing = new Map<string, Lookup>();
       const again: Waiting[] = [];
-      for (const message of open) {
+      for (const message of untaken) {
         try {
           const answer = takeTurn(group, message, message.draws);
-          group.senders.push(message);
           group.replies.push(() => {
             message.settle(answer());
           });
@@ -281,23 +322,28 @@ export const createKernel = (options: KernelOptions): Kernel => {
           if (error instanceof Missing) {
             for (const [key, lookup] of error.lookups) missing.set(key, lookup);
             again.push(message);
-          } else if (error instanceof NotInThisGroup) postponed.push(message);
-          else {
-            options.onFault?.(error, message);
-            message.reject(error);
+          } else if (error instanceof NotInThisGroup) {
+            group.senders.delete(message);
+            group.postponed.push(message);
           }
+          // A fault is an answer too: what it was met upon may yet turn out never to have been.
+          else
+            group.replies.push(() => {
+              options.onFault?.(error, message);
+              message.reject(error);
+            });
         }
       }
       if (missing.size > 0) await load(group, missing);
-      open = again;
+      untaken = again;
     }
-    return postponed;
   };
 
   const followUp = async (group: Group): Promise<void> => {
     for (let next = options.follow?.(group.at); next !== undefined; next = options.follow?.(group.at)) {
       if ('lookup' in next) {
         const [value] = await store.load([next.lookup]);
+        mustStand(group);
         next.found(value);
         continue;
       }
@@ -312,7 +358,10 @@ export const createKernel = (options: KernelOptions): Kernel => {
           if (error instanceof Missing) {
             await load(group, error.lookups);
             taken = false;
-          } else options.onFault?.(error, message);
+          } else
+            group.afters.push(() => {
+              options.onFault?.(error, message);
+            });
         }
       }
     }
@@ -320,7 +369,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   const flush = (group: Group): Changes => {
     for (const [key, value] of group.overlay) {
-      const before = group.loaded.get(key) ?? cache.get(key);
+      const before = group.before.get(key);
       kinds.get(kindOf(key))?.flush?.(key, before === ABSENT ? undefined : before, value, group.changes);
     }
     return group.changes;
@@ -357,63 +406,153 @@ export const createKernel = (options: KernelOptions): Kernel => {
     options.dropped?.();
   };
 
-  /** @returns the messages that wait for the next group */
-  const handleGroup = async (messages: readonly Waiting[]): Promise<Waiting[]> => {
-    if (damaged) {
-      try {
-        await options.recover?.();
-        damaged = false;
-      } catch (error) {
-        for (const message of messages) message.reject(asUnavailable(error));
-        return [];
-      }
+  const openGroup = (): Group => ({
+    at: options.now(),
+    base: committing,
+    overlay: new Map(),
+    before: new Map(),
+    loaded: new Map(),
+    forgotten: new Set(),
+    changes: noChanges(),
+    afters: [],
+    replies: [],
+    senders: new Set(),
+    postponed: [],
+    failure: undefined,
+  });
+
+  const refuse = (messages: Iterable<Waiting>, error: unknown): void => {
+    for (const message of messages) message.reject(asUnavailable(error));
+  };
+
+  /** Gives up a group that was not sealed. What was postponed in it has changed nothing, and is taken again. */
+  const giveUp = (group: Group, error: unknown): void => {
+    open = undefined;
+    queue = [...group.postponed, ...queue];
+    refuse(group.senders, error);
+  };
+
+  const reportFault = (error: unknown): void => {
+    options.onFault?.(error, { type: 'group', id: '', body: undefined });
+  };
+
+  const failed = (group: Group, error: unknown): void => {
+    committing = undefined;
+    drop();
+    reportFault(error);
+    refuse(group.senders, error);
+    if (open !== undefined) {
+      open.failure = { error };
+      // One that is being decided finds out when what it waits for has come.
+      if (!deciding) giveUp(open, error);
     }
-    const group: Group = {
-      at: options.now(),
-      overlay: new Map(),
-      loaded: new Map(),
-      forgotten: new Set(),
-      changes: noChanges(),
-      afters: [],
-      replies: [],
-      senders: [],
-    };
-    let postponed: Waiting[];
-    try {
-      postponed = await decide(group, messages);
-      await followUp(group);
-      const changes = flush(group);
-      if (hasChanges(changes)) await store.commit(changes);
-    } catch (error) {
-      drop();
-      options.onFault?.(error, { type: 'group', id: '', body: undefined });
-      for (const message of messages) message.reject(asUnavailable(error));
-      return [];
-    }
+    wake();
+  };
+
+  const landed = (group: Group): void => {
+    committing = undefined;
     remember(group);
     for (const effect of group.afters) effect();
     for (const reply of group.replies) reply();
     options.committed?.();
-    return postponed;
+    wake();
+  };
+
+  const commit = async (group: Group, changes: Changes): Promise<void> => {
+    try {
+      await store.commit(changes);
+    } catch (error) {
+      failed(group, error);
+      return;
+    }
+    landed(group);
+  };
+
+  /** Hands the open group to the store, unless that has one in hand: then it stays open. */
+  const seal = (): void => {
+    const group = open;
+    if (group === undefined || committing !== undefined) return;
+    if (group.failure !== undefined) {
+      giveUp(group, group.failure.error);
+      return;
+    }
+    open = undefined;
+    committing = group;
+    queue = group.postponed.length === 0 ? queue : [...group.postponed, ...queue];
+    let changes: Changes;
+    try {
+      changes = flush(group);
+    } catch (error) {
+      failed(group, error);
+      return;
+    }
+    group.base = undefined;
+    options.sealed?.();
+    if (!hasChanges(changes)) {
+      landed(group);
+      return;
+    }
+    landing = commit(group, changes);
+  };
+
+  const mayTake = (): boolean => queue.length > 0 && (open === undefined || open.senders.size < groupLimit);
+
+  /** Decides what waits, as much as the open group takes. */
+  const takeQueue = async (): Promise<void> => {
+    while (mayTake()) {
+      if (damaged) {
+        try {
+          await options.recover?.();
+          damaged = false;
+        } catch (error) {
+          refuse(queue.splice(0, groupLimit), error);
+          continue;
+        }
+      }
+      const group = (open ??= openGroup());
+      group.at = options.now();
+      const messages = queue.splice(0, groupLimit - group.senders.size);
+      for (const message of messages) group.senders.add(message);
+      try {
+        await decide(group, messages);
+        mustStand(group);
+        await followUp(group);
+        mustStand(group);
+      } catch (error) {
+        giveUp(group, error);
+        if (group.failure !== undefined) continue; // dropped with the group in commit
+        // The host has seen turns that will never be; the commit in hand knows nothing of them, and ends first.
+        await landing;
+        drop();
+        reportFault(error);
+      }
+    }
   };
 
   const pump = async (): Promise<void> => {
-    while (queue.length > 0) {
-      const messages = queue.slice(0, groupLimit);
-      queue = queue.slice(groupLimit);
-      const postponed = await handleGroup(messages);
-      if (postponed.length > 0) queue = [...postponed, ...queue];
-    }
-    busy = false;
+    deciding = true;
+    await takeQueue();
+    deciding = false;
+    seal();
+    if (mayTake()) wake();
+    rest();
+  };
+
+  const isIdle = (): boolean =>
+    queue.length === 0 && open === undefined && committing === undefined && !deciding && !scheduled;
+
+  const rest = (): void => {
+    if (!isIdle()) return;
     const waiting = idlers;
     idlers = [];
     for (const resolve of waiting) resolve();
   };
 
   const wake = (): void => {
-    if (busy) return;
-    busy = true;
+    if (deciding || scheduled) return;
+    scheduled = true;
     options.defer(() => {
+      scheduled = false;
       void pump();
     });
   };
@@ -432,11 +571,11 @@ export const createKernel = (options: KernelOptions): Kernel => {
       cachedBytes = 0;
     },
     idle: () =>
-      busy
-        ? new Promise((resolve) => {
+      isIdle()
+        ? Promise.resolve()
+        : new Promise((resolve) => {
             idlers.push(resolve);
-          })
-        : Promise.resolve(),
+          }),
     backlog: () => queue.length,
   };
 };

@@ -190,6 +190,12 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         nextOrder,
         outboxed,
         ready: dispatcher.ready,
+        due: ({ runId, name, dueAt }) => {
+          // Each second looks at what is due, so a service that closes, or a send that fails, leaves nothing undone.
+          if (closing.signal.aborted) return;
+          const body: RunMessage = { kind: 'timer', name, dueAt };
+          kernel.send({ type: 'run', id: runId, body }).catch(() => {});
+        },
         journalled: (runId) => {
           for (const wake of followers.get(runId) ?? []) wake();
         },
@@ -212,6 +218,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     ],
     weigh: weighRunMemory,
     follow,
+    sealed: dispatcher.sealed,
     committed: dispatcher.committed,
     dropped: () => {
       dispatcher.dropped(new StoreUnavailable('the runs store failed before the offer was committed'));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ActorKind, createKernel, type Message, Missing, type Turn } from '../../src/actors/kernel.ts';
+import { type ActorKind, createKernel, GONE, type Message, Missing, type Turn } from '../../src/actors/kernel.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
+import type { RunStore } from '../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
 import { createFaultyStore } from './store-faults.ts';
 
@@ -193,5 +194,243 @@ describe('kernel', () => {
 
   it('asks for several things at once', () => {
     expect(new Missing(new Map([['a', { kind: 'run', runId: 'a' }]])).lookups.size).toBe(1);
+  });
+});
+
+describe('a group decided while the one before it is in commit', () => {
+  /** A store whose commits and reads wait until they are let go, each by its number. */
+  const gated = () => {
+    const memory = createMemoryRunStore();
+    const commits: { readonly snapshots: string[]; readonly end: (error?: Error) => void }[] = [];
+    const reads: { readonly end: () => void }[] = [];
+    let holdsReads = false;
+    const store: RunStore = {
+      ...memory,
+      commit: async (changes) => {
+        const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+        commits.push({
+          snapshots: changes.actors.map(({ id, snapshot }) => `${id}=${snapshot}`),
+          end: (error) => {
+            if (error === undefined) resolve(undefined);
+            else reject(error);
+          },
+        });
+        await promise;
+        await memory.commit(changes);
+      },
+      load: async (wanted) => {
+        if (holdsReads) {
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          reads.push({
+            end: () => {
+              resolve(undefined);
+            },
+          });
+          await promise;
+        }
+        return memory.load(wanted);
+      },
+    };
+    return { store, commits, reads, holdReads: (holds: boolean) => (holdsReads = holds) };
+  };
+  const soon = async (): Promise<void> => {
+    for (let turn = 0; turn < 4; turn += 1)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+  };
+  const away = new StoreUnavailable('the disk said no');
+  const isAway = { status: 'rejected', reason: expect.any(StoreUnavailable) as unknown };
+  const watched = (promise: Promise<unknown>) => {
+    const seen: { outcome?: PromiseSettledResult<unknown> } = {};
+    void Promise.allSettled([promise]).then(([outcome]) => {
+      seen.outcome = outcome;
+      return seen;
+    });
+    return seen;
+  };
+
+  it('starts from what that one leaves, takes what comes until its end, and is written after it', async () => {
+    const { store, commits } = gated();
+    const { send } = open({ store });
+    const one = watched(send('a', { add: 1 }));
+    await soon();
+    const two = watched(send('a', { add: 10 }));
+    await soon();
+    const three = watched(send('a', { add: 100 }));
+    await soon();
+    expect(commits.length).toBe(1);
+    expect([one.outcome, two.outcome, three.outcome, turns]).toEqual([undefined, undefined, undefined, []]);
+    commits[0]?.end();
+    await soon();
+    expect(one.outcome).toMatchObject({ value: 1 });
+    expect([two.outcome, three.outcome, turns]).toEqual([undefined, undefined, ['a=1']]);
+    expect(commits.map(({ snapshots }) => snapshots)).toEqual([['account/a=1'], ['account/a=111']]);
+    commits[1]?.end();
+    await soon();
+    expect([two.outcome, three.outcome]).toMatchObject([{ value: 11 }, { value: 111 }]);
+    expect(turns).toEqual(['a=1', 'a=11', 'a=111']);
+  });
+
+  it('falls with it: nothing of it is written, answered or released', async () => {
+    const { store, commits } = gated();
+    const { send, counts, faults } = open({ store });
+    const one = watched(send('a', { add: 1 }));
+    await soon();
+    const two = watched(send('a', { add: 10 }));
+    const fault = watched(send('a', { add: 0, thenThrow: true }));
+    await soon();
+    // A fault is an answer as well: what it was met upon is not there yet.
+    expect([fault.outcome, faults]).toEqual([undefined, []]);
+    commits[0]?.end(away);
+    await soon();
+    expect([one.outcome, two.outcome, fault.outcome]).toMatchObject([isAway, isAway, isAway]);
+    expect([commits.length, turns, counts().dropped]).toEqual([1, [], 1]);
+    expect(faults).toEqual([away]);
+    const three = watched(send('a', { add: 5 }));
+    await soon();
+    expect(commits[1]?.snapshots).toEqual(['account/a=5']);
+    commits[1]?.end();
+    await soon();
+    expect(three.outcome).toMatchObject({ value: 5 });
+  });
+
+  it('falls with it also when it waits for the store at that moment, and so does a turn that would have changed nothing', async () => {
+    const { store, commits, reads, holdReads } = gated();
+    const { send, kernel } = open({
+      store,
+      kinds: [account, { type: 'asker', receive: (turn) => turn.peek<Account>('account/a')?.balance }],
+    });
+    const one = watched(send('a', { add: 1 }));
+    await soon();
+    holdReads(true);
+    const asked = watched(kernel.send({ type: 'asker', id: 'x', body: {} }));
+    const two = watched(send('b', { add: 10, payTo: 'a' }));
+    await soon();
+    expect(reads.length).toBe(1);
+    commits[0]?.end(away);
+    await soon();
+    expect(one.outcome).toMatchObject(isAway);
+    holdReads(false);
+    reads[0]?.end();
+    await soon();
+    expect([asked.outcome, two.outcome]).toMatchObject([isAway, isAway]);
+    expect(commits.length).toBe(1);
+    expect(turns).toEqual([]);
+  });
+
+  it('that cannot be read falls alone: the one in commit is answered, then memory is dropped', async () => {
+    const { store, commits } = gated();
+    let fails = false;
+    const { send, counts } = open({
+      store: { ...store, load: (wanted) => (fails ? Promise.reject(away) : store.load(wanted)) },
+    });
+    const one = watched(send('a', { add: 1 }));
+    await soon();
+    fails = true;
+    const two = watched(send('b', { add: 1 }));
+    await soon();
+    expect(two.outcome).toMatchObject(isAway);
+    expect([one.outcome, counts().dropped]).toEqual([undefined, 0]);
+    commits[0]?.end();
+    await soon();
+    expect(one.outcome).toMatchObject({ value: 1 });
+    expect(counts().dropped).toBe(1);
+    fails = false;
+    const three = watched(send('a', { add: 1 }));
+    await soon();
+    commits[1]?.end();
+    await soon();
+    // Memory alone knew this balance: the store of the test keeps none of it.
+    expect(three.outcome).toMatchObject({ value: 1 });
+  });
+
+  it('asks the store again for excerpts, and for what the one in commit takes away', async () => {
+    const wanted: string[] = [];
+    const reader: ActorKind = {
+      type: 'reader',
+      receive: (turn, id, body) => {
+        const found = turn.read(id, { kind: 'idempotency', project: 'p', key: id });
+        const peeked = turn.peek(id);
+        if (body !== undefined) turn.write(id, body);
+        turn.rows.unparked.push(1);
+        return [found, peeked];
+      },
+    };
+    const { store, commits } = gated();
+    const { kernel } = open({
+      store: {
+        ...store,
+        load: (lookups) => (wanted.push(...lookups.map((one) => JSON.stringify(one))), store.load(lookups)),
+      },
+      kinds: [reader],
+    });
+    const send = (id: string, body?: unknown) => watched(kernel.send({ type: 'reader', id, body }));
+    for (const [id, body] of [
+      ['once/excerpt', 'old'],
+      ['gone/thing', GONE],
+      ['kept/thing', 'new'],
+    ] as const)
+      send(id, body);
+    await soon();
+    expect(wanted.length).toBe(3);
+    const excerpt = send('once/excerpt');
+    const gone = send('gone/thing');
+    const kept = send('kept/thing');
+    await soon();
+    expect(wanted.slice(3).map((text) => (JSON.parse(text) as { key: string }).key)).toEqual([
+      'once/excerpt',
+      'gone/thing',
+    ]);
+    commits[0]?.end();
+    await soon();
+    commits[1]?.end();
+    await soon();
+    expect([excerpt.outcome, gone.outcome, kept.outcome]).toMatchObject([
+      { value: [undefined, undefined] },
+      { value: [undefined, undefined] },
+      { value: ['new', 'new'] },
+    ]);
+  });
+
+  it('knows what stood under a key before, though memory let go of it in between', async () => {
+    const befores: unknown[] = [];
+    const forgetful: ActorKind = {
+      ...account,
+      receive: (turn, id, body) => {
+        turn.forget(`account/${id}`);
+        return account.receive(turn, id, body);
+      },
+      flush: (key, before, after, changes) => {
+        befores.push(before);
+        account.flush?.(key, before, after, changes);
+      },
+    };
+    const { store, commits } = gated();
+    const { send } = open({ store, kinds: [forgetful] });
+    void send('a', { add: 1 });
+    await soon();
+    void send('a', { add: 10 });
+    await soon();
+    commits[0]?.end();
+    await soon();
+    commits[1]?.end();
+    await soon();
+    expect(befores).toEqual([undefined, { balance: 1, version: 1 }]);
+  });
+
+  it('takes no more messages than its limit; the rest waits for the group after it', async () => {
+    const { store, commits } = gated();
+    const { send, kernel } = open({ store, groupLimit: 2 });
+    const all = [1, 2, 3, 4, 5].map((add) => watched(send('a', { add })));
+    await soon();
+    expect([commits.length, kernel.backlog()]).toEqual([1, 1]);
+    for (let at = 0; at < 3; at += 1) {
+      commits[at]?.end();
+      await soon();
+    }
+    expect(commits.map(({ snapshots }) => snapshots)).toEqual([['account/a=3'], ['account/a=10'], ['account/a=15']]);
+    expect(all.map(({ outcome }) => outcome)).toMatchObject([1, 3, 6, 10, 15].map((value) => ({ value })));
+    await kernel.idle();
   });
 });

@@ -29,6 +29,8 @@ export type Report = {
   readonly timers: number;
   readonly restarts: number;
   readonly storeFaults: number;
+  /** Reads for a group that was decided while the one before it was in commit. */
+  readonly readAhead: number;
 };
 
 const ALL = { reach: 'all' } as const;
@@ -54,8 +56,10 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
   let trouble = true;
   let restarts = 0;
   let storeFaults = 0;
+  let readAhead = 0;
   let service: RunningRuns | undefined;
   let die = async (): Promise<void> => {};
+  let readAheadNow = (): number => 0;
   let broken: unknown;
   const over = (): boolean => broken !== undefined;
   /** Each strand of the world runs beside the others; the first that throws ends the episode. */
@@ -72,7 +76,8 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
         file,
         time,
         chance,
-        () => (trouble ? { commit: 0.03, read: 0.005, slow: 0.02 } : { commit: 0, read: 0, slow: 0 }),
+        () =>
+          trouble ? { commit: 0.03, read: 0.005, slow: 0.02, lag: 0.5 } : { commit: 0, read: 0, slow: 0, lag: 0.5 },
         plant,
         (changes) => {
           try {
@@ -82,6 +87,8 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
           }
         },
       );
+      readAhead += readAheadNow();
+      readAheadNow = unsafe.readAhead;
       die = unsafe.die;
       try {
         service = await startRuns({
@@ -341,6 +348,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       timers: watch.fired.timers,
       restarts,
       storeFaults,
+      readAhead: readAhead + readAheadNow(),
     };
   } catch (error) {
     throw new Violation(`seed ${seed}, at ${at()}: ${error instanceof Error ? error.message : 'no error at all'}`, {

@@ -12,7 +12,7 @@ const fails = (seed: number, plant: (typeof planted)[number]): Promise<string> =
 
 describe('a simulated world of crashing workers, a dying service and a store that fails', () => {
   it('keeps every promise through many hours, and is at rest in the end', async () => {
-    const sum = { hours: 0, restarts: 0, storeFaults: 0, timers: 0, attempts: 0 };
+    const sum = { hours: 0, restarts: 0, storeFaults: 0, timers: 0, attempts: 0, readAhead: 0 };
     for (let seed = SEED; seed < SEED + 20; seed += 1) {
       const report = await playEpisode({ seed });
       sum.hours += report.simulatedMs / HOUR;
@@ -20,6 +20,7 @@ describe('a simulated world of crashing workers, a dying service and a store tha
       sum.storeFaults += report.storeFaults;
       sum.timers += report.timers;
       sum.attempts += report.attempts;
+      sum.readAhead += report.readAhead;
     }
     // A world in which nothing goes wrong proves nothing.
     expect(sum.hours).toBeGreaterThan(20);
@@ -27,6 +28,7 @@ describe('a simulated world of crashing workers, a dying service and a store tha
     expect(sum.storeFaults).toBeGreaterThan(1000);
     expect(sum.timers).toBeGreaterThan(500);
     expect(sum.attempts).toBeGreaterThan(2000);
+    expect(sum.readAhead).toBeGreaterThan(1000);
   }, 120_000);
 
   it('is one and the same for one seed', async () => {

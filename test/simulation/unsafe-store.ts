@@ -13,11 +13,14 @@ export type StoreFaults = {
   readonly read: number;
   /** Chance that a commit takes long. */
   readonly slow: number;
+  /** Chance that a commit takes as long as a disk does: what is decided meanwhile is decided upon it. */
+  readonly lag: number;
 };
 
 /**
  * The store of one life of the process, over the file that outlives it. A commit fails before anything was written, after
- * all of it was, or hangs in between; when the process dies meanwhile, chance says whether it was written.
+ * all of it was, or hangs in between; when the process dies meanwhile, chance says whether it was written. Reads answer as of
+ * the commits that were called before them, as the interface says.
  */
 export const createUnsafeStore = (
   file: RunStore,
@@ -30,6 +33,9 @@ export const createUnsafeStore = (
   let dead = false;
   const never = new Promise<never>(() => {});
   const inFlight = new Set<Changes>();
+  let last: Promise<unknown> = Promise.resolve();
+  /** Reads of this life that were asked while a commit was in hand: what they served was decided ahead. */
+  let readAhead = 0;
   let lies = 0;
   const lie = (): boolean => plant !== undefined && (lies += 1) > 40 && chance.is(0.02);
   const write = async (changes: Changes): Promise<void> => {
@@ -43,26 +49,35 @@ export const createUnsafeStore = (
     // Told what the service believes: what the store kept to itself must be noticed by its consequences.
     onCommitted(plant === 'lost timer' ? changes : kept);
   };
-  const commit = async (changes: Changes): Promise<void> => {
+  const hold = async (changes: Changes, ms: number): Promise<void> => {
+    inFlight.add(changes);
+    await time.sleep(ms);
+    inFlight.delete(changes);
+  };
+  const commitNow = async (changes: Changes): Promise<void> => {
     if (dead) return never;
     if (plant === 'lost commit' && lie()) return undefined;
-    const { commit: failing, slow } = faults();
+    const { commit: failing, slow, lag } = faults();
     if (chance.is(failing / 3)) throw new StoreUnavailable('nothing was written');
-    if (chance.is(slow)) {
-      inFlight.add(changes);
-      await time.sleep(chance.between(1, 8000));
-      inFlight.delete(changes);
-      if (dead) return never;
-    }
+    const ms = chance.is(slow) ? chance.between(1, 8000) : chance.is(lag) ? chance.between(1, 300) : 0;
+    if (ms > 0) await hold(changes, ms);
+    if (dead) return never;
     if (chance.is(failing / 3)) throw new StoreUnavailable('it took long, and nothing was written');
     await write(changes);
     if (dead) return never;
     if (chance.is(failing / 3)) throw new StoreUnavailable('all of it was written');
     return undefined;
   };
+  const commit = (changes: Changes): Promise<void> => {
+    const work = commitNow(changes);
+    last = work.catch(() => {});
+    return work;
+  };
   const reading =
     <A extends unknown[], R>(read: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
+      if (inFlight.size > 0) readAhead += 1;
+      await last;
       if (dead) return never;
       if (chance.is(faults().read)) throw new StoreUnavailable('the file could not be read');
       const found = await read(...args);
@@ -79,6 +94,7 @@ export const createUnsafeStore = (
   };
   return {
     store,
+    readAhead: () => readAhead,
     /** The process is gone. What it was writing is in the file or is not; nothing of it comes later. */
     die: async (): Promise<void> => {
       dead = true;
