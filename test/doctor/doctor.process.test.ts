@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -22,11 +22,17 @@ const aFolder = (): string => {
 };
 
 /** `svc doctor` to its end, on the files that `startDaemon` gives a daemon of the folder. */
-const doctor = async (folder: string, args: readonly string[] = [], env: Record<string, string> = {}) => {
+const doctor = async (
+  folder: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+  user: { readonly uid?: number; readonly gid?: number } = {},
+) => {
   const files = ['--data', join(folder, 'svc.db'), '--runs-data', join(folder, 'svc-runs.db')];
   const child = spawn(process.execPath, [BIN, 'doctor', ...files, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
+    ...user,
   });
   let out = '';
   let err = '';
@@ -231,6 +237,33 @@ describe('beside a service and without one', () => {
     const again = await startDaemon(folder);
     cleanups.push(() => again.stop('SIGKILL'));
     expect((await fetch(`${again.url}/v1/api/traces/${'a'.repeat(32)}`)).status).toBe(200);
+  });
+});
+
+describe('as a user who owns nothing of it', () => {
+  it('says of files out of reach that this user may not read them, neither that they are damaged nor that they are absent', async (context) => {
+    const folder = aFolder();
+    const daemon = await startDaemon(folder);
+    await daemon.stop();
+    // Root reads everything, so for root it is asked as nobody; anybody else may shut the files to himself.
+    const isRoot = process.getuid?.() === 0;
+    const asked = () => doctor(folder, ['--read-only'], {}, isRoot ? { uid: 65_534, gid: 65_534 } : {});
+    const files = ['svc.db', 'svc-runs.db'].map((name) => join(folder, name));
+    chmodSync(folder, isRoot ? 0o755 : 0o700);
+    for (const file of files) chmodSync(file, isRoot ? 0o600 : 0o000);
+    const shut = await asked().catch(() => context.skip('nobody may not run the Node of these tests'));
+    const says = (group: string, name: string, why: string) =>
+      new RegExp(`^FAULT +${group} +\\S+/${name}${why} \\(EACCES\\) -> run the check as the user of the service$`, 'm');
+    expect(shut.out, shut.err).toMatch(says('storage', 'svc\\.db', ' may not be read by this user'));
+    expect(shut.out).toMatch(says('runs', 'svc-runs\\.db', ' may not be read by this user'));
+    expect(shut.code).toBe(2);
+
+    chmodSync(folder, isRoot ? 0o700 : 0o000);
+    cleanups.push(() => chmodSync(folder, 0o700));
+    const hidden = await asked();
+    expect(hidden.out).toMatch(says('storage', 'svc\\.db', ': this user may not look into its folder'));
+    expect(hidden.out).toMatch(says('runs', 'svc-runs\\.db', ': this user may not look into its folder'));
+    expect(hidden.out).not.toMatch(/damaged|there is no/);
   });
 });
 

@@ -279,6 +279,37 @@ describe('real faults of the file system', () => {
     });
   });
 
+  it('--read-only on a read-only mount cannot read, since SQLite makes side files to do so: skipped, and no damage is claimed', async (context) => {
+    const mount = aMount(context, '8m');
+    const at = join(mount, 'svc.db');
+    const runsAt = join(mount, 'runs.db');
+    await aFile(at);
+    await (await openSqliteRunStore({ path: runsAt })).close();
+    execFileSync('mount', ['-o', 'remount,ro', mount]);
+    const said = /^skipped: .* was not read: SQLite .* side files .* is mounted read-only \(EROFS\); run the check as/;
+    expect(examined(at, true)).toEqual({ lines: [expect.stringMatching(said)], isRead: false });
+    const runsOf = (readOnly: boolean) => {
+      const opened = openRuns(settingsOf({ data: [at], 'runs-data': [runsAt] }), readOnly);
+      opened.close();
+      return lines(opened.findings);
+    };
+    expect(runsOf(true)).toEqual([expect.stringMatching(said)]);
+    expect(runsOf(false)).toEqual([
+      expect.stringMatching(/^fault: .* is mounted read-only \(EROFS\) -> mount the file system writable$/),
+    ]);
+  });
+
+  it('--read-only on a read-only mount reads a copy, which needs no side files', async (context) => {
+    const mount = aMount(context, '8m');
+    await aFile();
+    const copy = join(mount, 'copy.db');
+    const db = new Database(path, { readonly: true });
+    db.prepare('VACUUM INTO ?').run(copy);
+    db.close();
+    execFileSync('mount', ['-o', 'remount,ro', mount]);
+    expect(examined(copy, true)).toMatchObject({ isRead: true });
+  });
+
   it('a read-only mount without a file yet is a fault, not a promise', (context) => {
     const mount = aMount(context, '1m');
     execFileSync('mount', ['-o', 'remount,ro', mount]);

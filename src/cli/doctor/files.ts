@@ -46,6 +46,7 @@ const mends: readonly (readonly [prefix: string, mend: string])[] = [
 const mendOf = (code: string): string =>
   mends.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the log of the system may tell more';
 
+const OWN_USER = 'run the check as the user of the service';
 const REFUSED =
   'run the release that wrote the file, name another file, or put a backup in its place; nothing was changed';
 
@@ -99,6 +100,37 @@ const findUnwritable = (path: string): Finding | undefined => {
   const { bavail } = statfsSync(dirname(path));
   if (bavail === 0) return fault(`${path}: the disk is full`, mendOf('ENOSPC'));
   return undefined;
+};
+
+/** That this user may not even see whether a file is there. */
+const findHidden = (path: string): Finding | undefined => {
+  try {
+    statSync(path, { throwIfNoEntry: false });
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return fault(`${path}: this user may not look into its folder (${code})`, OWN_USER);
+  }
+};
+
+/** What keeps the engine from a file in a folder that cannot be written: without its side files there, it reads nothing. */
+const NEEDS_SIDE_FILES = /^SQLITE_(?:READONLY|CANTOPEN)/;
+
+/**
+ * An error on the way into a file that says something of this user or of the folder, and nothing of the file.
+ * @returns `undefined` when it says something of the file
+ */
+const judgeAccess = (path: string, error: unknown, readOnly: boolean): Finding | undefined => {
+  const code = error instanceof FileRefused ? error.code : driverCode(error);
+  if (code === 'EACCES' || code === 'EPERM') return fault(`${path} may not be read by this user (${code})`, OWN_USER);
+  if (code === undefined || !NEEDS_SIDE_FILES.test(code)) return undefined;
+  const unwritable = findUnwritable(path);
+  if (unwritable === undefined || !readOnly) return unwritable;
+  return skipped(
+    `${path} was not read: SQLite would have to make its side files (-wal, -shm) beside it, and ${unwritable.message}; ` +
+      'run the check as the user of the service, where the folder can be written',
+  );
 };
 
 /** Proves a place for a file that is not there yet: a new file beside it takes the probe, and goes. */
@@ -167,6 +199,8 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
   }
   const path = resolve(settings.data);
   const why = 'the signal store could not be read';
+  const hidden = findHidden(path);
+  if (hidden !== undefined) return unread([hidden], why);
   if (!existsSync(path)) return examineAbsent(path, readOnly);
   const unwritable = readOnly ? undefined : findUnwritable(path);
   if (unwritable !== undefined) return unread([unwritable], why);
@@ -187,7 +221,7 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
       );
     return { findings, reads, close };
   } catch (error) {
-    return unread([judgeError(path, error, 'signal store')], why);
+    return unread([judgeAccess(path, error, readOnly) ?? judgeError(path, error, 'signal store')], why);
   }
 };
 
@@ -195,12 +229,14 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
 export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads> => {
   if (settings.runsData === undefined) return unread([], 'durable runs are off');
   const path = resolve(settings.runsData);
+  const why = 'the runs store could not be read';
+  const hidden = findHidden(path);
+  if (hidden !== undefined) return unread([hidden], why);
   if (!existsSync(path))
     return unread(
       [skipped(`there is no runs file ${path} yet; the first start makes it`)],
       'there is no runs file yet',
     );
-  // On a file system that cannot be written the engine opens neither way; its own words then tell why.
   const mayWrite = !readOnly && findUnwritable(path) === undefined;
   try {
     const { schemaVersion, reads, close } = visitRuns(path, mayWrite);
@@ -224,6 +260,6 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
       close,
     };
   } catch (error) {
-    return unread([judgeError(path, error, RUNS_FILE.store)], 'the runs store could not be read');
+    return unread([judgeAccess(path, error, readOnly) ?? judgeError(path, error, RUNS_FILE.store)], why);
   }
 };

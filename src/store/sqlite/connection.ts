@@ -19,9 +19,12 @@ import { transactionsOf } from './transaction.ts';
 
 /** A file that the start refuses. The message is one line that names the file and the cause. */
 export class FileRefused extends Error {
-  constructor(path: string, cause: string, store: string) {
+  /** Of the error that kept the file from being read, where there was one. */
+  readonly code: string | undefined;
+  constructor(path: string, cause: string, store: string, code?: string) {
     super(`${store} ${path}: ${cause}`);
     this.name = 'FileRefused';
+    this.code = code;
   }
 }
 
@@ -144,7 +147,7 @@ export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOL
     if (code === undefined) throw error;
     if (code.startsWith('SQLITE_ERROR'))
       throw new FileRefused(path, 'the file is damaged (its tables are not readable)', store);
-    throw new FileRefused(path, `the file is damaged or not readable (${code})`, store);
+    throw new FileRefused(path, `the file is damaged or not readable (${code})`, store, code);
   } finally {
     db?.close();
     // Reading makes an empty log and its scratch file where there were none.
