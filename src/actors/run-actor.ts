@@ -1,4 +1,5 @@
 import {
+  MORE_CHILDREN,
   type Phase,
   type Place,
   placeOf,
@@ -11,7 +12,7 @@ import {
 import { type Effect, step as transition } from '../machines/transition.ts';
 import { type CompiledStep, resolveNext } from '../model/definition/compile.ts';
 import { evaluate } from '../model/definition/condition.ts';
-import { definitionBounds, type TaskStep } from '../model/definition/definition.ts';
+import { definitionBounds, type Step, type TaskStep } from '../model/definition/definition.ts';
 import { type Evaluated, expressionError, type StepError } from '../model/definition/step-error.ts';
 import { render, renderAsText, type Template } from '../model/definition/template.ts';
 import type { Result } from '../model/failure.ts';
@@ -35,6 +36,7 @@ import {
   type RunIdentity,
   type RunRecord,
   type Runnable,
+  type TimerRecord,
   type WaitRecord,
 } from '../store/runs/run-store.ts';
 import type { ActorKind, Turn } from './kernel.ts';
@@ -43,7 +45,6 @@ import type { LeaseMessage } from './lease-actor.ts';
 import { meetingKey, noteEventId, readMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
 import {
-  childrenKey,
   documentsKey,
   flushRun,
   NO_OUTPUT,
@@ -129,12 +130,27 @@ export type RunHost = {
   readonly journalled: (runId: string) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
+  /** A timer was committed that is due already. */
+  readonly due: (timer: { readonly runId: string; readonly name: string; readonly dueAt: UnixMs }) => void;
 };
 
 /** Children of children of children: deeper is taken for a definition that starts itself without end. */
 const MAX_DEPTH = 32;
 /** The timer that ends a run at its deadline. */
 const RUN_TIMER = 'run_timeout';
+/** The timer that ends a child whose step ended, where the commit of that could not take it too. */
+const CANCEL_TIMER = 'cancel';
+const STEP_ENDED = 'the step that started it ended';
+
+/**
+ * Most children that one commit starts, and most that it cancels. Children may end as soon as they start, and each end starts
+ * the next: unbounded, ten thousand of them would be one turn of seconds. What is beyond waits in a timer row that is due at
+ * once. A step may have a thousand children open (`max_parallel`), and those end with it.
+ */
+const CHILDREN_STARTED_IN_A_GROUP = 100;
+const CHILDREN_CANCELLED_IN_A_GROUP = 1000;
+const CHILDREN_STARTED = 'once/children-started';
+const CHILDREN_CANCELLED = 'once/children-cancelled';
 
 /** Place in the queue: older first; of the same age, a run that has begun before one that has not. */
 const queueOrderOf = (context: RunContext): number =>
@@ -224,6 +240,18 @@ export const createRunActors = (host: RunHost): ActorKind => {
       ...documents,
       steps: withKey(documents.steps, stepId, { output }),
       characters: documents.characters + body.length,
+    });
+  };
+
+  /** Leaves work to a timer that is due at once: it does not wait for the next second, but follows the commit. */
+  const carryOver = ({ turn }: Work, timer: TimerRecord & { readonly dueAt: UnixMs }): void => {
+    turn.rows.timersSet.push(timer);
+    const { runId, name } = timer;
+    const key = `once/carried-over/${name}/${runId}`;
+    if (turn.peek(key) === true) return;
+    turn.write(key, true);
+    turn.after(() => {
+      host.due(timer);
     });
   };
 
@@ -330,9 +358,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const items = itemsOf(work, compiled);
     if (!items.ok) return failStep(work, items.error);
     const total = items.value === undefined ? 1 : items.value.length;
-    work.turn.write(childrenKey(work.runId), []);
     if (total === 0) setOutput(work, compiled.step.id, []);
-    return { type: 'step.opened', at: work.turn.at, total };
+    return { type: 'step.opened', at: work.turn.at, total, ...mayStart(work.turn, compiled) };
   };
 
   const openSucceed = (work: Work, compiled: CompiledStep): RunEvent => {
@@ -483,10 +510,13 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { children, visits } = work.snapshot.context;
     if (step.kind !== 'child' || children === undefined) return;
     const { turn, record } = work;
-    const started: string[] = [];
+    const first = before.children?.started ?? 0;
+    if (children.started === first) return;
+    let recent = turn.peek<RecentChild>(recentChildrenKey(work.runId));
     const rememberStarted = (): void => {
-      turn.write(childrenKey(work.runId), [...openChildrenOf(work), ...started]);
+      turn.write(recentChildrenKey(work.runId), recent);
     };
+    turn.write(CHILDREN_STARTED, (turn.peek<number>(CHILDREN_STARTED) ?? 0) + children.started - first);
     const refuse = (error: StepError): void => {
       // Those that were started before the one that cannot be are cancelled with the step: it must know them.
       rememberStarted();
@@ -510,7 +540,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const visit = visits[step.id] ?? 1;
     const program = readProgram(turn, host.programs, latest.id, latest.version);
     // A new visit starts from none; within one visit the machine says how many were started before.
-    for (let index = before.children?.started ?? 0; index < children.started; index += 1) {
+    for (let index = first; index < children.started; index += 1) {
       const item = items.value?.[index];
       const input = compiled.input === undefined ? OK : render(compiled.input, scope(work, item));
       if (!input.ok) return refuse(input.error);
@@ -518,7 +548,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       if (!checked.ok)
         return refuse({ class: 'fatal', code: 'child_failed', message: `child ${index}: ${checked.failure.message}` });
       const runId = turn.newId();
-      started.push(runId);
+      recent = { runId, earlier: recent };
       const message: RunMessage = {
         kind: 'start',
         project: record.project,
@@ -536,15 +566,37 @@ export const createRunActors = (host: RunHost): ActorKind => {
     rememberStarted();
   };
 
-  const openChildrenOf = (work: Work): readonly string[] =>
-    work.turn.read(childrenKey(work.runId), { kind: 'open_children', runId: work.runId }) ?? [];
+  /**
+   * Children that may be open: what the store knows, and those started since. Some may have ended in this group: nothing
+   * keeps count of them here, so that the end of a child costs the same among a thousand as alone.
+   */
+  const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
+    const open = [...turn.read(`once/open-children/${runId}`, { kind: 'open_children', runId })];
+    for (let one = turn.peek<RecentChild>(recentChildrenKey(runId)); one !== undefined; one = one.earlier)
+      open.push(one.runId);
+    return open;
+  };
 
-  const endChildren = (work: Work, before: RunContext, place: Place): void => {
+  /**
+   * Ends the children with the step, in the same commit; of a tree that is larger than one commit can take, those beyond
+   * follow at once.
+   */
+  const cancelChildren = (work: Work): void => {
+    const { turn } = work;
+    let cancelled = turn.peek<number>(CHILDREN_CANCELLED) ?? 0;
     for (const runId of openChildrenOf(work)) {
-      const message: RunMessage = { kind: 'cancel', reason: 'the step that started it ended' };
-      work.turn.tell({ type: 'run', id: runId }, message);
+      cancelled += 1;
+      const message: RunMessage = { kind: 'cancel', reason: STEP_ENDED };
+      if (cancelled <= CHILDREN_CANCELLED_IN_A_GROUP) turn.tell({ type: 'run', id: runId }, message);
+      else carryOver(work, { runId, name: CANCEL_TIMER, dueAt: turn.at });
     }
-    work.turn.write(childrenKey(work.runId), []);
+    turn.write(CHILDREN_CANCELLED, cancelled);
+  };
+
+  const endChildren = (work: Work, before: RunContext, place: Place, event: RunEvent): void => {
+    const { children } = before;
+    const isLast = event.type === 'child.finished' && children !== undefined && children.finished + 1 >= children.total;
+    if (!isLast) cancelChildren(work);
     if (place.at !== 'step') return;
     const visit = before.visits[place.step] ?? 1;
     const output = documentsOf(work).steps[place.step]?.output;
@@ -694,13 +746,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
         const { timer } = effect.params as { timer: string };
         const { dueAt } = work.snapshot.context;
         const place = placeOf(work.snapshot.value);
-        if (dueAt !== undefined)
-          turn.rows.timersSet.push({
-            runId,
-            name: timer,
-            ...(dueAt === null ? {} : { dueAt: Math.ceil(dueAt) }),
-            ...stepIdOf(place),
-          });
+        if (dueAt === undefined) return;
+        const row = { runId, name: timer, ...stepIdOf(place) };
+        if (dueAt !== null && timer === MORE_CHILDREN) carryOver(work, { ...row, dueAt });
+        else turn.rows.timersSet.push(dueAt === null ? row : { ...row, dueAt: Math.ceil(dueAt) });
         return;
       }
       case 'unschedule':
@@ -720,7 +769,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       case 'startChildren':
         return startChildren(work, before);
       case 'cancelChildren':
-        return endChildren(work, before, from);
+        return endChildren(work, before, from, event);
       case 'finish':
         return finish(work);
       default:
@@ -781,7 +830,6 @@ export const createRunActors = (host: RunHost): ActorKind => {
       // A run that rests, or is over, leaves memory: a hundred thousand of them cost rows.
       turn.forget(runKey(work.runId));
       turn.forget(documentsKey(work.runId));
-      turn.forget(childrenKey(work.runId));
     }
     if (work.entries.length > 0)
       turn.after(() => {
@@ -958,13 +1006,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
       actor.snapshot.context.children !== undefined;
     if (!isExpected) return; // its step gave up on it before
     const { runId } = actor.record;
-    const open: readonly string[] = turn.read(childrenKey(runId), { kind: 'open_children', runId }) ?? [];
     const { children } = actor.snapshot.context;
     advance(turn, actor, (work) => {
-      turn.write(
-        childrenKey(runId),
-        open.filter((id) => id !== body.runId),
-      );
       if (body.status === 'succeeded')
         turn.write(recentKey(runId, body), {
           index: body.index,
@@ -980,6 +1023,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         index: body.index,
         status: body.status,
         ...(body.status === 'succeeded' ? {} : { error: childError(body) }),
+        ...mayStart(turn, compiledAt(work)),
       };
     });
   };
@@ -1011,25 +1055,32 @@ export const createRunActors = (host: RunHost): ActorKind => {
       );
       return;
     }
-    const place = standing(actor);
-    const { dueAt } = actor.snapshot.context;
-    // A row that outlived its phase: nothing waits for it any more.
-    if (
-      place === undefined ||
-      dueAt === undefined ||
-      dueAt === null ||
-      Math.ceil(dueAt) !== body.dueAt ||
-      dueAt > turn.at
-    ) {
-      if (dueAt === undefined || dueAt === null || Math.ceil(dueAt) !== body.dueAt)
-        clearTimerRow(turn.rows, { runId, name: body.name });
+    if (body.name === CANCEL_TIMER) {
+      clearTimerRow(turn.rows, { runId, name: CANCEL_TIMER });
+      cancel(turn, actor, STEP_ENDED);
       return;
     }
-    const step = actor.program.compiled.steps.get(place.step)?.step;
+    const place = standing(actor);
+    const { dueAt } = actor.snapshot.context;
+    const step = place === undefined ? undefined : actor.program.compiled.steps.get(place.step)?.step;
+    // A row that outlived its phase: nothing waits for it any more. One of the present phase may have taken its name since
+    // it was read.
+    if (step === undefined || dueAt === undefined || timerOf(step) !== body.name) {
+      clearTimerRow(turn.rows, { runId, name: body.name });
+      return;
+    }
+    if (dueAt === null || Math.ceil(dueAt) !== body.dueAt || dueAt > turn.at) return;
+    if (step.kind === 'child' && childrenLeft(turn) === 0) {
+      // This commit takes no more either: nothing moves, and the row stays due.
+      turn.after(() => {
+        host.due({ runId, name: body.name, dueAt: body.dueAt });
+      });
+      return;
+    }
     advance(turn, actor, (work) => {
-      if (step?.kind !== 'wait_event' || step.onTimeout === 'continue') {
-        if (step?.kind === 'wait_event') setOutput(work, step.id, undefined);
-        return { type: 'timer.due', at: turn.at };
+      if (step.kind !== 'wait_event' || step.onTimeout === 'continue') {
+        if (step.kind === 'wait_event') setOutput(work, step.id, undefined);
+        return { type: 'timer.due', at: turn.at, ...(step.kind === 'child' ? mayStart(turn, compiledAt(work)) : {}) };
       }
       return {
         type: 'timer.due',
@@ -1161,6 +1212,19 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
 const OK = { ok: true, value: undefined } as const;
 
+/** How many children this commit can still take. */
+const childrenLeft = (turn: Turn): number =>
+  Math.max(0, CHILDREN_STARTED_IN_A_GROUP - (turn.peek<number>(CHILDREN_STARTED) ?? 0));
+/** The same, where a step might want more. */
+const mayStart = (turn: Turn, { step }: CompiledStep): { readonly mayStart?: number } => {
+  const left = childrenLeft(turn);
+  return step.kind === 'child' && left < step.maxParallel ? { mayStart: left } : {};
+};
+
+/** Children that were started in this group: the store cannot know them yet. The last comes first. */
+type RecentChild = { readonly runId: string; readonly earlier: RecentChild | undefined };
+const recentChildrenKey = (runId: string): string => `once/recent-children/${runId}`;
+
 /** Outputs of children that ended in this group: the store cannot know them yet. The last comes first. */
 type RecentOutput = { readonly index: number; readonly output: Json; readonly earlier: RecentOutput | undefined };
 const recentKey = (runId: string, of: { readonly stepId: string; readonly visit: number }): string =>
@@ -1224,6 +1288,11 @@ const requeueReason = (event: RunEvent): string => {
 
 const stepAt = (program: Program, place: Place) =>
   place.at === 'step' ? program.compiled.steps.get(place.step)?.step : undefined;
+
+/** The timer of a step's phase that has one. */
+const timerOf = ({ kind }: Step): string | undefined =>
+  kind === 'succeed' || kind === 'fail' ? undefined : timerNames[kind];
+const timerNames = { task: 'backoff', wait_event: 'wait', sleep: 'sleep', child: MORE_CHILDREN } as const;
 
 const waitReasons = { task: 'backoff', wait_event: 'event', sleep: 'sleep', child: 'children' } as const;
 const waitReason = (place: Place, program: Program): string => {

@@ -54,7 +54,6 @@ export type RunDocuments = {
 export const runKey = (runId: string): string => `run/${runId}`;
 export const leaseKey = (leaseId: string): string => `lease/${leaseId}`;
 export const documentsKey = (runId: string): string => `documents/${runId}`;
-export const childrenKey = (runId: string): string => `children/${runId}`;
 
 /** A checkpoint is written when a commit passes a multiple of this many entries. */
 const CHECKPOINT_ENTRIES = 512;

@@ -1,7 +1,7 @@
 import type { UnixMs } from '../model/run.ts';
 import { type ActorKind, GONE } from './kernel.ts';
 import { PARKED_LIFETIME_MS } from './meeting.ts';
-import { childrenKey, documentsKey, runKey } from './run-memory.ts';
+import { documentsKey, runKey } from './run-memory.ts';
 
 export type UpkeepMessage =
   /** Nothing changes; claims that wait are looked at. */
@@ -27,7 +27,7 @@ export const upkeepActor: ActorKind = {
       case 'erase':
         for (const runId of body.runIds) {
           turn.rows.erased.push(runId);
-          for (const key of [runKey(runId), documentsKey(runId), childrenKey(runId)]) turn.write(key, GONE);
+          for (const key of [runKey(runId), documentsKey(runId)]) turn.write(key, GONE);
         }
         return undefined;
       case 'expire_parked':

@@ -56,13 +56,17 @@ export type UsageDelta = {
  */
 export type RunEvent =
   | { readonly type: 'run.started'; readonly at: UnixMs }
-  /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
+  /**
+   * The step is ready: its templates were filled in. `total` counts the children of a `child` step; `mayStart`, here and
+   * below, is how many of them the commit in hand can still take, where that is fewer than the step would start.
+   */
   | {
       readonly type: 'step.opened';
       readonly at: UnixMs;
       readonly dueAt?: UnixMs | null;
       readonly key?: string;
       readonly total?: number;
+      readonly mayStart?: number;
     }
   | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
   | { readonly type: 'step.completed'; readonly at: UnixMs; readonly leaseId: string; readonly usage?: UsageDelta }
@@ -87,7 +91,7 @@ export type RunEvent =
       readonly bodyRan: boolean;
     }
   | { readonly type: 'route.taken'; readonly at: UnixMs; readonly to: Target }
-  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError }
+  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError; readonly mayStart?: number }
   | { readonly type: 'event.delivered'; readonly at: UnixMs; readonly event: string; readonly key: string }
   | {
       readonly type: 'child.finished';
@@ -96,16 +100,20 @@ export type RunEvent =
       readonly index: number;
       readonly status: RunStatus;
       readonly error?: StepError;
+      readonly mayStart?: number;
     }
   | { readonly type: 'run.succeeded'; readonly at: UnixMs }
   | { readonly type: 'run.failed'; readonly at: UnixMs; readonly error: RunError }
   | { readonly type: 'run.cancelled'; readonly at: UnixMs; readonly reason?: string };
 
 /**
- * The version of what `compileRun` makes of a definition. It goes up when a state, an event or the context changes, and a
- * migration then carries stored snapshots over. @see `machines/persisted.ts`
+ * The version of what `compileRun` makes of a definition. It goes up when stored snapshots or journalled events no longer mean
+ * what they meant, and a migration then carries snapshots over; what is merely added leaves it. @see `machines/persisted.ts`
  */
 export const RUN_MACHINE_VERSION = 1;
+
+/** The timer that goes on starting children where one commit could not take them all. */
+export const MORE_CHILDREN = 'children';
 
 /** The tenth orphan of a visit is the last. @see Interface decisions, "Fine print" */
 const MAX_ORPHANS = 10;
@@ -196,12 +204,18 @@ const runSetup = setup({
         finished: 0,
       }),
     }),
-    /** The host starts as many children as may run at once; this counts those that it will have started. */
-    countStarted: assign(({ context }, params: { readonly maxParallel: number }) => {
+    /**
+     * The host starts as many children as may run at once; this counts those that it will have started. What one commit
+     * cannot take is due at once: the next goes on.
+     */
+    countStarted: assign(({ context, event }, params: { readonly maxParallel: number }) => {
       const { children } = context;
       if (children === undefined) return {};
-      const started = Math.min(children.total, children.finished + params.maxParallel);
-      return { children: { ...children, started: Math.max(children.started, started) } };
+      const wanted = Math.max(children.started, Math.min(children.total, children.finished + params.maxParallel));
+      const mayStart = 'mayStart' in event ? event.mayStart : undefined;
+      const started = mayStart === undefined ? wanted : Math.min(wanted, children.started + mayStart);
+      const dueAt = started < wanted ? event.at : undefined;
+      return { children: { ...children, started }, ...(dueAt === context.dueAt ? {} : { dueAt }) };
     }),
     countChild: assign(({ context }) => {
       const { children } = context;
@@ -386,7 +400,12 @@ const phases = (step: Step): object => {
         ending: endingPhase,
       };
     case 'child': {
-      const countStarted: Action = { type: 'countStarted', params: { maxParallel: step.maxParallel } };
+      const forgetMore: Action = { type: 'unschedule', params: { timer: MORE_CHILDREN } };
+      const startMore: readonly Action[] = [
+        { type: 'countStarted', params: { maxParallel: step.maxParallel } },
+        'startChildren',
+        { type: 'schedule', params: { timer: MORE_CHILDREN } },
+      ];
       return {
         opening: {
           entry: ['open'],
@@ -399,8 +418,8 @@ const phases = (step: Step): object => {
         },
         waiting: {
           description: 'Children run; the step ends when all of them have.',
-          entry: [countStarted, 'startChildren'],
-          exit: ['cancelChildren', 'forgetChildren'],
+          entry: startMore,
+          exit: ['cancelChildren', 'forgetChildren', forgetMore, 'clearDue'],
           on: {
             'child.finished': [
               ...errorWays(step.id, step.onError, [
@@ -414,8 +433,9 @@ const phases = (step: Step): object => {
                 target: 'routing',
                 actions: ['countChild', journal('child.finished'), journal('run.resumed')],
               },
-              { actions: ['countChild', journal('child.finished'), countStarted, 'startChildren'] },
+              { actions: ['countChild', journal('child.finished'), forgetMore, ...startMore] },
             ],
+            'timer.due': { actions: [forgetMore, ...startMore] },
           },
         },
         routing: routingPhase(step),

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, tasks } from './run-harness.ts';
 
-import type { RunStore } from '../../src/store/runs/run-store.ts';
+import type { RunRecord, RunStore, StoredRun } from '../../src/store/runs/run-store.ts';
+import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
 
 const DAY = 24 * 3600_000;
+const recordOf = async (store: RunStore, runId: string): Promise<RunRecord> =>
+  ((await store.load([{ kind: 'run', runId }]))[0] as StoredRun).record;
 const task = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
 
 /** What the service promises, whatever it stores on. `open` gives an empty store, and the caller closes it. */
@@ -802,6 +805,34 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       );
     });
 
+    it('keeps its deadline when the timer of the wait before it, read as due, comes late', async () => {
+      const store = await open();
+      let late: Awaited<ReturnType<RunStore['dueTimers']>> | undefined;
+      const slow: RunStore = {
+        ...store,
+        dueTimers: async (now, limit) => {
+          const read = late ?? (await store.dueTimers(now, limit));
+          late = undefined;
+          return read;
+        },
+      };
+      const wait = (id: string) => ({ id, kind: 'wait_event', event: 'approval', key: id, timeout_ms: 5000 });
+      const service = await createOn({ store: slow, definitions: [aDefinition('flow', [wait('a'), wait('b')])] });
+      const { runId } = await service.start('flow');
+      service.time.advance(5000);
+      late = await store.dueTimers(service.time.now(), 10);
+      expect(late).toMatchObject([{ runId, name: 'wait' }]);
+      // Meanwhile the event comes, and the next wait opens with a deadline of the same name.
+      must(await publish(service, 'a'));
+      await service.runs.tick();
+      expect(await service.detail(runId)).toMatchObject({
+        cursor: 'b',
+        timers: [{ name: 'wait', stepId: 'b', dueAt: service.time.now() + 5000 }],
+      });
+      await service.pass(5000);
+      expect(await service.detail(runId)).toMatchObject({ status: 'failed', error: { class: 'timeout', stepId: 'b' } });
+    });
+
     it('at its deadline a wait fails with class timeout, and on_error decides', async () => {
       const service = await createHarness({
         definitions: [waiting({ timeout_ms: 5000, on_error: [{ class: 'timeout', to: 'then' }] })],
@@ -914,6 +945,107 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
         'child.finished',
         'child.finished',
       ]);
+    });
+
+    it('for_each over 10,000 children that end at once: no commit starts more than 100, and the outputs are in order', async () => {
+      const started: number[] = [];
+      const store = await open();
+      const watched: RunStore = {
+        ...store,
+        commit: (changes) => {
+          started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
+          return store.commit(changes);
+        },
+      };
+      const docs = Array.from({ length: 10_000 }, (_, n) => n);
+      const quick = aDefinition('kid', [{ id: 'done', kind: 'succeed', output: '${input.doc}' }]);
+      const service = await createOn({ store: watched, definitions: [quick, parent({ max_parallel: 1000 })] });
+      const { runId } = await service.start('flow', { docs });
+      for (let turn = 0; turn < 1000 && (await recordOf(store, runId)).status === 'waiting'; turn += 1)
+        await settled(service.runs);
+      expect((await service.take()).input).toEqual({ all: docs });
+      expect(Math.max(...started)).toBe(100);
+      expect(started.reduce((sum, n) => sum + n)).toBe(10_000);
+      expect((await service.detail(runId)).timers).toEqual([]);
+      expect(service.faults).toEqual([]);
+    });
+
+    it('children that one commit could not start are started by the next service, and none is started twice', async () => {
+      const docs = Array.from({ length: 250 }, (_, n) => n);
+      const store = await open();
+      let dead = false;
+      const dying: RunStore = {
+        ...store,
+        commit: async (changes) => {
+          if (dead) throw new StoreUnavailable('the process is gone');
+          dead = changes.runsInserted.some(({ definitionId }) => definitionId === 'flow');
+          return store.commit(changes);
+        },
+      };
+      const service = await createOn({ store: dying, definitions: [child, parent({ max_parallel: 1000 })] });
+      const { runId } = await service.start('flow', { docs });
+      expect(await service.detail(runId)).toMatchObject({
+        status: 'waiting',
+        timers: [{ name: 'children', stepId: 'index', dueAt: service.time.now() }],
+      });
+      expect((await service.detail(runId)).children).toHaveLength(100);
+      expect(await service.runs.findStuckRuns()).toEqual([]);
+      dead = false;
+      const next = await service.reopen();
+      await settled(next);
+      const { children, timers } = await service.detail(runId);
+      expect(children).toHaveLength(250);
+      expect(timers).toEqual([]);
+      const started = (await service.journal(runId)).filter(({ kind }) => kind === 'child.started');
+      expect(started.map(({ data }) => data['index'])).toEqual(docs);
+      for (const seq of [0, 100, 200, 251])
+        expect(must(await next.getActor({ ...ALL, type: 'run', id: runId, atSeq: seq })).value).toBeDefined();
+      must(await next.cancelRun({ ...ALL, runId }));
+      expect((await service.detail(runId)).children.every(({ status }) => status === 'cancelled')).toBe(true);
+    });
+
+    it('cancel ends a step that has yet to start children, and the timer that would', async () => {
+      const docs = Array.from({ length: 150 }, (_, n) => n);
+      const service = await createHarness({ definitions: [child, parent({ max_parallel: 1000 })] });
+      const [{ runId }, cancelled] = await Promise.all([
+        service.start('flow', { docs }),
+        service.start('flow', { docs }),
+      ]);
+      must(await service.runs.cancelRun({ ...ALL, runId: cancelled.runId }));
+      await settled(service.runs);
+      const ended = await service.detail(cancelled.runId);
+      expect(ended).toMatchObject({ status: 'cancelled', timers: [] });
+      expect(ended.children.filter(({ status }) => status !== 'cancelled')).toEqual([]);
+      expect((await service.detail(runId)).children).toHaveLength(150);
+      expect(service.faults).toEqual([]);
+    });
+
+    it('cancel ends a tree of more children than one commit takes, those beyond right after it', async () => {
+      const branches = aDefinition('tree', [
+        {
+          id: 'grow',
+          kind: 'child',
+          definition: 'flow',
+          for_each: '${input.branches}',
+          input: { docs: '${item}' },
+          max_parallel: 20,
+        },
+      ]);
+      const service = await createHarness({ definitions: [child, parent({ max_parallel: 1000 }), branches] });
+      const leaves = Array.from({ length: 60 }, (_, n) => n);
+      const { runId } = await service.start('tree', { branches: Array.from({ length: 20 }, () => leaves) });
+      const openRuns = async () => (await service.runs.counts()).openRuns;
+      const dueIsDone = async () => {
+        for (let turn = 0; turn < 100 && (await service.store.dueTimers(service.time.now(), 1)).length > 0; turn += 1)
+          await settled(service.runs);
+      };
+      await dueIsDone();
+      expect(await openRuns()).toBe(1 + 20 + 20 * 60);
+      must(await service.runs.cancelRun({ ...ALL, runId }));
+      await dueIsDone();
+      expect(await openRuns()).toBe(0);
+      expect(await service.store.dueTimers(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+      expect(service.faults).toEqual([]);
     });
 
     it("without for_each the output is the child's", async () => {

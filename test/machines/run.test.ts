@@ -240,7 +240,28 @@ describe('run, compiled from a definition', () => {
     expect(snapshot.context.children).toEqual({ total: 4, started: 2, finished: 0 });
     const next = play(snapshot, [child('succeeded')]);
     expect(next.snapshot.context.children).toEqual({ total: 4, started: 3, finished: 1 });
-    expect(next.effects).toEqual(['child.finished', 'startChildren']);
+    expect(next.effects).toEqual(['child.finished', 'unschedule', 'startChildren', 'schedule']);
+  });
+
+  it('starts what a commit can take of its children; the rest is due at once, and is started when that comes', () => {
+    const opened = (mayStart: number) =>
+      play(born, [...atKids, { type: 'step.opened', at, total: 4, mayStart }]).snapshot.context;
+    expect(opened(2)).toMatchObject({ children: { started: 2 } });
+    expect(opened(2).dueAt).toBeUndefined();
+    expect(opened(1)).toMatchObject({ children: { started: 1 }, dueAt: at });
+    expect(opened(0)).toMatchObject({ children: { started: 0 }, dueAt: at });
+
+    const { snapshot } = play(born, [...atKids, { type: 'step.opened', at, total: 4, mayStart: 1 }]);
+    const later = play(snapshot, [{ ...child('succeeded'), mayStart: 0 } as RunEvent]);
+    expect(later.snapshot.context).toMatchObject({ children: { total: 4, started: 1, finished: 1 }, dueAt: at });
+    const due = play(later.snapshot, [{ type: 'timer.due', at: at + 5, mayStart: 1 }]);
+    expect(due.effects).toEqual(['unschedule', 'startChildren', 'schedule']);
+    expect(due.snapshot.context).toMatchObject({ children: { started: 2 }, dueAt: at + 5 });
+    const all = play(due.snapshot, [{ type: 'timer.due', at: at + 6 }]);
+    expect(all.snapshot.context).toMatchObject({ children: { started: 3, finished: 1 } });
+    expect(all.snapshot.context.dueAt).toBeUndefined();
+    // It leaves no timer behind, however it ends.
+    expect(play(due.snapshot, [{ type: 'run.cancelled', at }]).snapshot.context.dueAt).toBeUndefined();
   });
 
   it('spends the budget on retryable failures and timeouts alone', () => {

@@ -96,7 +96,7 @@ export const createMemoryRunStore = (): RunStore => {
     for (const { runId, firstSeq, lastSeq } of changes.journal) {
       const last = lasts.get(runId) ?? runs.get(runId)?.journal.at(-1)?.lastSeq ?? -1;
       lasts.set(runId, lastSeq);
-      if (firstSeq !== last + 1)
+      if (firstSeq !== last + 1 || lastSeq < firstSeq)
         throw new StoreUnavailable(`the journal of run ${runId} would have a gap at ${last + 1}`);
     }
     for (const { project, idempotencyKey } of changes.runsInserted)
