@@ -46,7 +46,7 @@ export const describeMonitor = (
       ? `${what} has no value over ${counted} of the last ${spanText(windowSeconds)}`
       : `${what} is ${shown(value)} over ${counted} of the last ${spanText(windowSeconds)}`;
   const silence = samples < minSamples ? `; fewer than min_samples ${minSamples}, so the condition stays` : '';
-  return `${reading}, reported ${compare} ${shown(threshold)}${silence}${note === undefined ? '' : `; ${note}`}`;
+  return `${reading}, reports when ${compare} ${shown(threshold)}${silence}${note === undefined ? '' : `; ${note}`}`;
 };
 
 const burnText = (objective: number, reading: SloReading, window: 'hour' | 'sixHours', name: string): string => {
@@ -67,7 +67,7 @@ export const describeSlo = (slo: Slo, reading: SloReading): string => {
     judgeBurn(slo, reading) === 'silent'
       ? `; the last hour holds fewer than min_samples ${minSamples}, so the condition stays`
       : '';
-  return `${burnText(objective, reading, 'hour', '1 h')} and ${burnText(objective, reading, 'sixHours', '6 h')}, reported above ${BURN_RATE_1H} and ${BURN_RATE_6H}; ${rate}${silence}`;
+  return `${burnText(objective, reading, 'hour', '1 h')} and ${burnText(objective, reading, 'sixHours', '6 h')}, reports when above ${BURN_RATE_1H} and ${BURN_RATE_6H}; ${rate}${silence}`;
 };
 
 /** @throws Error on a reading without a value: machines report on readings that they could judge alone */

@@ -135,7 +135,7 @@ describe('reports', () => {
           threshold: 0.1,
           value: 0.3,
           samples: 100,
-          detail: 'error_rate is 0.3 over 100 runs of the last 5 min, reported above 0.1',
+          detail: 'error_rate is 0.3 over 100 runs of the last 5 min, reports when above 0.1',
         },
       },
     ]);
@@ -172,7 +172,7 @@ describe('reports', () => {
         value: 40,
         samples: 100,
         detail:
-          'burn rate 40 over 1 h (100 runs) and burn rate 40 over 6 h (100 runs), reported above 14.4 and 6; 80 % of 100 runs succeeded in 30 d, objective 99.5 %',
+          'burn rate 40 over 1 h (100 runs) and burn rate 40 over 6 h (100 runs), reports when above 14.4 and 6; 80 % of 100 runs succeeded in 30 d, objective 99.5 %',
         at: harness.time.now(),
       },
     ]);

@@ -55,7 +55,7 @@ describe('GET /v1/api/monitors', () => {
           condition: 'nominal',
           samples: 0,
           detail:
-            'score_mean of answered has no value over 0 scores of the last 5 min, reported below 0.1; fewer than min_samples 20, so the condition stays',
+            'score_mean of answered has no value over 0 scores of the last 5 min, reports when below 0.1; fewer than min_samples 20, so the condition stays',
           evaluated_at: at(harness.time.now()),
         },
         {
@@ -72,7 +72,7 @@ describe('GET /v1/api/monitors', () => {
           condition: 'tripped',
           value: 0.5,
           samples: 100,
-          detail: 'error_rate is 0.5 over 100 runs of the last 5 min, reported above 0.1',
+          detail: 'error_rate is 0.5 over 100 runs of the last 5 min, reports when above 0.1',
           evaluated_at: at(harness.time.now()),
           tripped_at: at(harness.time.now()),
         },
@@ -142,7 +142,7 @@ describe('GET /v1/api/slos', () => {
           burn_rate_1h: 20,
           burn_rate_6h: 20,
           detail:
-            'burn rate 20 over 1 h (100 runs) and burn rate 20 over 6 h (100 runs), reported above 14.4 and 6; 90 % of 100 runs succeeded in 30 d, objective 99.5 %',
+            'burn rate 20 over 1 h (100 runs) and burn rate 20 over 6 h (100 runs), reports when above 14.4 and 6; 90 % of 100 runs succeeded in 30 d, objective 99.5 %',
           evaluated_at: at(harness.time.now()),
           tripped_at: at(harness.time.now()),
         },
@@ -309,7 +309,7 @@ describe('histories', () => {
     const ask = await serve(harness);
     const first = await ask('/v1/api/monitors/errors/history?limit=2');
     const now = harness.time.now();
-    const detail = 'error_rate is 0 over 100 runs of the last 5 min, reported above 0.1';
+    const detail = 'error_rate is 0 over 100 runs of the last 5 min, reports when above 0.1';
     expect(first.body.evaluations).toEqual([
       { evaluated_at: at(now), condition: 'nominal', detail, value: 0, samples: 100 },
       { evaluated_at: at(now - 60_000), condition: 'nominal', detail: 'nothing was read: the store is unavailable' },
