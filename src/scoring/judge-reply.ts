@@ -42,20 +42,26 @@ const closingOf = (text: string, from: number): number => {
 const verdictIn = (value: Json | undefined): JsonObject | undefined =>
   isObject(value) && value['value'] !== undefined ? value : undefined;
 
-/** The verdict in a reply: the whole of it, or the last object with a value that stands in a fence or between words. */
+/**
+ * The verdict in a reply: the whole of it, or the last object with a value that stands in a fence or between words; of objects
+ * inside of each other, such as a breakdown in a verdict, the outermost.
+ */
 const findVerdict = (text: string): JsonObject | undefined => {
   const whole = parsed(text.trim());
   if (typeof whole === 'number') return { value: whole };
   const direct = verdictIn(whole);
   if (direct !== undefined) return direct;
+  let found: { readonly verdict: JsonObject; readonly end: number } | undefined;
   let at = text.lastIndexOf('{');
   for (let places = 0; at !== -1 && places < MAX_PLACES; places++) {
     const end = closingOf(text, at);
-    const verdict = end === -1 ? undefined : verdictIn(parsed(text.slice(at, end + 1)));
-    if (verdict !== undefined) return verdict;
+    if (end > (found?.end ?? -1)) {
+      const verdict = verdictIn(parsed(text.slice(at, end + 1)));
+      if (verdict !== undefined) found = { verdict, end };
+    }
     at = at === 0 ? -1 : text.lastIndexOf('{', at - 1);
   }
-  return undefined;
+  return found?.verdict;
 };
 
 /**

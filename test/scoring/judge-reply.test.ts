@@ -14,6 +14,11 @@ describe('the reply of a judge', () => {
     ['JSON in a fenced block', 'Here is my grade:\n```json\n{"value": 1}\n```\nThank you.', 1],
     ['JSON in a sentence', 'I would say {"value": 0.25, "reason": "it {nearly} fits"} because of the tone.', 0.25],
     ['an object with others inside of it', 'So: {"value": 0.5, "details": {"tone": 1, "facts": {"n": 2}}}.', 0.5],
+    [
+      'the outermost, when its parts are graded too',
+      '```\n{"value": 0.5, "parts": [{"value": 1}, {"of": {}}]}\n```',
+      0.5,
+    ],
     ['the last verdict, when the form was repeated first', 'The form is {"value": 0}. My grade: {"value": 0.9}', 0.9],
     ['a bare number', ' 0.4 ', 0.4],
     ['the lower end of the scale', '{"value": 0}', 0],
