@@ -97,7 +97,7 @@ const recordUnits = async (runs: number): Promise<readonly Changes[]> => {
     ticks: false,
   });
   const asking = { reach: 'all', workerId: 'w' } as const;
-  await service.registerWorker({ workerId: 'w', definitions: [five] });
+  await service.registerWorker({ reach: 'all', workerId: 'w', definitions: [five] });
   let ended = 0;
   const slot = async (): Promise<void> => {
     while (ended < runs) {

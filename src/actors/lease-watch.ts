@@ -53,9 +53,10 @@ export const createLeaseWatch = (clock: Clock) => {
       }
       return messages;
     },
-    heldBy: (workerId: string): number => {
-      let held = 0;
-      for (const lease of leases.values()) if (lease.workerId === workerId) held += 1;
+    /** How many leases each worker holds; those that hold none are left out. */
+    held: (): ReadonlyMap<string, number> => {
+      const held = new Map<string, number>();
+      for (const { workerId } of leases.values()) held.set(workerId, (held.get(workerId) ?? 0) + 1);
       return held;
     },
     size: (): number => leases.size,

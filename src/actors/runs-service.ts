@@ -21,7 +21,7 @@ export type Asking = { readonly reach: ProjectReach };
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor?: string };
 export type Paging = { readonly limit: number; readonly cursor?: string };
 
-export type RegisterWorker = {
+export type RegisterWorker = Asking & {
   readonly workerId: string;
   /** Definition documents as sent; each is parsed, and one bad document refuses the whole call. */
   readonly definitions: readonly Json[];
@@ -233,8 +233,6 @@ export interface RunsService {
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
   /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */
   projectOfRun(runId: string): Promise<string | undefined>;
-  /** The project that a registered worker is bound to; absent when it is bound to none, or not registered. */
-  projectOfWorker(workerId: string): Promise<string | undefined>;
   journal(
     query: JournalQuery & { readonly limit: number },
   ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number }>>;
@@ -257,7 +255,8 @@ export interface RunsService {
   listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
   getDefinition(id: string): Promise<Result<DefinitionOverview>>;
   getDefinitionVersion(id: string, version: number): Promise<Result<DefinitionVersion>>;
-  listWorkers(): Promise<Result<readonly WorkerInfo[]>>;
+  /** By id: those of the projects in reach, and those of none. */
+  listWorkers(query: Asking & Paging): Promise<Result<Page<WorkerInfo>>>;
   /** Live leases, oldest first. */
   listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
 

@@ -43,6 +43,7 @@ import type {
   MachineInfo,
   Page,
   RunsService,
+  WorkerInfo,
 } from './runs-service.ts';
 import {
   createStartActor,
@@ -76,7 +77,14 @@ export type RunsOptions = {
 const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
 const TICK_MS = 1000;
 const TIMER_SLICE = 500;
-const PARKED_SWEEP_MS = 60_000;
+/** How often what is past its time is looked for: parked events, and workers that fell silent. */
+const SWEEP_MS = 60_000;
+/** A worker that was not heard of for so long is registered no more. It may register again at any time. */
+export const WORKER_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** When a worker was last heard of is written down this often; between that, memory knows it. */
+export const WORKER_SEEN_MS = 60 * 60 * 1000;
+/** Workers that one sweep writes down, and that it lets go of, at most. */
+const WORKERS_SLICE = 500;
 /** How long a timer or lease of a run that cannot be loaded is left alone. */
 const PUT_OFF_MS = 60 * 60 * 1000;
 const CAUSE_LIMIT = 200;
@@ -124,7 +132,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   let order = 1;
   let cancelTick: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
-  let sweptParkedAt = 0;
+  let sweptAt = 0;
 
   const nextOutboxNo = (): number => outboxNo++;
   const nextOrder = (): number => order++;
@@ -346,6 +354,39 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     }
   };
 
+  const noteSeenWorkers = async (): Promise<void> => {
+    const seen: { workerId: string; at: UnixMs }[] = [];
+    let asked = 0;
+    // A copy: those that are heard of meanwhile are put to its end.
+    for (const [workerId, at] of [...seenAt]) {
+      if (seen.length >= WORKERS_SLICE || asked >= WORKERS_SLICE) break;
+      if (!workers.has(workerId)) asked += 1;
+      const worker = workers.get(workerId) ?? (await workerOf(workerId));
+      if (worker === undefined) seenAt.delete(workerId);
+      else if (at - worker.lastSeenAt >= WORKER_SEEN_MS) seen.push({ workerId, at });
+    }
+    if (seen.length === 0) return;
+    await upkeep({ kind: 'workers_seen', seen });
+    for (const { workerId, at } of seen) {
+      const worker = workers.get(workerId);
+      if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+    }
+  };
+
+  const forgetSilentWorkers = async (): Promise<void> => {
+    const before = serviceClock.now() - WORKER_RETENTION_MS;
+    const workerIds = await store.silentWorkers(before, WORKERS_SLICE);
+    if (workerIds.length === 0) return;
+    const holders = watch.held();
+    const isSilent = (workerId: string): boolean =>
+      !holders.has(workerId) && (seenAt.get(workerId) ?? Number.NEGATIVE_INFINITY) < before;
+    await upkeep({ kind: 'forget_workers', workerIds, before, isSilent });
+    for (const workerId of workerIds.filter(isSilent)) {
+      workers.delete(workerId);
+      seenAt.delete(workerId);
+    }
+  };
+
   const tick = async (): Promise<void> => {
     await kernel.handle(watch.due());
     await moveTimers();
@@ -353,9 +394,11 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       dispatcher.askAgain();
       await upkeep({ kind: 'match' });
     }
-    if (clock.monotonic() - sweptParkedAt >= PARKED_SWEEP_MS) {
-      sweptParkedAt = clock.monotonic();
+    if (clock.monotonic() - sweptAt >= SWEEP_MS) {
+      sweptAt = clock.monotonic();
       await upkeep({ kind: 'expire_parked' });
+      await noteSeenWorkers();
+      await forgetSilentWorkers();
     }
   };
 
@@ -529,10 +572,11 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
   const service: RunningRuns = {
     registerWorker: async (request) => {
-      const { workerId, definitions, name, version, project, concurrency } = request;
+      const { workerId, definitions, name, version, project, concurrency, reach } = request;
       const body: RegisterMessage = {
         definitions,
         worker: {
+          registeredBy: reach,
           ...(name === undefined ? {} : { name }),
           ...(version === undefined ? {} : { version }),
           ...(project === undefined ? {} : { project }),
@@ -697,7 +741,6 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       }),
 
     projectOfRun: async (runId) => (await recordOf(runId))?.project,
-    projectOfWorker: async (workerId) => (await workerOf(workerId))?.project,
 
     journal: ({ runId, reach, after, limit }) =>
       attempt(async () => {
@@ -761,18 +804,15 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         const versions = await store.definitionVersions(id);
         const latest = versions.at(-1);
         if (latest === undefined) return notFound('definition', id);
-        const held = await store.listWorkers();
-        const workersOf = (version: number): number =>
-          held.filter(({ definitions }) => definitions.some((one) => one.id === id && one.version === version)).length;
         return {
           ok: true,
           value: {
             id,
-            versions: versions.map(({ version, createdAt, openRuns }) => ({
+            versions: versions.map(({ version, createdAt, openRuns, workers: held }) => ({
               version,
               createdAt,
               openRuns,
-              workers: workersOf(version),
+              workers: held,
             })),
             latest: JSON.parse(latest.document) as JsonObject,
           },
@@ -787,15 +827,24 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
           : { ok: true, value: versionOf(found as DefinitionRecord) };
       }),
 
-    listWorkers: () =>
-      attempt(async () => ({
-        ok: true,
-        value: (await store.listWorkers()).map((worker) => ({
-          ...worker,
-          lastSeenAt: seenAt.get(worker.workerId) ?? worker.lastSeenAt,
-          leases: watch.heldBy(worker.workerId),
-        })),
-      })),
+    listWorkers: ({ reach, limit, cursor }) =>
+      attempt(async () => {
+        const mark = listMark('workers', []);
+        const after = cursor === undefined ? undefined : readCursor(cursor, mark)?.[0];
+        if (cursor !== undefined && after === undefined) return badCursor;
+        const records = await store.listWorkers({
+          reach,
+          limit: limit + 1,
+          ...(after === undefined ? {} : { after }),
+        });
+        const held = watch.held();
+        const items = records.map((record): WorkerInfo => {
+          const { registeredBy: _, ...worker } = record;
+          const { workerId, lastSeenAt } = worker;
+          return { ...worker, lastSeenAt: seenAt.get(workerId) ?? lastSeenAt, leases: held.get(workerId) ?? 0 };
+        });
+        return { ok: true, value: page(items, limit, (last) => writeCursor(mark, [last.workerId])) };
+      }),
 
     listLeases: (query) =>
       attempt(async () => {

@@ -3,6 +3,7 @@ import { parseDefinition } from '../model/definition/parse.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Run } from '../model/run.ts';
+import { covers, type ProjectReach, reaches } from '../model/scope.ts';
 import type { DefinitionRecord, WorkerRecord } from '../store/runs/run-store.ts';
 import type { ActorKind, Turn } from './kernel.ts';
 import type { Program, Programs } from './program.ts';
@@ -74,7 +75,9 @@ export const createStartActor = (host: {
 });
 
 export type RegisterMessage = {
-  readonly worker: Omit<WorkerRecord, 'workerId' | 'definitions' | 'lastSeenAt'>;
+  readonly worker: Omit<WorkerRecord, 'workerId' | 'definitions' | 'lastSeenAt'> & {
+    readonly registeredBy: ProjectReach;
+  };
   readonly definitions: readonly Json[];
 };
 export type Registered = {
@@ -82,11 +85,29 @@ export type Registered = {
   readonly definitions: Registration['definitions'];
 };
 
+/**
+ * True when a key may put another registration in the place of this one: it reaches the project that the worker serves, or,
+ * where that is of no project, all that the key reached which registered it.
+ */
+const mayReplace = (reach: ProjectReach, { project, registeredBy }: WorkerRecord): boolean =>
+  project === undefined ? registeredBy === undefined || covers(reach, registeredBy) : reaches(reach, project);
+
 /** Registers workers and stores the definitions they hold: all of them, or none when one is refused. */
 export const createWorkerActors = (): ActorKind => ({
   type: 'worker',
   receive: (turn, workerId, message): Result<Registered> => {
     const body = message as RegisterMessage;
+    const key = `once/worker/${workerId}`;
+    const before: WorkerRecord | undefined = turn.read(key, { kind: 'worker', workerId });
+    if (before !== undefined && !mayReplace(body.worker.registeredBy, before))
+      return {
+        ok: false,
+        failure: {
+          code: 'forbidden',
+          message: 'a worker of a project that this key does not reach has this id; choose another',
+          field: 'worker_id',
+        },
+      };
     const held: Registration['definitions'][number][] = [];
     const created: DefinitionRecord[] = [];
     for (const [index, document] of body.definitions.entries()) {
@@ -120,6 +141,7 @@ export const createWorkerActors = (): ActorKind => ({
       lastSeenAt: turn.at,
     };
     turn.rows.workers.push(worker);
+    turn.write(key, worker);
     return { ok: true, value: { worker, definitions: held } };
   },
 });

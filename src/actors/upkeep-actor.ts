@@ -10,6 +10,15 @@ export type UpkeepMessage =
   | { readonly kind: 'delivered'; readonly upTo: number }
   | { readonly kind: 'erase'; readonly runIds: readonly string[] }
   | { readonly kind: 'expire_parked' }
+  /** Writes down when workers were last heard of. */
+  | { readonly kind: 'workers_seen'; readonly seen: readonly { readonly workerId: string; readonly at: UnixMs }[] }
+  /** Workers that were silent for long go, where they still are when the turn comes. */
+  | {
+      readonly kind: 'forget_workers';
+      readonly workerIds: readonly string[];
+      readonly before: UnixMs;
+      readonly isSilent: (workerId: string) => boolean;
+    }
   /** A timer whose run cannot be loaded is looked at again later. */
   | { readonly kind: 'put_off'; readonly runId: string; readonly name: string; readonly until: UnixMs };
 
@@ -32,6 +41,13 @@ export const upkeepActor: ActorKind = {
         return undefined;
       case 'expire_parked':
         turn.rows.parkedBefore = turn.at - PARKED_LIFETIME_MS;
+        return undefined;
+      case 'workers_seen':
+        turn.rows.workersSeen.push(...body.seen);
+        return undefined;
+      case 'forget_workers':
+        for (const workerId of body.workerIds)
+          if (body.isSilent(workerId)) turn.rows.workersForgotten.push({ workerId, before: body.before });
         return undefined;
       case 'put_off':
         turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });

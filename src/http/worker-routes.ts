@@ -72,17 +72,10 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
             message: `this key does not reach project ${JSON.stringify(project)}`,
             field: 'project',
           });
-        // Registering again replaces what is known of a worker: only those may who reach what it serves.
-        const boundTo = await runs.projectOfWorker(body.worker_id);
-        if (boundTo !== undefined && !reaches(request.caller.reach, boundTo))
-          throw new Refusal({
-            code: 'forbidden',
-            message: 'a worker of a project that this key does not reach has this id; choose another',
-            field: 'worker_id',
-          });
         return registrationToWire(
           valueOf(
             await runs.registerWorker({
+              reach: request.caller.reach,
               workerId: body.worker_id,
               definitions: body.definitions as readonly Json[],
               ...given({ name: body.name, version: body.version, project, concurrency: body.concurrency }),
@@ -215,11 +208,10 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       operationId: 'listWorkers',
       surface: 'runs',
       handler: async (request) => {
-        const { reach } = request.caller;
-        const workers = valueOf(await runs.listWorkers()).filter(
-          ({ project }) => project === undefined || reaches(reach, project),
-        );
-        return { workers: mapLazily(workers, workerToWire) };
+        const { paging, cursorAfter } = runListingOf(request, 'listWorkers', deps);
+        // Of every project that the key reaches: a list of workers has no parameter `project`.
+        const page = valueOf(await runs.listWorkers({ ...paging, reach: request.caller.reach }));
+        return pageBody('workers', mapLazily(page.items, workerToWire), cursorAfter(page));
       },
     },
     {

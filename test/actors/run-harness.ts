@@ -89,7 +89,7 @@ export const createHarness = async (
     });
   const ids = options.newId ?? createIds();
   const runs = await open();
-  if (definitions.length > 0) must(await runs.registerWorker({ workerId: 'w1', definitions }));
+  if (definitions.length > 0) must(await runs.registerWorker({ ...ALL, workerId: 'w1', definitions }));
 
   const detail = async (runId: string): Promise<RunDetail> => must(await runs.getRun({ ...ALL, runId }));
   const journal = async (runId: string): Promise<readonly JournalEntry[]> =>

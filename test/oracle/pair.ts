@@ -264,6 +264,7 @@ export const createPair = async (store: RunStore) => {
     compare,
     register: async (workerId: string, documents: readonly Json[], project?: string): Promise<void> => {
       const real = await service.registerWorker({
+        ...ALL,
         workerId,
         definitions: documents,
         ...(project === undefined ? {} : { project }),

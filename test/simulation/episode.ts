@@ -255,7 +255,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     for (;;) {
       const workerId = `worker-${(lives += 1)}`;
       const life: Life = { dead: false };
-      const registered = await insist((runs) => runs.registerWorker({ workerId, definitions: simulated }));
+      const registered = await insist((runs) => runs.registerWorker({ ...ALL, workerId, definitions: simulated }));
       if (!registered.ok) throw new Violation(`register: ${registered.failure.code}`);
       while (!life.dead) {
         if (trouble && chance.is(0.02)) life.dead = true;

@@ -328,6 +328,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         concurrency: 2,
         definitions: [{ id: 'a', version: 1 }],
         lastSeenAt: AT,
+        registeredBy: ['p', 'q'],
       };
       await commit((changes) => {
         changes.definitions.push(definition('a', 9), definition('a', 10), definition('b', 1));
@@ -338,13 +339,72 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect(await find({ kind: 'latest', id: 'z' })).toBeUndefined();
       expect(await store.listDefinitions(undefined, 10)).toEqual([definition('a', 10), definition('b', 1)]);
       expect(await store.listDefinitions('a', 10)).toEqual([definition('b', 1)]);
-      expect((await store.definitionVersions('a')).map(({ version, openRuns }) => [version, openRuns])).toEqual([
-        [9, 0],
-        [10, 0],
+      await commit((changes) =>
+        changes.workers.push({ ...worker, workerId: 'v', definitions: [{ id: 'a', version: 10 }] }),
+      );
+      await commit((changes) =>
+        changes.workers.push({
+          ...worker,
+          workerId: 'u',
+          definitions: [
+            { id: 'a', version: 10 },
+            { id: 'b', version: 9 },
+          ],
+        }),
+      );
+      expect(
+        (await store.definitionVersions('a')).map(({ version, openRuns, workers }) => [version, openRuns, workers]),
+      ).toEqual([
+        [9, 0, 0],
+        [10, 0, 2],
       ]);
       expect(await find({ kind: 'worker', workerId: 'w' })).toEqual(worker);
       await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 1 }));
-      expect(await store.listWorkers()).toEqual([{ workerId: 'w', definitions: [], lastSeenAt: AT + 1 }]);
+      expect(await store.listWorkers({ reach: 'all', after: 'v', limit: 9 })).toEqual([
+        { workerId: 'w', definitions: [], lastSeenAt: AT + 1 },
+      ]);
+    });
+
+    it('lists workers by id from any place on, those of the projects in reach and those of none', async () => {
+      const { store, commit } = await opened();
+      const worker = (workerId: string, project?: string) => ({
+        workerId,
+        definitions: [],
+        lastSeenAt: AT,
+        ...(project === undefined ? {} : { project }),
+      });
+      await commit((changes) =>
+        changes.workers.push(worker('d'), worker('b', 'p'), worker('c', 'q'), worker('a', 'r')),
+      );
+      const ids = async (reach: 'all' | string[], limit = 9, after?: string) =>
+        (await store.listWorkers({ reach, limit, ...(after === undefined ? {} : { after }) })).map(
+          ({ workerId }) => workerId,
+        );
+      expect(await ids('all')).toEqual(['a', 'b', 'c', 'd']);
+      expect(await ids('all', 2)).toEqual(['a', 'b']);
+      expect(await ids('all', 2, 'b')).toEqual(['c', 'd']);
+      expect(await ids(['p', 'q'])).toEqual(['b', 'c', 'd']);
+      expect(await ids(['p', 'q'], 1, 'b')).toEqual(['c']);
+      expect(await ids([])).toEqual(['d']);
+    });
+
+    it('notes when workers were last heard of, and lets go of silent ones that were not heard of meanwhile', async () => {
+      const { store, commit, find } = await opened();
+      const worker = (workerId: string, lastSeenAt: number) => ({ workerId, definitions: [], lastSeenAt });
+      await commit((changes) => changes.workers.push(worker('a', 30), worker('b', 10), worker('c', 20)));
+      expect(await store.silentWorkers(30, 9)).toEqual(['b', 'c']);
+      expect(await store.silentWorkers(31, 2)).toEqual(['b', 'c']);
+      await commit((changes) =>
+        changes.workersSeen.push({ workerId: 'b', at: 40 }, { workerId: 'c', at: 5 }, { workerId: 'nobody', at: 1 }),
+      );
+      expect(await store.silentWorkers(41, 9)).toEqual(['c', 'a', 'b']);
+      expect(await find({ kind: 'worker', workerId: 'nobody' })).toBeUndefined();
+      // One that registers in the same commit stays.
+      await commit((changes) => {
+        changes.workers.push(worker('c', 50));
+        changes.workersForgotten.push(...['a', 'b', 'c'].map((workerId) => ({ workerId, before: 40 })));
+      });
+      expect(await store.silentWorkers(99, 9)).toEqual(['b', 'c']);
     });
 
     it('hands out the outbox in order, and forgets what was delivered', async () => {

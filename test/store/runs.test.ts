@@ -55,6 +55,7 @@ describe('sqlite: the runs file', () => {
     park.run(3, '"one of two"', 30);
     park.run(4, '"the other of two"', 30);
     see.run('p', 'c', 30, null);
+    db.prepare("INSERT INTO worker VALUES ('w', NULL, NULL, NULL, NULL, '[]', 40)").run();
     db.close();
 
     const store = await openSqliteRunStore({ path });
@@ -66,6 +67,9 @@ describe('sqlite: the runs file', () => {
       [2, '"without an id"', undefined],
       [3, '"one of two"', undefined],
       [4, '"the other of two"', undefined],
+    ]);
+    expect(await store.listWorkers({ reach: 'all', limit: 9 })).toEqual([
+      { workerId: 'w', definitions: [], lastSeenAt: 40 },
     ]);
     await store.close();
     const after = new Database(path, { readonly: true });

@@ -276,7 +276,8 @@ export const createClient = (options: ClientOptions = {}) => {
       get<'getDefinition'>(`/v1/api/definitions/${segment(id)}`),
     getDefinitionVersion: (id: string, version: number): Promise<AnswerOf<'getDefinitionVersion'>> =>
       get<'getDefinitionVersion'>(`/v1/api/definitions/${segment(id)}/versions/${version}`),
-    listWorkers: (): Promise<AnswerOf<'listWorkers'>> => get<'listWorkers'>('/v1/api/workers'),
+    listWorkers: (query: { limit?: number; cursor?: string } = {}): Promise<AnswerOf<'listWorkers'>> =>
+      get<'listWorkers'>('/v1/api/workers', query),
 
     /** A read of the query API that has no method here: `read('/v1/api/traces', { has_error: true })`. */
     read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> =>

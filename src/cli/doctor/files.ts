@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { openDataFile, FileRefused } from '../../store/sqlite/connection.ts';
+import { type FileKind, FileRefused, openDataFile } from '../../store/sqlite/connection.ts';
 import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
 import { type ProbeOutcome, probeSpan } from '../../store/sqlite/signals/probe.ts';
 import { visitSignals } from '../../store/sqlite/signals/visit.ts';
 import { visitRuns } from '../../store/sqlite/runs/visit.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
-import { SCHEMA_VERSION, SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
+import { SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
 import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
@@ -16,6 +16,7 @@ export type Opened<Reads> = Examined<Reads> & { readonly close: () => void };
 
 const MOST_STUCK = 20;
 const DEFINITIONS_PAGE = 100;
+const WORKERS_PAGE = 1000;
 const CACHE_MIB = 4;
 
 const letGo = (): void => {};
@@ -212,18 +213,23 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
       probe === undefined ? READ_ONLY_PROBE : judgeProbe(path, probe()),
     ];
     if (!checked) findings.push(skipped('the file is too large to be read whole for damage'));
-    if (schemaVersion < SCHEMA_VERSION)
-      findings.push(
-        warning(
-          `the next start brings the file from schema version ${schemaVersion} to ${SCHEMA_VERSION}; no older release reads it then`,
-          'back the file up first',
-        ),
-      );
+    findings.push(...foretell(schemaVersion, SIGNALS_FILE));
     return { findings, reads, close };
   } catch (error) {
     return unread([judgeAccess(path, error, readOnly) ?? judgeError(path, error, 'signal store')], why);
   }
 };
+
+/** What the next start does to a file of an earlier schema. */
+const foretell = (found: number, { schemaVersion }: Pick<FileKind, 'schemaVersion'>): readonly Finding[] =>
+  found < schemaVersion
+    ? [
+        warning(
+          `the next start brings the file from schema version ${found} to ${schemaVersion}; no older release reads it then`,
+          'back the file up first',
+        ),
+      ]
+    : [];
 
 /** Examines the file of durable runs, without writing a row. */
 export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads> => {
@@ -241,7 +247,7 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
   try {
     const { schemaVersion, reads, close } = visitRuns(path, mayWrite);
     return {
-      findings: [ok(`${path} answers: schema version ${schemaVersion}`)],
+      findings: [ok(`${path} answers: schema version ${schemaVersion}`), ...foretell(schemaVersion, RUNS_FILE)],
       reads: {
         counts: reads.counts,
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),
@@ -255,7 +261,19 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
           }
         },
         // When a worker last called is known to the running service alone; the file says when it registered.
-        workers: async () => (await reads.listWorkers()).map(({ definitions }) => ({ definitions })),
+        workers: async () => {
+          const workers = [];
+          for (let after: string | undefined; ; ) {
+            const page = await reads.listWorkers({
+              reach: 'all',
+              limit: WORKERS_PAGE,
+              ...(after === undefined ? {} : { after }),
+            });
+            workers.push(...page.map(({ definitions }) => ({ definitions })));
+            after = page.at(-1)?.workerId;
+            if (after === undefined || page.length < WORKERS_PAGE) return workers;
+          }
+        },
       },
       close,
     };

@@ -45,7 +45,18 @@ const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
     } while (cursor !== undefined);
     return pinned;
   },
-  workers: async () => valueOf(await runs.listWorkers()),
+  workers: async () => {
+    const workers = [];
+    let cursor: string | undefined;
+    do {
+      const page = valueOf(
+        await runs.listWorkers({ reach: 'all', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
+      );
+      workers.push(...page.items);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return workers;
+  },
 });
 
 const answering = async <Reads>(name: string, ping: () => Promise<void>, reads: Reads): Promise<Examined<Reads>> => {

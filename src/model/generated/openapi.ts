@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 5b13affa97d232152e9e8c98f4aa548e7c8770d590749e4bd3dc16eea6b9272d
-// content sha256: 4a30950b21c67dda0e9f4b3b8026fcd78428f911bf10bb61f7675948d516ce3f
+// source sha256: 3ecff500f41a06b2a26a0a0bdbf74add7d8cbbf109aab952ea7da6c2a0214f53
+// content sha256: adbcf74002ce5962c71d2b5cdda152f8b7bc9def9bb370e60f642667bb3e78e9
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1163,7 +1163,8 @@ export interface paths {
          * Publish an event
          * @description To the oldest open wait for an event of this name and key in the project; in the same transaction the run goes on. Without one the
          *     event is parked, for a later wait that accepts parked events, for 24 hours. An `event_id` that was seen in the project is a duplicate: nothing
-         *     is written.
+         *     is written. It is known for as long as the run that took its event is kept, whose `run_id` the answer names; where no run took it, for
+         *     the 24 hours that it can be taken.
          */
         readonly post: operations["publishEvent"];
         readonly delete?: never;
@@ -1243,7 +1244,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description With when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those of no project.
+         * @description By id, with when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those
+         *     of no project. A worker that holds no lease and was not heard of for 30 days is registered no more; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -1307,7 +1309,8 @@ export interface paths {
         /**
          * Announce a worker
          * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
-         *     replaces the worker's list. How a worker works is told in `docs/worker-protocol.md`.
+         *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
+         *     reached which registered it: 403 on `worker_id` otherwise. How a worker works is told in `docs/worker-protocol.md`.
          */
         readonly post: operations["registerWorker"];
         readonly delete?: never;
@@ -5699,14 +5702,19 @@ export interface operations {
     };
     readonly listWorkers: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The workers. */
+            /** @description One page. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5714,9 +5722,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly workers: readonly components["schemas"]["Worker"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
                     };
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 503: components["responses"]["Unavailable"];

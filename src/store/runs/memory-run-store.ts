@@ -155,6 +155,12 @@ export const createMemoryRunStore = (): RunStore => {
       definitions.set(record.id, versions.set(record.version, record));
     }
     for (const worker of changes.workers) workers.set(worker.workerId, worker);
+    for (const { workerId, at } of changes.workersSeen) {
+      const worker = workers.get(workerId);
+      if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+    }
+    for (const { workerId, before } of changes.workersForgotten)
+      if ((workers.get(workerId)?.lastSeenAt ?? before) < before) workers.delete(workerId);
     for (const row of changes.outbox) {
       outbox.set(row.no, row);
       nextOutboxNo = Math.max(nextOutboxNo, row.no + 1);
@@ -433,9 +439,29 @@ export const createMemoryRunStore = (): RunStore => {
               ({ record: run }) =>
                 run.definitionId === id && run.definitionVersion === record.version && !hasEnded(run.status),
             ).length,
+            workers: [...workers.values()].filter((worker) =>
+              worker.definitions.some((held) => held.id === id && held.version === record.version),
+            ).length,
           })),
       ),
-    listWorkers: () => soon(() => [...workers.values()].toSorted((a, b) => (a.workerId < b.workerId ? -1 : 1))),
+    listWorkers: ({ reach, after, limit }) =>
+      soon(() =>
+        [...workers.values()]
+          .filter(
+            ({ workerId, project }) =>
+              (project === undefined || reaches(reach, project)) && (after === undefined || workerId > after),
+          )
+          .toSorted((a, b) => (a.workerId < b.workerId ? -1 : 1))
+          .slice(0, limit),
+      ),
+    silentWorkers: (before, limit) =>
+      soon(() =>
+        [...workers.values()]
+          .filter(({ lastSeenAt }) => lastSeenAt < before)
+          .toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.workerId < b.workerId ? -1 : 1))
+          .slice(0, limit)
+          .map(({ workerId }) => workerId),
+      ),
     listLiveLeases: (reach, after, limit) =>
       soon(() =>
         [...attempts.values()]

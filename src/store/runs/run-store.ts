@@ -142,7 +142,10 @@ export type WorkerRecord = {
   readonly project?: string;
   readonly concurrency?: number;
   readonly definitions: readonly { readonly id: string; readonly version: number }[];
+  /** As it was last written down: the service knows it more exactly while it runs. */
   readonly lastSeenAt: UnixMs;
+  /** What the key reached that registered it. Absent where an earlier release wrote the row. */
+  readonly registeredBy?: ProjectReach;
 };
 
 export type OutboxRow = { readonly no: number; readonly runId: string; readonly span: JsonText };
@@ -186,6 +189,10 @@ export type Changes = {
   readonly eventsSeen: SeenEvent[];
   readonly definitions: DefinitionRecord[];
   readonly workers: WorkerRecord[];
+  /** Workers that were heard of since their row was written; one that is not registered any more stays so. */
+  readonly workersSeen: { readonly workerId: string; readonly at: UnixMs }[];
+  /** Workers that go, unless they were heard of at `before` or later. */
+  readonly workersForgotten: { readonly workerId: string; readonly before: UnixMs }[];
   readonly outbox: OutboxRow[];
   /** Rows up to this number were delivered. */
   outboxDelivered: number | undefined;
@@ -217,6 +224,8 @@ export const noChanges = (): Changes => ({
   eventsSeen: [],
   definitions: [],
   workers: [],
+  workersSeen: [],
+  workersForgotten: [],
   outbox: [],
   outboxDelivered: undefined,
   actors: [],
@@ -341,6 +350,13 @@ export type RunListQuery = {
   readonly after?: { readonly updatedAt: UnixMs; readonly runId: string };
   readonly limit: number;
 };
+export type WorkerListQuery = {
+  /** Of these projects, and those of none. */
+  readonly reach: ProjectReach;
+  /** By id, ascending. */
+  readonly after?: string;
+  readonly limit: number;
+};
 export type RunRows = {
   readonly stored: StoredRun;
   readonly documents: StoredDocuments;
@@ -401,9 +417,13 @@ export interface RunStore {
 
   /** By id, the highest version of each. */
   listDefinitions(after: string | undefined, limit: number): Promise<readonly DefinitionRecord[]>;
-  /** Ascending, with the number of open runs of each. */
-  definitionVersions(id: string): Promise<readonly (DefinitionRecord & { readonly openRuns: number })[]>;
-  listWorkers(): Promise<readonly WorkerRecord[]>;
+  /** Ascending, each with the number of its open runs and of the workers that registered it. */
+  definitionVersions(
+    id: string,
+  ): Promise<readonly (DefinitionRecord & { readonly openRuns: number; readonly workers: number })[]>;
+  listWorkers(query: WorkerListQuery): Promise<readonly WorkerRecord[]>;
+  /** Ids of workers whose row says that they were last heard of before, those silent longest first. */
+  silentWorkers(before: UnixMs, limit: number): Promise<readonly string[]>;
   /** By lease id, ascending. */
   listLiveLeases(
     reach: ProjectReach,

@@ -446,6 +446,23 @@ describe('lists', () => {
     await service.must(service.complete(one));
     expect((await service.must(service.get('/leases'))).leases).toHaveLength(1);
   });
+
+  it('workers by page; the cursor of another list is refused', async () => {
+    await open();
+    for (const worker of ['b', 'c', 'a']) await service.must(service.register(worker));
+    const idsOf = (page: { workers: readonly { worker_id: string }[] }) => page.workers.map((one) => one.worker_id);
+    const first = await service.must(service.get('/workers?limit=2'));
+    expect(idsOf(first)).toEqual(['a', 'b']);
+    const rest = await service.must(service.get(`/workers?limit=2&cursor=${first.next_cursor}`));
+    expect(idsOf(rest).slice(0, 1)).toEqual(['c']);
+    expect(rest.next_cursor).toBeUndefined();
+    expect(await codes(service.get(`/leases?cursor=${first.next_cursor}`))).toEqual([
+      400,
+      'invalid_parameter',
+      'cursor',
+    ]);
+    expect(await codes(service.get('/workers?limit=1001'))).toEqual([400, 'invalid_parameter', 'limit']);
+  });
 });
 
 describe('who was seen', () => {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: eed6ac755b98cfe31037b3044e4fcd722edc0f1e93baae3facea5a8adcdab0d3
-// content sha256: 5e736abb418bc3bf89151354a637f8cc804a114f71865a69f183aa3e1903e130
+// source sha256: ed4c106059294be5646f6791a86afbbd4b7c980630c5ca9dcb2ef7bc4bed881b
+// content sha256: b43c0e1f009ce2ef27b3099eb3a1aa8badd5245dc27650f247478ff3d537ce8a
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -183,7 +183,8 @@ export interface paths {
          * Publish an event
          * @description To the oldest open wait for an event of this name and key in the project; in the same transaction the run goes on. Without one the
          *     event is parked, for a later wait that accepts parked events, for 24 hours. An `event_id` that was seen in the project is a duplicate: nothing
-         *     is written.
+         *     is written. It is known for as long as the run that took its event is kept, whose `run_id` the answer names; where no run took it, for
+         *     the 24 hours that it can be taken.
          */
         readonly post: operations["publishEvent"];
         readonly delete?: never;
@@ -263,7 +264,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description With when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those of no project.
+         * @description By id, with when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those
+         *     of no project. A worker that holds no lease and was not heard of for 30 days is registered no more; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -286,7 +288,8 @@ export interface paths {
         /**
          * Announce a worker
          * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
-         *     replaces the worker's list. How a worker works is told in `docs/worker-protocol.md`.
+         *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
+         *     reached which registered it: 403 on `worker_id` otherwise. How a worker works is told in `docs/worker-protocol.md`.
          */
         readonly post: operations["registerWorker"];
         readonly delete?: never;
@@ -1568,14 +1571,19 @@ export interface operations {
     };
     readonly listWorkers: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The workers. */
+            /** @description One page. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: Json;
@@ -1583,6 +1591,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly workers: readonly components["schemas"]["Worker"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
                     };
                 };
             };

@@ -11,6 +11,8 @@ export type Columns = readonly Column[];
 export const operations = [
   'insertDefinition',
   'setWorker',
+  'seeWorker',
+  'forgetWorker',
   'insertRun',
   'moveRun',
   'turnRun',
@@ -125,7 +127,12 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
         orNull(one.concurrency),
         JSON.stringify(one.definitions),
         one.lastSeenAt,
+        one.registeredBy === undefined ? null : JSON.stringify(one.registeredBy),
       ]);
+    case 'seeWorker':
+      return changes.workersSeen.map((one) => [one.at, one.workerId]);
+    case 'forgetWorker':
+      return changes.workersForgotten.map((one) => [one.workerId, one.before]);
     case 'insertRun':
       return changes.runsInserted.map(runRow);
     case 'moveRun':

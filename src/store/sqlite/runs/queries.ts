@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { openRunStatuses, runStatuses } from '../../../model/run.ts';
+import { openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
   ActorListQuery,
@@ -11,6 +11,7 @@ import type {
   RunListQuery,
   RunRecord,
   RunRows,
+  WorkerListQuery,
   WorkerRecord,
 } from '../../runs/run-store.ts';
 import { lookupsOf } from './lookups.ts';
@@ -150,7 +151,7 @@ export const queriesOf = (db: Database.Database) => {
         after ?? '',
         limit,
       ).map(definitionOf),
-    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number })[] => {
+    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number; workers: number })[] => {
       const open = new Map<number, number>();
       for (const project of lookups.projects())
         for (const status of openRunStatuses)
@@ -164,12 +165,34 @@ export const queriesOf = (db: Database.Database) => {
             const version = row['version'] as number;
             open.set(version, (open.get(version) ?? 0) + (row['open'] as number));
           }
+      const held = new Map(
+        all(
+          `SELECT json_extract(held.value, '$.version') AS held_version, count(DISTINCT worker_id) AS workers
+           FROM worker, json_each(worker.definitions) AS held WHERE json_extract(held.value, '$.id') = ? GROUP BY held_version`,
+          id,
+        ).map((row) => [row['held_version'] as number, row['workers'] as number]),
+      );
       return all('SELECT * FROM definition WHERE id = ? ORDER BY version', id).map((row) => {
         const record = definitionOf(row);
-        return { ...record, openRuns: open.get(record.version) ?? 0 };
+        const { version } = record;
+        return { ...record, openRuns: open.get(version) ?? 0, workers: held.get(version) ?? 0 };
       });
     },
-    listWorkers: (): WorkerRecord[] => all('SELECT * FROM worker ORDER BY worker_id').map(workerOf),
+    listWorkers: ({ reach, after, limit }: WorkerListQuery): WorkerRecord[] =>
+      (reach === 'all'
+        ? all('SELECT * FROM worker WHERE worker_id > ? ORDER BY worker_id LIMIT ?', after ?? '', limit)
+        : all(
+            `SELECT * FROM worker WHERE worker_id > ? AND (project IS NULL OR project IN (SELECT value FROM json_each(?)))
+             ORDER BY worker_id LIMIT ?`,
+            after ?? '',
+            JSON.stringify(reach),
+            limit,
+          )
+      ).map(workerOf),
+    silentWorkers: (before: UnixMs, limit: number): string[] =>
+      all('SELECT worker_id FROM worker WHERE last_seen_at < ? ORDER BY last_seen_at LIMIT ?', before, limit).map(
+        (row) => row['worker_id'] as string,
+      ),
 
     listLiveLeases: (reach: ProjectReach, after: string | undefined, limit: number) =>
       projectsIn(reach)

@@ -1,6 +1,7 @@
 import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
 import type { RunStatus } from '../../../model/run.ts';
+import type { ProjectReach } from '../../../model/scope.ts';
 import type {
   AttemptRecord,
   DefinitionRecord,
@@ -136,4 +137,5 @@ export const workerOf = (row: Row): WorkerRecord => ({
   ...numberAs('concurrency', row['concurrency']),
   definitions: JSON.parse(text(row, 'definitions')) as WorkerRecord['definitions'],
   lastSeenAt: number(row, 'last_seen_at'),
+  ...(typeof row['reach'] === 'string' ? { registeredBy: JSON.parse(row['reach']) as ProjectReach } : {}),
 });

@@ -86,10 +86,13 @@ CREATE TABLE actor (
 `;
 
 /**
- * A parked event carries its `event_id`, so that the id lives on with the run that takes the event. Events that an earlier
+ * Workers that were silent for long are found by when they were last heard of, and a worker knows what the key reached that
+ * registered it. A parked event carries its `event_id`, so that the id lives on with the run that takes the event. Events that an earlier
  * release parked get theirs where the millisecond of their arrival names one id only.
  */
-const namedParkedEvents = `
+const heldToTheirSenders = `
+ALTER TABLE worker ADD COLUMN reach TEXT;
+CREATE INDEX worker_seen ON worker (last_seen_at);
 ALTER TABLE parked ADD COLUMN event_id TEXT;
 UPDATE parked SET event_id = (
   SELECT min(event_id) FROM event_seen
@@ -105,6 +108,6 @@ export const RUNS_FILE: FileKind = {
   schemaVersion: 2,
   migrations: [
     { version: 1, sql: tables },
-    { version: 2, sql: namedParkedEvents },
+    { version: 2, sql: heldToTheirSenders },
   ],
 };

@@ -43,7 +43,7 @@ export const visitRuns = (path: string, mayWrite: boolean): RunVisit => {
       stuckRuns: (limit) => read((from) => from.stuckRuns(limit)),
       listDefinitions: (after, limit) => read((from) => from.listDefinitions(after, limit)),
       definitionVersions: (id) => read((from) => from.definitionVersions(id)),
-      listWorkers: () => read((from) => from.listWorkers()),
+      listWorkers: (query) => read((from) => from.listWorkers(query)),
     },
     close: () => db.close(),
   };

@@ -51,7 +51,9 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
 
   const writers: Record<Operation, (row: Columns) => void> = {
     insertDefinition: plain(insertInto('definition', 5)),
-    setWorker: upsert('worker', 7),
+    setWorker: upsert('worker', 8),
+    seeWorker: plain('UPDATE worker SET last_seen_at = max(last_seen_at, ?) WHERE worker_id = ?'),
+    forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
     insertRun: plain(insertInto('run', 23)),
     moveRun: versioned(
       'UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ? WHERE run_id = ? AND version = ?',
