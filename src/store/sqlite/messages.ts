@@ -7,6 +7,6 @@ export type ErrorInfo = { readonly unavailable: boolean; readonly message: strin
 export type Request = [id: number, method: string, ...args: unknown[]];
 /** The answer to a request, or, without an id, something that the thread reports by itself. */
 export type Reply = [id: number, value: unknown, error?: ErrorInfo];
-export type Report = { readonly fatal: string };
+export type Report = { readonly fatal: string } | { readonly needed: 'search' };
 /** What a thread posts: answers that became known together. */
 export type Replies = Reply[] | Report;

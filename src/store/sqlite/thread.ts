@@ -35,6 +35,7 @@ const withCompileCache = (): NodeJS.ProcessEnv => {
  * Starts a thread.
  * @param name stands in messages and in the thread's name
  * @param onFatal called when the thread reports a fault that a restart of the process may cure, or ends by itself
+ * @param onNeed called when the thread waits for the other one to run
  */
 export const startThread = (
   file: URL,
@@ -42,6 +43,7 @@ export const startThread = (
   workerData: Record<string, unknown>,
   transferList: Transferable[],
   onFatal: (message: string) => void,
+  onNeed: () => void = () => {},
 ): Thread => {
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   const ready = new Promise<unknown>((resolve, reject) => waiting.set(READY, { resolve, reject }));
@@ -60,6 +62,10 @@ export const startThread = (
   worker.on('message', (replies: Replies) => {
     if ('fatal' in replies) {
       onFatal(replies.fatal);
+      return;
+    }
+    if ('needed' in replies) {
+      onNeed();
       return;
     }
     for (const [id, value, error] of replies) {

@@ -94,6 +94,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     options.onFatal?.(message);
   };
   let isClosed = false;
+  /** Set when nothing waits for an answer any more; what is left to do is done after the next start. */
+  let isEnding = false;
   let nextCall = 1;
 
   const { port1: searchPort, port2: writerPort } = new MessageChannel();
@@ -108,29 +110,44 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     { options: writerOptions, searchPort },
     [searchPort],
     onFatal,
+    () => {
+      if (!isEnding) reachSearch();
+    },
   );
   const opened = (await writer.ready) as WriterOpened;
   const searchOptions: SearchOptions = {
     path: opened.path,
     cacheMiB: SEARCH_CACHE_MIB,
     storeNumber: opened.storeNumber,
+    isWhole: opened.isIndexWhole,
     purgeDelayMs: options.purgeDelayMs ?? PURGE_DELAY_MS,
   };
-  const search = startThread(
-    new URL('./search-thread.ts', import.meta.url),
-    'signal search',
-    { options: searchOptions, writerPort },
-    [writerPort],
-    onFatal,
-  );
-  let highWater: number;
-  try {
-    highWater = (await search.ready) as number;
-  } catch (error) {
-    await writer.call(nextCall++, 'close', []);
-    throw error;
-  }
-  let nextSpan = Math.max(opened.lastSpan, highWater) + 1;
+  let search: Thread | undefined;
+  const startSearch = (): Thread => {
+    search = startThread(
+      new URL('./search-thread.ts', import.meta.url),
+      'signal search',
+      { options: searchOptions, writerPort },
+      [writerPort],
+      onFatal,
+    );
+    return search;
+  };
+  /** The thread of the index; a thread costs some twelve MiB, so this one starts when there is text to take in or let go of. */
+  const reachSearch = (): Thread => {
+    if (search !== undefined) return search;
+    const started = startSearch();
+    started.ready.catch((error: unknown) => onFatal(error instanceof Error ? error.message : 'the index did not open'));
+    return started;
+  };
+  if (!opened.isIndexWhole)
+    try {
+      await startSearch().ready;
+    } catch (error) {
+      await writer.call(nextCall++, 'close', []);
+      throw error;
+    }
+  let nextSpan = opened.lastSpan + 1;
 
   const readerOptions: ReaderOptions = { path: opened.path, cacheMiB: READER_CACHE_MIB };
   const admission = new PQueue({ concurrency: options.readers ?? READERS });
@@ -195,7 +212,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown>];
   /** Asks both threads for their part of a unit. The index first: a notice of the writer about these rows must find them there. */
   const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean): Asked => {
-    const indexed = isSearched ? search.call(id, 'index', [texts]) : Promise.resolve();
+    const indexed = isSearched ? reachSearch().call(id, 'index', [texts]) : Promise.resolve();
     return [writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>, indexed];
   };
   /** Hands a unit over whole, a large one in turns of the event loop. */
@@ -213,7 +230,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       const isSearched = encoded.some(({ search: texts }) => texts.length > 0);
       const last = encoded.pop() as EncodedPiece;
       for (const { rows, search: texts } of encoded) {
-        if (texts.length > 0) search.tell(id, 'piece', [texts]);
+        if (texts.length > 0) reachSearch().tell(id, 'piece', [texts]);
         writer.tell(id, 'piece', [rows]);
         await new Promise(setImmediate);
       }
@@ -332,11 +349,13 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       isClosed = true;
       await Promise.allSettled(pending);
       await admission.onIdle();
+      isEnding = true;
       const end = async (thread: Thread): Promise<void> => {
         if (!thread.isOver) await thread.call(nextCall++, 'close', []);
       };
       await Promise.all([...readers].map(end));
-      await end(search);
+      if (search === undefined) writerPort.close();
+      else await end(search);
       await end(writer);
     },
   };

@@ -1,5 +1,5 @@
 /** Body of the thread that owns the full-text side file. It follows the data file, and never runs ahead of it. */
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { searchText } from '../../signals/search-text.ts';
@@ -8,8 +8,8 @@ import { driverCode } from '../driver-error.ts';
 import { drain, errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
-import { searchSchema, SIGNALS_FILE } from './schema.ts';
-import { createSearchFile, searchPath } from './search-file.ts';
+import { SIGNALS_FILE } from './schema.ts';
+import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
 import type { SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
 
 /** Rows that are read from the data file at a time to bring the index up to it. */
@@ -43,20 +43,15 @@ type Index = {
   readonly setSecure: Database.Statement;
   readonly merge: Database.Statement;
   readonly totalChanges: Database.Statement<[], number>;
-  /** Every span with text up to this number is indexed, and none beyond it. */
-  highWater: number;
-  erasedSeq: number;
-  /** True when words that were struck out may still lie in the file. */
-  isPurgeDue: boolean;
+  highWater: SearchProgress['highWater'];
+  erasedSeq: SearchProgress['erasedSeq'];
+  isPurgeDue: SearchProgress['isPurgeDue'];
   /** Whether the index cuts words out, as opposed to striking them out; unknown until it is set. */
   isSecure?: boolean;
 };
 
 const indexOf = (db: Database.Database): Index => {
-  const [highWater, erasedSeq, purgeDue] = db
-    .prepare<[], [number, number, number]>('SELECT high_water, erased_seq, purge_due FROM progress')
-    .raw()
-    .get() ?? [0, 0, 0];
+  const { highWater, erasedSeq, isPurgeDue } = progressOf(db);
   return {
     db,
     transactions: transactionsOf(db),
@@ -68,33 +63,12 @@ const indexOf = (db: Database.Database): Index => {
     totalChanges: db.prepare<[], number>('SELECT total_changes()').pluck(),
     highWater,
     erasedSeq,
-    isPurgeDue: purgeDue === 1,
+    isPurgeDue,
   };
 };
 
-/** Whether the side file can be opened and belongs to this data file. A file of another, or a damaged one, is made anew. */
-const isOurs = (): boolean => {
-  if (!existsSync(file)) return false;
-  let db: Database.Database | undefined;
-  try {
-    db = openForReading(file, 1);
-    const [store] = db.prepare<[], [number, number]>('SELECT store, purge_due FROM progress').raw().get() ?? [];
-    db.prepare('SELECT rowid FROM span_search WHERE span_search MATCH ? LIMIT 1').get('"a"');
-    return store === options.storeNumber;
-  } catch (error) {
-    if (driverCode(error) === undefined) throw error;
-    return false;
-  } finally {
-    db?.close();
-  }
-};
-
 const openIndex = (): Index => {
-  if (!isOurs())
-    createSearchFile(file, (db) => {
-      db.exec(searchSchema);
-      db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0, 0)').run(options.storeNumber);
-    });
+  if (readProgress(file, options.storeNumber) === undefined) createSearchFile(file, options.storeNumber);
   return indexOf(openForWriting(file, options.cacheMiB, SIGNALS_FILE));
 };
 
@@ -130,7 +104,7 @@ const reachData = (): Data => {
 
 let index: Index | undefined;
 /** True when the data file may hold rows beyond the index: they are read from there before anything else is indexed. */
-let behind = true;
+let behind = !options.isWhole;
 let faults = 0;
 
 const reach = (): Index => {
@@ -439,7 +413,7 @@ const work = (): void => {
 
 try {
   index = openIndex();
-  catchUp();
+  if (behind) catchUp();
   if (index.isPurgeDue) planPurge();
   tellWriter(['erased', index.erasedSeq, undefined]);
   main.on('message', (request: Request) => {
@@ -451,7 +425,7 @@ try {
     takeNotice(notice);
     work();
   });
-  post(main, [[0, index.highWater]]);
+  post(main, [[0, undefined]]);
 } catch (error) {
   post(main, [[0, undefined, errorInfo(file, error, SIGNALS_FILE.store)]]);
   main.close();

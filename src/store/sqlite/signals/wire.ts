@@ -81,11 +81,20 @@ export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['er
 export type SearchNotice = ['erased', seq: number, isGone: boolean | undefined] | ['erase_failed'];
 
 export type WriterOptions = { readonly path: string; readonly cacheMiB: number; readonly maxFileBytes: number | null };
-export type WriterOpened = { readonly path: string; readonly storeNumber: number; readonly lastSpan: number };
+export type WriterOpened = {
+  readonly path: string;
+  readonly storeNumber: number;
+  /** The highest number that a span has had, as far as data file and index know. */
+  readonly lastSpan: number;
+  /** Whether the index holds all text of the data file and none that is gone. */
+  readonly isIndexWhole: boolean;
+};
 export type SearchOptions = {
   readonly path: string;
   readonly cacheMiB: number;
   readonly storeNumber: number;
+  /** Whether the index held all text of the data file, and none that is gone, when the store was opened. */
+  readonly isWhole: boolean;
   readonly purgeDelayMs: number;
 };
 export type ReaderOptions = { readonly path: string; readonly cacheMiB: number };

@@ -8,6 +8,7 @@ import type { ErrorInfo, Reply, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { SIGNALS_FILE } from './schema.ts';
+import { createSearchFile, readProgress, searchPath } from './search-file.ts';
 import type { Row, SearchNotice, UnitRows, WriterNotice, WriterOpened, WriterOptions } from './wire.ts';
 import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWrites } from './write-evaluation.ts';
 import { type UnitWriter, unitWriterOf } from './write-unit.ts';
@@ -60,18 +61,37 @@ let engine: Engine | undefined;
 let releaseLock: (() => void) | undefined;
 let faults = 0;
 
+/** Whether all text of the file is indexed, given how far the index is, and none is on its way out. */
+const isCaughtUp = (db: Database.Database, highWater: number): boolean =>
+  db
+    .prepare<[number], number>(
+      `SELECT NOT EXISTS (SELECT 1 FROM pending_erasures)
+          AND NOT EXISTS (SELECT 1 FROM span_payloads WHERE span > ? AND (input IS NOT NULL OR output IS NOT NULL))`,
+    )
+    .pluck()
+    .get(highWater) === 1;
+
 const open = (): WriterOpened => {
   releaseLock = lockFile(path, SIGNALS_FILE);
   try {
     const { db, storeNumber } = openDataFile(path, options.cacheMiB, SIGNALS_FILE);
     engine = engineOf(db);
-    const lastSpan = db
-      .prepare<[], number>(
-        'SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0))',
-      )
-      .pluck()
-      .get();
-    return { path, storeNumber, lastSpan: lastSpan ?? 0 };
+    const lastSpan =
+      db
+        .prepare<[], number>(
+          'SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0))',
+        )
+        .pluck()
+        .get() ?? 0;
+    const file = searchPath(path);
+    if (lastSpan === 0 && readProgress(file, storeNumber) === undefined) createSearchFile(file, storeNumber);
+    const progress = readProgress(file, storeNumber);
+    return {
+      path,
+      storeNumber,
+      lastSpan: Math.max(lastSpan, progress?.highWater ?? 0),
+      isIndexWhole: progress !== undefined && !progress.isPurgeDue && isCaughtUp(db, progress.highWater),
+    };
   } catch (error) {
     releaseLock();
     throw error;
@@ -101,7 +121,12 @@ const noteFault = (error: unknown): void => {
   if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, SIGNALS_FILE.store).message });
 };
 
-const tellSearch = (notice: WriterNotice): void => searchPort.postMessage(notice);
+/** False until the search thread has been heard of. It runs when there is something for it to do. */
+let isSearchAwake = false;
+const tellSearch = (notice: WriterNotice): void => {
+  if (!isSearchAwake) post(main, { needed: 'search' });
+  searchPort.postMessage(notice);
+};
 
 /** Runs work in one transaction, and leaves nothing of it in memory when it fails. */
 const commit = <T>(work: (engine: Engine) => T): T => {
@@ -214,13 +239,19 @@ const erase = (
   work: (engine: Engine) => number,
   value: (rows: number, pending: boolean) => unknown,
 ): void => {
-  const { rows, seq } = commit((current) => ({ rows: work(current), seq: current.lastPending.get() ?? 0 }));
+  const { rows, seq } = commit((current) => ({ rows: work(current), seq: current.lastPending.get() }));
+  if (seq === null || seq === undefined) {
+    // No text of it is in the index.
+    post(main, [[id, value(rows, !truncateLog())]]);
+    return;
+  }
   erasures.push({ id, seq, value: (pending) => value(rows, pending) });
   tellSearch(['erase', 'now']);
 };
 
 /** Forgets text that the side file has let go of, and answers the deletes that waited for it. */
 const onSearchNotice = (notice: SearchNotice): void => {
+  isSearchAwake = true;
   let pending = true;
   let upTo = Number.POSITIVE_INFINITY;
   try {
