@@ -1,4 +1,5 @@
 import type { AnyStateMachine, EventObject, SnapshotFrom } from 'xstate';
+import { takeByPlan } from './plan.ts';
 
 /** What a machine wants done, as data: the name of the action and its static parameters. Nothing was executed. */
 export type Effect = { readonly type: string; readonly params: unknown };
@@ -50,10 +51,13 @@ export const step = <M extends AnyStateMachine>(
   snapshot: SnapshotFrom<M>,
   event: Readonly<EventObject>,
 ): { readonly next: SnapshotFrom<M>; readonly effects: readonly Effect[] } => {
-  const effects: Effect[] = [];
-  sink = effects;
-  const next = machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>;
-  if (next === snapshot && effects.length === 0)
+  const take = (): { next: SnapshotFrom<M>; effects: readonly Effect[] } => {
+    const effects: Effect[] = [];
+    sink = effects;
+    return { next: machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>, effects };
+  };
+  const taken = takeByPlan(snapshot, event, take) as { next: SnapshotFrom<M>; effects: readonly Effect[] } | undefined;
+  if (taken === undefined || (taken.next === snapshot && taken.effects.length === 0))
     throw new UnhandledEvent(machine.id, event.type, (snapshot as { value?: unknown }).value);
-  return { next, effects };
+  return taken;
 };
