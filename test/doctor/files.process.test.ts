@@ -8,7 +8,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statfsSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -184,6 +186,30 @@ describe('a file that is not as it should be', () => {
     const missing = join(folder.path, 'none', 'svc.db');
     expect(examined(missing).lines).toEqual([expect.stringMatching(/^warning: there is no folder .*check --data/)]);
     expect(existsSync(join(folder.path, 'none'))).toBe(false);
+  });
+
+  it.each([
+    ['is a folder', () => folder.path, / -> name a file; this is a folder$/],
+    [
+      'has a name that is too long',
+      () => join(folder.path, 'a'.repeat(300)),
+      /\(ENAMETOOLONG\) -> choose a shorter path$/,
+    ],
+    [
+      'goes round in links',
+      () => {
+        symlinkSync(join(folder.path, 'round'), join(folder.path, 'round'));
+        return join(folder.path, 'round', 'svc.db');
+      },
+      /\(ELOOP\) -> correct the symbolic links of the path$/,
+    ],
+  ] as const)('%s: a fault that says what to do', (_name, at, said) => {
+    for (const readOnly of [true, false]) {
+      const { lines: faults } = examined(at(), readOnly);
+      expect(faults.join('\n')).toMatch(/^fault: /m);
+      expect(faults.at(-1)).toMatch(said);
+      rmSync(join(folder.path, 'round'), { force: true });
+    }
   });
 
   it('is gone, but its log is not: a fault', () => {

@@ -36,6 +36,10 @@ const mends: readonly (readonly [prefix: string, mend: string])[] = [
   ['SQLITE_AUTH', 'give the user of the service the right to write the file and its folder'],
   ['EACCES', 'give the user of the service the right to write the file and its folder'],
   ['EPERM', 'give the user of the service the right to write the file and its folder; lsattr shows immutable files'],
+  ['EISDIR', 'name a file; this is a folder'],
+  ['ENOTDIR', 'correct the path: a part of it is a file'],
+  ['ENAMETOOLONG', 'choose a shorter path'],
+  ['ELOOP', 'correct the symbolic links of the path'],
   [
     'SQLITE_PROTOCOL',
     'stop every process on the file, remove its -shm side file, start again; do not keep the file on a network file system',
@@ -103,7 +107,7 @@ const findUnwritable = (path: string): Finding | undefined => {
   return undefined;
 };
 
-/** That this user may not even see whether a file is there. */
+/** That nobody, or not this user, can see whether a file is there. */
 const findHidden = (path: string): Finding | undefined => {
   try {
     statSync(path, { throwIfNoEntry: false });
@@ -111,6 +115,7 @@ const findHidden = (path: string): Finding | undefined => {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
+    if (code !== 'EACCES' && code !== 'EPERM') return fault(`${path} leads nowhere (${code})`, mendOf(code));
     return fault(`${path}: this user may not look into its folder (${code})`, OWN_USER);
   }
 };
