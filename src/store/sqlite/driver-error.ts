@@ -1,4 +1,4 @@
-/** What a driver error code says to an operator. Codes are matched by their prefix: SQLite refines them with suffixes. */
+/** What a code of the driver or of the system says to an operator. Matched by prefix: SQLite refines its codes with suffixes. */
 const causes: readonly (readonly [prefix: string, cause: string])[] = [
   ['SQLITE_FULL', 'the disk is full'],
   ['SQLITE_IOERR', 'an input/output error'],
@@ -12,6 +12,14 @@ const causes: readonly (readonly [prefix: string, cause: string])[] = [
   ['SQLITE_CANTOPEN', 'the file cannot be opened'],
   ['SQLITE_NOMEM', 'memory is used up'],
   ['SQLITE_TOOBIG', 'a value is larger than the store can hold'],
+  ['EACCES', 'access is denied to this user'],
+  ['EPERM', 'access is denied to this user'],
+  ['EROFS', 'the file system is mounted read-only'],
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the quota of this user is used up'],
+  ['EIO', 'an input/output error'],
+  ['EISDIR', 'this is a folder, not a file'],
+  ['ENOTDIR', 'a part of the path is a file, not a folder'],
 ];
 
 /** The code of an error of SQLite or of the file system; `undefined` for any other error, which is a bug of ours. */
