@@ -826,8 +826,9 @@ export const createRunActors = (host: RunHost): ActorKind => {
         host.ready({ runId, order: queueOrder, project, definitionId, definitionVersion });
       });
     }
-    if (status === 'waiting' || hasEnded(status)) {
-      // A run that rests, or is over, leaves memory: a hundred thousand of them cost rows.
+    if (hasEnded(status)) {
+      // What is over leaves memory at once. A run that rests leaves it when others have been busy for long enough: most
+      // waits are short, and what ends them would have to read three times. A hundred thousand of them cost rows.
       turn.forget(runKey(work.runId));
       turn.forget(documentsKey(work.runId));
     }
