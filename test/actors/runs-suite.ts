@@ -595,6 +595,20 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect((await service.detail(runId)).status).toBe('queued');
     });
 
+    it('a clock that is set back while the service is down takes no journal back', async () => {
+      const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
+      const { runId } = await service.start('flow');
+      const [lease] = await service.claim();
+      if (lease === undefined) throw new Error('one was expected');
+      service.time.advance(4000);
+      must(await service.runs.started({ ...ALL, leaseId: lease.leaseId, workerId: 'w1' }));
+      service.time.jumpWall(-3600_000);
+      const next = await service.reopen();
+      must(await next.complete({ ...ALL, leaseId: lease.leaseId, workerId: 'w1' }));
+      const times = (await service.journal(runId)).map(({ at }) => at);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+    });
+
     it('gives the details of the last heartbeat to the next attempt', async () => {
       const service = await open();
       await service.start('flow');

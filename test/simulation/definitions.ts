@@ -51,6 +51,23 @@ export const simulated: readonly Json[] = [
     ],
   },
   {
+    id: 'burst',
+    version: 1,
+    limits: { run_timeout_ms: 2 * HOUR },
+    steps: [
+      {
+        id: 'grains',
+        kind: 'child',
+        definition: 'grain',
+        for_each: '${input.items}',
+        input: { item: '${item}' },
+        max_parallel: 150,
+      },
+      { id: 'after', kind: 'task' },
+    ],
+  },
+  { id: 'grain', version: 1, steps: [{ id: 'done', kind: 'succeed', output: '${input.item}' }] },
+  {
     id: 'item',
     version: 1,
     limits: { run_timeout_ms: 2 * HOUR },

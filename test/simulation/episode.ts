@@ -4,10 +4,11 @@ import type { Lease } from '../../src/model/run.ts';
 import { type RunningRuns, startRuns } from '../../src/actors/runs.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
+import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
 import { createPrices } from '../actors/run-prices.ts';
 import { createChance, createIds } from './chance.ts';
 import { simulated } from './definitions.ts';
-import { checkAtRest, createWatch, Violation } from './invariants.ts';
+import { checkAfterwards, checkAtRest, createWatch, Violation } from './invariants.ts';
 import { type Call, createLedger, type Verb } from './ledger.ts';
 import { createUnsafeStore, type Planted } from './unsafe-store.ts';
 import { createVirtualTime } from './virtual-time.ts';
@@ -29,6 +30,11 @@ export type Report = {
   readonly timers: number;
   readonly restarts: number;
   readonly storeFaults: number;
+  readonly clockJumps: number;
+  readonly signals: number;
+  readonly erased: number;
+  /** Events whose id was found to outlive the day. */
+  readonly resent: number;
   /** Reads for a group that was decided while the one before it was in commit. */
   readonly readAhead: number;
 };
@@ -37,6 +43,10 @@ const ALL = { reach: 'all' } as const;
 const START = Date.parse('2026-03-01T12:00:00Z');
 const HOUR = 3600_000;
 const LEASE_TTL_MS = 15_000;
+/** How long what the clock leapt over may be waited for: a leap, the service down twice, and a slow disk. */
+const LEAP_FELT_MS = 600_000;
+/** People whose runs there are. */
+const USERS = 6;
 
 /**
  * One history of a small world, drawn from one number: a service that dies and comes back, over a store that fails, fake
@@ -48,12 +58,18 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
   const chance = createChance(seed);
   const time = createVirtualTime(START);
   const file: RunStore = createMemoryRunStore();
-  const watch = createWatch(time.now);
+  const watch = createWatch(time.now, () =>
+    leaps.reduce((sum, leap) => (leap.at >= time.now() - LEAP_FELT_MS ? sum + leap.ms : sum), 0),
+  );
   const ledger = createLedger();
   const spans = new Set<string>();
   const newId = createIds();
   const faultsSeen: string[] = [];
   let trouble = true;
+  /** How far, and when, the machine's clock was set ahead. The service leaps no further than that. */
+  const leaps: { readonly at: number; readonly ms: number }[] = [];
+  let clockJumps = 0;
+  let signals = 0;
   let restarts = 0;
   let storeFaults = 0;
   let readAhead = 0;
@@ -101,7 +117,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
           leaseTtlMs: LEASE_TTL_MS,
           writeSpans: async (batch) => {
             await time.sleep(chance.between(0, 200));
-            if (trouble && chance.is(0.1)) throw new Error('the trace store is away');
+            if (trouble && chance.is(0.1)) throw new StoreUnavailable('the trace store is away');
             for (const { spanId } of batch) spans.add(spanId);
           },
           onFault: (error) => {
@@ -184,8 +200,10 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const { runId, stepId, visit, delivery } = held;
     ledger.leases.set(held.leaseId, { runId, stepId, visit, delivery, calls: [] });
     const entry = ledger.leases.get(held.leaseId);
-    const promised = (until: number): void => {
-      ledger.promises.set(held.leaseId, [...(ledger.promises.get(held.leaseId) ?? []), { at: time.now(), until }]);
+    /** An answer promises a whole ttl from the moment of the call, however the machine's clock is set. */
+    const promised = (from: number): void => {
+      const one = { at: time.now(), until: from + LEASE_TTL_MS };
+      ledger.promises.set(held.leaseId, [...(ledger.promises.get(held.leaseId) ?? []), one]);
     };
     const fail = (cls: string) => (runs: RunningRuns) =>
       runs.fail({
@@ -200,11 +218,11 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const declares = !(trouble && chance.is(0.03));
     if (declares) {
       const from = time.now();
-      let started: Result<{ leaseExpiresAt: number }> | typeof lost = lost;
+      let started: Result<object> | typeof lost = lost;
       while (started === lost && time.now() - from < LEASE_TTL_MS && !life.dead)
         started = await lease(held, 'started', (runs) => runs.started(who));
       if (life.dead || started === lost || !started.ok) return;
-      promised(started.value.leaseExpiresAt);
+      promised(from);
       const name = `${runId} ${stepId} ${visit} ${delivery}`;
       ledger.bodies.set(name, (ledger.bodies.get(name) ?? 0) + 1);
     }
@@ -215,10 +233,11 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       while (!done && !stopped && !life.dead) {
         await time.sleep(chance.between(3000, LEASE_TTL_MS / 3));
         if (done || stopped || life.dead || silent) return;
+        const from = time.now();
         const beat = await lease(held, 'heartbeat', (runs) => runs.heartbeat({ ...who, details: { at: time.now() } }));
         if (beat === lost) continue;
         if (beat.ok) {
-          if (declares) promised(beat.value.leaseExpiresAt);
+          if (declares) promised(from);
         } else stopped = true;
       }
     });
@@ -282,14 +301,29 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const key = `k${number}`;
     const pay = async (): Promise<void> => {
       const eventId = `event-${number}`;
-      ledger.events.set(eventId, undefined);
+      ledger.events.set(eventId, { key });
       for (let times = chance.pick([1, 1, 2]); times > 0; times -= 1) {
         const sent = await insist((runs) =>
           runs.publishEvent({ ...ALL, project: 'p', event: 'paid', key, payload: { id: eventId }, eventId }),
         );
         if (!sent.ok) throw new Violation(`event: ${sent.failure.code}`);
-        if (sent.value.outcome !== 'duplicate') ledger.events.set(eventId, sent.value.outcome);
+        if (sent.value.outcome !== 'duplicate') ledger.events.set(eventId, { key, ...sent.value });
       }
+    };
+    /** To the run itself, whatever it waits for. */
+    const nudge = async (runId: string): Promise<void> => {
+      await time.sleep(chance.between(0, 400_000));
+      const eventId = `signal-${number}`;
+      ledger.events.set(eventId, { key });
+      const sent = await insist((runs) =>
+        runs.signalRun({ ...ALL, runId, event: 'paid', payload: { id: eventId }, eventId }),
+      );
+      if (sent.ok) {
+        signals += 1;
+        if (sent.value.runId !== runId) throw new Violation(`the signal to ${runId} went to ${sent.value.runId}`);
+        ledger.events.set(eventId, { key, outcome: 'delivered', runId });
+      } else if (!['conflict', 'run_terminal', 'not_found'].includes(sent.failure.code))
+        throw new Violation(`signal: ${sent.failure.code}`);
     };
     if (chance.is(0.3)) await pay();
     else if (chance.is(0.8))
@@ -297,10 +331,19 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
         await time.sleep(chance.between(1000, 400_000));
         await pay();
       });
-    const definitionId = chance.pick(['order', 'order', 'batch']);
-    const input = { key, items: Array.from({ length: chance.between(0, 4) }, (_, n) => n) };
+    // A burst has more children than one commit starts, and all of them end at once.
+    const definitionId = chance.is(0.03) ? 'burst' : chance.pick(['order', 'order', 'batch']);
+    const most = definitionId === 'burst' ? 350 : 4;
+    const input = { key, items: Array.from({ length: chance.between(0, most) }, (_, n) => n) };
     const started = await insist((runs) =>
-      runs.startRun({ ...ALL, project: 'p', definitionId, input, idempotencyKey: key }),
+      runs.startRun({
+        ...ALL,
+        project: 'p',
+        definitionId,
+        input,
+        idempotencyKey: key,
+        correlation: { user_id: `user-${number % USERS}` },
+      }),
     );
     if (!started.ok) {
       // Nobody has registered the definition yet.
@@ -309,10 +352,15 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     }
     const { runId } = started.value.run;
     ledger.started.set(key, runId);
+    if (chance.is(0.2)) strand(() => nudge(runId));
     if (!chance.is(0.15)) return;
     await time.sleep(chance.between(0, 300_000));
     const cancelled = await insist((runs) => runs.cancelRun({ ...ALL, runId }));
-    if (!cancelled.ok) throw new Violation(`cancel: ${cancelled.failure.code}`);
+    if (!cancelled.ok) {
+      if (cancelled.failure.code !== 'not_found' || !watch.erased.has(runId))
+        throw new Violation(`cancel: ${cancelled.failure.code}`);
+      return;
+    }
     ledger.cancelled.add(runId);
   };
   const people = async (): Promise<void> => {
@@ -322,11 +370,46 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     }
   };
 
+  // Those who erase: a person's runs on request, and what is older than it may be.
+  const erasure = async (): Promise<void> => {
+    while (trouble) {
+      await time.sleep(chance.between(60_000, 600_000));
+      if (!trouble) return;
+      if (chance.is(0.5)) {
+        const userId = `user-${chance.between(0, USERS - 1)}`;
+        await call((runs) => runs.eraseSubject({ ...ALL, userId }, async () => {}));
+      } else {
+        const before = time.now() - chance.between(0, 600_000);
+        await call(async (runs) => {
+          try {
+            return { ok: true, value: await runs.trimFinishedRuns('p', before, chance.between(1, 20)) };
+          } catch (error) {
+            if (!(error instanceof StoreUnavailable)) throw error;
+            return { ok: false, failure: { code: 'store_unavailable', message: error.message } };
+          }
+        });
+      }
+    }
+  };
+  // The clock of the machine: set ahead, and set back.
+  const clocks = async (): Promise<void> => {
+    while (trouble) {
+      await time.sleep(chance.between(60_000, 900_000));
+      if (!trouble) return;
+      const ms = chance.pick([1, -1]) * chance.pick([chance.between(1, 2000), chance.between(2000, HOUR / 2)]);
+      time.jumpWall(ms);
+      clockJumps += 1;
+      if (ms > 0) leaps.push({ at: time.now(), ms });
+    }
+  };
+
   const at = (): string => `${((time.now() - START) / 1000).toFixed(3)} s`;
   try {
     strand(keepUp);
     for (let number = 0; number < workers; number += 1) strand(work);
     strand(people);
+    strand(erasure);
+    strand(clocks);
     await time.runUntil(START + troubleMs, over);
     trouble = false;
     // Every run has a longest time; after that, an hour for the last word to get about.
@@ -339,6 +422,18 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const runs = service;
     if (runs === undefined) throw new Violation('the service did not come back');
     const counted = await checkAtRest(runs, file, watch, ledger, spans);
+    time.jumpWall(25 * HOUR);
+    await time.runUntil(time.now() + 5 * 60_000, over);
+    const erased = watch.erased.size;
+    // Time goes on beside the questions: answers wait for it.
+    let asked = false;
+    const questions = checkAfterwards(runs, file, watch, ledger).finally(() => {
+      asked = true;
+    });
+    questions.catch(() => {}); // it is awaited below, once time has gone on for it
+    while (!asked) await time.runUntil(time.now() + 1000, () => asked);
+    const rest = { erased, resent: await questions };
+    if (broken !== undefined) throw broken;
     const odd = faultsSeen.find((fault) => !/written|file could not be read|trace store is away|closed/.test(fault));
     if (odd !== undefined) throw new Violation(`a turn failed: ${odd}`);
     return {
@@ -348,6 +443,9 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       timers: watch.fired.timers,
       restarts,
       storeFaults,
+      clockJumps,
+      signals,
+      ...rest,
       readAhead: readAhead + readAheadNow(),
     };
   } catch (error) {

@@ -21,8 +21,15 @@ const ALL = { reach: 'all' } as const;
 /** How late a timer may be: the service is down for half a minute at most, and may be so again before it gets to it. */
 const LATEST_MS = 300_000;
 
-/** Looks at every commit as it lands: what must never be, not even for a moment. */
-export const createWatch = (now: () => number) => {
+/**
+ * Looks at every commit as it lands: what must never be, not even for a moment.
+ * @param now time as it passes
+ * @param leapt how far the machine's clock was set ahead of late: what was due meanwhile is late by as much
+ */
+export const createWatch = (now: () => number, leapt: () => number) => {
+  /** When leases were seen to be orphaned, by the passing of time: what the machine's clock said then is another matter. */
+  const orphaned = new Map<string, number[]>();
+  const erased = new Set<string>();
   const nextSeq = new Map<string, number>();
   const ended = new Map<string, string>();
   const due = new Map<string, number | undefined>();
@@ -36,11 +43,23 @@ export const createWatch = (now: () => number) => {
     );
     const dueAt = due.get(key);
     hold(dueAt !== undefined && at >= dueAt, `timer ${name} of run ${runId} is due at ${dueAt} and went off at ${at}`);
-    hold(at - (dueAt ?? 0) <= LATEST_MS, `timer ${name} of run ${runId} is due since ${dueAt} and went off at ${at}`);
+    hold(
+      at - (dueAt ?? 0) <= LATEST_MS + leapt(),
+      `timer ${name} of run ${runId} is due since ${dueAt} and went off at ${at}`,
+    );
     due.delete(key);
     fired.timers += 1;
   };
   const look = (changes: Changes): void => {
+    let latest = 0;
+    for (const { runId } of [
+      ...changes.journal,
+      ...changes.documents,
+      ...changes.timersSet,
+      ...changes.waitsOpened,
+      ...changes.outbox,
+    ])
+      hold(!erased.has(runId), `run ${runId} was erased, and something of it was written later`);
     for (const { record } of changes.runsUpdated) {
       const end = ended.get(record.runId);
       hold(
@@ -61,6 +80,9 @@ export const createWatch = (now: () => number) => {
       nextSeq.set(row.runId, row.lastSeq + 1);
       for (const { kind, at, stepId, leaseId, data } of entries) {
         hold(!ended.has(row.runId), `run ${row.runId} had ended, and then ${kind}`);
+        latest = Math.max(latest, at);
+        if (kind === 'step.orphaned' && leaseId !== undefined)
+          orphaned.set(leaseId, [...(orphaned.get(leaseId) ?? []), now()]);
         if (kind === 'step.requeued' && leaseId === undefined) fire(row.runId, 'backoff', at);
         if (kind === 'run.resumed' && stepId === 'nap') fire(row.runId, 'sleep', at);
         if (kind === 'run.finished') {
@@ -73,12 +95,20 @@ export const createWatch = (now: () => number) => {
     for (const { runId, name } of changes.timersCleared) {
       const key = `${runId} ${name}`;
       const dueAt = due.get(key) ?? Infinity;
-      hold(now() - dueAt <= LATEST_MS, `timer ${name} of run ${runId} is due since ${dueAt} and never went off`);
+      hold(
+        latest - dueAt <= LATEST_MS + leapt(),
+        `timer ${name} of run ${runId} is due since ${dueAt} and never went off`,
+      );
       due.delete(key);
     }
     for (const { runId, name, dueAt } of changes.timersSet) due.set(`${runId} ${name}`, dueAt);
+    for (const runId of changes.erased) {
+      hold(ended.has(runId), `run ${runId} was erased before it had ended`);
+      erased.add(runId);
+      nextSeq.delete(runId);
+    }
   };
-  return { look, fired, runIds: () => [...nextSeq.keys()], ended, unfired: () => [...due.keys()] };
+  return { look, fired, runIds: () => [...nextSeq.keys()], ended, erased, orphaned, unfired: () => [...due.keys()] };
 };
 export type Watch = ReturnType<typeof createWatch>;
 
@@ -243,6 +273,8 @@ export const checkAtRest = async (
       run.timers.length + run.waits.length === 0,
       `run ${runId} has ended and keeps ${JSON.stringify([run.timers, run.waits])}`,
     );
+    // Nothing in it takes long once the world is kind: its longest time ends it only where it was forgotten.
+    hold(run.definitionId !== 'burst' || run.error?.limit === undefined, `run ${runId} waited for children in vain`);
     await checkRun(runs, run, index % 4 === 0);
     entries += (await file.journal(runId, -1, 10_000)).length;
     const winners = new Map<string, number>();
@@ -263,12 +295,14 @@ export const checkAtRest = async (
     const event = taken === undefined ? undefined : (JSON.parse(taken) as { id?: string }).id;
     if (event !== undefined) takers.set(event, (takers.get(event) ?? 0) + 1);
   }
-  for (const [event, outcome] of ledger.events) {
+  for (const [event, { outcome, runId }] of ledger.events) {
+    if (runId !== undefined && watch.erased.has(runId)) continue;
     const count = takers.get(event) ?? 0;
     hold(count <= 1, `event ${event} was taken ${count} times`);
     hold(outcome !== 'delivered' || count === 1, `event ${event} was said to be delivered and nobody has it`);
   }
   for (const [key, runId] of ledger.started) {
+    if (watch.erased.has(runId)) continue;
     const run = details.find((one) => one.idempotencyKey === key);
     hold(run?.runId === runId, `key ${key} was answered with run ${runId} and is now ${run?.runId}`);
   }
@@ -279,13 +313,9 @@ export const checkAtRest = async (
   for (const [body, times] of ledger.bodies)
     hold(times <= 1 || !body.endsWith('at_most_once'), `body ${body} began ${times} times`);
 
-  const orphanedAt = new Map<string, number[]>();
-  for (const { runId } of details)
-    for (const { kind, leaseId, at } of must(await runs.journal({ ...ALL, runId, after: -1, limit: 10_000 })).events)
-      if (kind === 'step.orphaned' && leaseId !== undefined)
-        orphanedAt.set(leaseId, [...(orphanedAt.get(leaseId) ?? []), at]);
   let calls = 0;
   for (const [leaseId, lease] of ledger.leases) {
+    if (watch.erased.has(lease.runId)) continue;
     const attempt = byLease.get(leaseId);
     hold(attempt !== undefined, `lease ${leaseId} was handed out and is in no run`);
     for (const { verb, answer } of lease.calls) {
@@ -305,7 +335,7 @@ export const checkAtRest = async (
         );
     }
     for (const promise of ledger.promises.get(leaseId) ?? [])
-      for (const at of orphanedAt.get(leaseId) ?? [])
+      for (const at of watch.orphaned.get(leaseId) ?? [])
         hold(
           at < promise.at || at >= promise.until,
           `lease ${leaseId} was promised until ${promise.until} and orphaned at ${at}`,
@@ -316,4 +346,53 @@ export const checkAtRest = async (
     );
   }
   return { runs: details.length, attempts: byLease.size, entries, calls };
+};
+
+/**
+ * What is left once everything has ended, a day later: the ids of events are known as long as the runs that took them, and
+ * erasure and retention leave nothing.
+ * @returns how many ids were sent again
+ */
+export const checkAfterwards = async (
+  runs: RunningRuns,
+  file: RunStore,
+  watch: Watch,
+  ledger: Ledger,
+): Promise<number> => {
+  const takers = new Map<string, string>();
+  for (const runId of watch.runIds()) {
+    const steps = (await file.findRun(runId))?.documents.steps ?? [];
+    const taken = steps.find(([stepId]) => stepId === 'ask')?.[1];
+    const event = taken === undefined ? undefined : (JSON.parse(taken) as { id?: string }).id;
+    if (event !== undefined) takers.set(event, runId);
+  }
+  const send = async (eventId: string) => {
+    const { key } = ledger.events.get(eventId) ?? { key: '' };
+    return must(
+      await runs.publishEvent({ ...ALL, project: 'p', event: 'paid', key, payload: { id: eventId }, eventId }),
+    );
+  };
+  for (const [event, runId] of takers) {
+    const { outcome, runId: named } = await send(event);
+    hold(
+      outcome === 'duplicate' && named === runId,
+      `event ${event} was taken by run ${runId}; sent again it is ${outcome} of run ${named}`,
+    );
+  }
+  const [userId] = (await file.listRuns({ reach: 'all', limit: 1 })).flatMap((run) => run.userId ?? []);
+  if (userId !== undefined) {
+    const { runsInFlight } = must(await runs.eraseSubject({ ...ALL, userId }, async () => {}));
+    hold(runsInFlight === 0, `nothing moves any more, and ${runsInFlight} runs of ${userId} are in flight`);
+    const left = await file.listRuns({ reach: 'all', userId, limit: 1 });
+    hold(left.length === 0, `run ${left[0]?.runId} of ${userId} outlived the erasure`);
+  }
+  while ((await runs.trimFinishedRuns('p', Number.MAX_SAFE_INTEGER, 50)) > 0);
+  const [left] = await file.listRuns({ reach: 'all', limit: 1 });
+  hold(left === undefined, `run ${left?.runId} outlived its retention`);
+  hold((await file.readOutbox(0, 1)).length === 0, 'a span of an erased run waits in the outbox');
+  for (const event of takers.keys()) {
+    const { outcome } = await send(event);
+    hold(outcome === 'parked', `the run that took event ${event} is gone; sent again it is ${outcome}`);
+  }
+  return takers.size;
 };

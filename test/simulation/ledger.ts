@@ -28,8 +28,8 @@ export const createLedger = () => ({
   >(),
   /** Bodies that began, by run, step and visit. */
   bodies: new Map<string, number>(),
-  /** Events sent, and the outcome where it was heard. */
-  events: new Map<string, string | undefined>(),
+  /** Events sent, by key of the run meant, and the outcome where it was heard. */
+  events: new Map<string, { readonly key: string; readonly outcome?: string; readonly runId?: string }>(),
   /** Runs whose cancel was acknowledged. */
   cancelled: new Set<string>(),
   /** Until when a lease was promised to its worker, and when that was said. */

@@ -22,6 +22,10 @@ const sum = {
   timers: 0,
   restarts: 0,
   storeFaults: 0,
+  clockJumps: 0,
+  signals: 0,
+  erased: 0,
+  resent: 0,
 };
 console.log(`seed ${first}`);
 for (let seed = first; seed < first + episodes && performance.now() < deadline; seed += 1) {
@@ -40,6 +44,10 @@ for (let seed = first; seed < first + episodes && performance.now() < deadline; 
     'timers',
     'restarts',
     'storeFaults',
+    'clockJumps',
+    'signals',
+    'erased',
+    'resent',
   ] as const)
     sum[name] += report[name];
 }

@@ -128,6 +128,32 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect((await store.resume(0)).liveLeases.map(({ leaseId }) => leaseId)).toEqual(['l1']);
     });
 
+    it('says the latest time that any row carries, be it of a run, a lease, a parked event or a worker', async () => {
+      const { store, commit, put } = await opened();
+      const latestAt = async () => (await store.resume(0)).latestAt;
+      expect(await latestAt()).toBe(0);
+      const snapshot = JSON.stringify({ m: 1, v: { active: { one: 'leased' } }, c: { leaseId: 'l' } });
+      await put(aRun('a', { status: 'running', snapshot }), aRun('b', { updatedAt: AT + 1 }));
+      expect(await latestAt()).toBe(AT + 1);
+      await commit((changes) => {
+        changes.attemptsInserted.push(anAttempt('l', 'a'));
+        changes.journal.push({
+          runId: 'a',
+          firstSeq: 0,
+          lastSeq: 1,
+          entries: JSON.stringify([{ at: AT }, { at: AT + 2 }]),
+          events: '[]',
+        });
+      });
+      expect(await latestAt()).toBe(AT + 2);
+      await commit((changes) =>
+        changes.parked.push({ order: 1, project: 'p', event: 'e', key: 'k', payload: '1', at: AT + 3 }),
+      );
+      expect(await latestAt()).toBe(AT + 3);
+      await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 4 }));
+      expect(await latestAt()).toBe(AT + 4);
+    });
+
     it('finds the attempt before another', async () => {
       const { commit, put, find } = await opened();
       await put(aRun('a'));

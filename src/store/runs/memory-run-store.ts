@@ -186,6 +186,9 @@ export const createMemoryRunStore = (): RunStore => {
     nextSeq: (shelf.journal.at(-1)?.lastSeq ?? -1) + 1,
   });
 
+  const lastEntryAt = ({ journal }: RunShelf): number =>
+    (JSON.parse(journal.at(-1)?.entries ?? '[]') as readonly { at: number }[]).at(-1)?.at ?? 0;
+
   const newestOutput = (shelf: RunShelf, stepId: string): JsonText | undefined => {
     const visits = shelf.outputs.get(stepId);
     return visits === undefined || visits.size === 0 ? undefined : visits.get(Math.max(...visits.keys()));
@@ -347,7 +350,14 @@ export const createMemoryRunStore = (): RunStore => {
           })),
           nextOutboxNo,
           nextOrder,
-          latestAt: Math.max(0, ...all().map(({ record }) => record.updatedAt)),
+          latestAt: Math.max(
+            0,
+            ...all().map(({ record }) => record.updatedAt),
+            // What a lease tells of itself is an entry of its run, and changes nothing else of it.
+            ...live.map(({ runId }) => lastEntryAt(shelfOf(runId))),
+            ...[...parked.values()].map(({ at }) => at),
+            ...[...workers.values()].map(({ lastSeenAt }) => lastSeenAt),
+          ),
         };
       }),
     dueTimers: (now, limit) =>

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { RunStatus, UnixMs } from '../../../model/run.ts';
+import type { UnixMs } from '../../../model/run.ts';
 import { runStatuses } from '../../../model/run.ts';
 import type { Found, Lookup, OutboxRow, Resumption, StoredDocuments, TimerRecord } from '../../runs/run-store.ts';
 import { attemptOf, definitionOf, parkedOf, type Row, runOf, seenOf, timerOf, waitOf, workerOf } from './records.ts';
@@ -46,8 +46,15 @@ export const lookupsOf = (db: Database.Database) => {
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
   const newest = one('SELECT max(updated_at) AS at FROM run WHERE project = ? AND status = ?');
   const live = many(
-    `SELECT lease_id, worker_id, expires_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
+    `SELECT lease_id, run_id, worker_id, expires_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
        (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status = 'running')`,
+  );
+  // What a lease tells of itself is an entry of its run, and changes nothing else of it.
+  const lastEntry = one(
+    `SELECT json_extract(entries, '$[#-1].at') AS at FROM journal WHERE run_id = ? ORDER BY first_seq DESC LIMIT 1`,
+  );
+  const latestElsewhere = one(
+    `SELECT max(coalesce((SELECT max(at) FROM parked), 0), coalesce((SELECT max(last_seen_at) FROM worker), 0)) AS at`,
   );
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(
@@ -163,8 +170,10 @@ export const lookupsOf = (db: Database.Database) => {
     /** The caller holds a transaction: leases are extended. */
     resume: (leasesUntil: UnixMs): Resumption => {
       const all = projects();
+      const times = [latestElsewhere()?.['at'] as number];
       const liveLeases = all.flatMap((project) =>
         live(project).map((row) => {
+          times.push((lastEntry(row['run_id'] as string)?.['at'] as number | undefined) ?? 0);
           const expiresAt = Math.max(row['expires_at'] as number, leasesUntil);
           extend.run(expiresAt, row['lease_id']);
           return {
@@ -175,9 +184,8 @@ export const lookupsOf = (db: Database.Database) => {
           };
         }),
       );
-      const times = all.flatMap((project) =>
-        runStatuses.map((status: RunStatus) => (newest(project, status)?.['at'] as number | null) ?? 0),
-      );
+      for (const project of all)
+        for (const status of runStatuses) times.push((newest(project, status)?.['at'] as number | null) ?? 0);
       const top = highest();
       return {
         liveLeases,
