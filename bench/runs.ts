@@ -1,5 +1,5 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [events] [timers] [long] [open]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { openDataFile } from '../src/store/sqlite/connection.ts';
 import type { Daemon } from '../test/daemon.ts';
 import { median, percent, quantile, spread } from './pairs.ts';
 import type { RunsFigures, RunsPlan } from './runs-worker.ts';
-import { benchFolder, residentMiB, serveFrom } from './serve.ts';
+import { benchFolder, load as loadSignals, residentMiB, serveFrom } from './serve.ts';
 
 const STEPS = 5;
 const PAIRS = 3;
@@ -198,6 +198,54 @@ const benchEvents = async (): Promise<void> => {
   folder.remove();
 };
 
+/** Leases that ended, or went silent for a while, without their worker. Counted in the file of a daemon that has stopped. */
+const leasesLost = (folder: string): number => {
+  const { db } = openDataFile(join(folder, 'svc-runs.db'), 16, RUNS_FILE);
+  const count = (sql: string): number => db.prepare(sql).pluck().get() as number;
+  const lost =
+    count("SELECT count(*) FROM attempt WHERE state IN ('lapsed', 'orphaned', 'reclaimed', 'timed_out')") +
+    count("SELECT count(*) FROM journal WHERE entries LIKE '%step.orphaned%'");
+  db.close();
+  return lost;
+};
+
+/** Runs alone, and beside ingest that sends as fast as it is answered; each on a fresh daemon, in turn. */
+const benchBeside = async (): Promise<void> => {
+  const plan = { definition: 'five', inFlight: 50, seconds: SECONDS };
+  const measure = async (withIngest: boolean): Promise<RunsFigures & { spansPerSecond: number; lost: number }> => {
+    const folder = benchFolder();
+    const daemon = await serveRuns(folder.path);
+    const ingest = withIngest
+      ? loadSignals(folder.path, daemon.url, {
+          encoding: 'protobuf',
+          spansPerBody: 512,
+          connections: 8,
+          seconds: SECONDS + 2,
+        })
+      : undefined;
+    const figures = await load({ ...plan, url: daemon.url });
+    const ingested = await ingest;
+    await daemon.stop();
+    const lost = leasesLost(folder.path);
+    folder.remove();
+    return { ...figures, spansPerSecond: ingested?.signalsPerSecond ?? 0, lost };
+  };
+  const alone: RunsFigures[] = [];
+  const beside: Awaited<ReturnType<typeof measure>>[] = [];
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    alone.push(await measure(false));
+    beside.push(await measure(true));
+  }
+  const ratios = beside.map(({ nextP99Ms }, pair) => nextP99Ms / (alone[pair]?.nextP99Ms ?? Number.NaN));
+  console.log(
+    `50 in flight beside ingest of ${spread(beside.map(({ spansPerSecond }) => spansPerSecond))} spans/s: ` +
+      `complete to next offer p50 ${spread(beside.map(({ nextP50Ms }) => nextP50Ms))} p99 ${spread(beside.map(({ nextP99Ms }) => nextP99Ms))} ms, ` +
+      `alone p50 ${spread(alone.map(({ nextP50Ms }) => nextP50Ms))} p99 ${spread(alone.map(({ nextP99Ms }) => nextP99Ms))} ms, ` +
+      `p99 ${spread(ratios)} times; ${spread(beside.map(({ stepsPerSecond }) => stepsPerSecond))} steps/s, ` +
+      `alone ${spread(alone.map(({ stepsPerSecond }) => stepsPerSecond))}; leases lost ${beside.reduce((sum, { lost }) => sum + lost, 0)}`,
+  );
+};
+
 /** Starts runs, some at a time. */
 const startMany = async (
   url: string,
@@ -309,6 +357,13 @@ const benchOpen = async (): Promise<void> => {
   empty.remove();
 };
 
-const parts = { steps: benchSteps, events: benchEvents, timers: benchTimers, long: benchLong, open: benchOpen };
+const parts = {
+  steps: benchSteps,
+  events: benchEvents,
+  beside: benchBeside,
+  timers: benchTimers,
+  long: benchLong,
+  open: benchOpen,
+};
 const asked = process.argv.slice(2);
 for (const [name, bench] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await bench();
