@@ -19,7 +19,9 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { judgeProbe, openRuns, openSignals } from '../../src/cli/doctor/files.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { openDataFile } from '../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
+import { RUNS_FILE } from '../../src/store/sqlite/runs/schema.ts';
 import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
 import { type ProbeOutcome, probeSpan } from '../../src/store/sqlite/signals/probe.ts';
 import { temporaryFolder } from '../daemon.ts';
@@ -408,6 +410,25 @@ describe('the runs file', () => {
     expect(await beside.reads.workers()).toEqual([]);
     await store.close();
     expect('reads' in (await ask(at, true))).toBe(true);
+  });
+
+  it('of an earlier release: a warning that names both versions, and the file is read as it is', async () => {
+    const at = join(folder.path, 'runs.db');
+    const { db } = openDataFile(at, 4, {
+      ...RUNS_FILE,
+      schemaVersion: 1,
+      migrations: RUNS_FILE.migrations.slice(0, 1),
+    });
+    db.prepare("INSERT INTO worker VALUES ('w', NULL, NULL, NULL, NULL, '[]', 40)").run();
+    db.close();
+    const old = await ask(at);
+    expect(lines(old.findings)).toEqual([
+      expect.stringMatching(/^ok: .*runs\.db answers: schema version 1$/),
+      expect.stringMatching(/^warning: the next start brings the file from schema version 1 to 2.*back the file up/),
+    ]);
+    if (!('reads' in old)) throw new Error('the runs file was not read');
+    expect(await old.reads.workers()).toEqual([{ definitions: [] }]);
+    expect(await old.reads.pinnedVersions()).toEqual([]);
   });
 
   it('is not there yet, or is the file of something else', async () => {

@@ -775,6 +775,26 @@ describe('keys', () => {
     await service.must(service.register('w', [flow], {}, { key: 'top-worker' }));
   });
 
+  it('a worker of no project is replaced only by a key that reaches all that the first key did', async () => {
+    await open({ keys });
+    const register = async (worker: string, key: string) => codes(service.register(worker, [flow], {}, { key }));
+    const refused = [403, 'forbidden', 'worker_id'];
+    await service.must(service.register('mine', [flow], {}, { key: 'own-worker' }));
+    expect(await register('mine', 'other-worker')).toEqual(refused);
+    await service.must(service.register('mine', [flow], { version: '2' }, { key: 'own-worker' }));
+    await service.must(service.register('mine', [flow], {}, { key: 'top-worker' }));
+    expect(await register('mine', 'own-worker')).toEqual(refused);
+    const { workers } = await service.must(service.get('/workers', { key: 'top-read' }));
+    expect(workers).toEqual([
+      {
+        worker_id: 'mine',
+        definitions: [{ id: 'flow', version: 1 }],
+        last_seen_at: expect.any(String),
+        leases: 0,
+      },
+    ]);
+  });
+
   it('erasure reaches the projects of the key alone', async () => {
     await open({ keys });
     await service.must(service.register('w', [flow], {}, { key: 'top-worker' }));
