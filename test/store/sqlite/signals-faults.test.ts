@@ -243,62 +243,6 @@ describe('erasure', () => {
     expect(await found(store, 'round8')).toBe(0);
   });
 
-  /** Names of this process's threads, as the system shows them: at most fifteen characters each. */
-  const threadNames = (): string[] =>
-    readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
-
-  it.runIf(process.platform === 'linux')(
-    'its thread starts with the first text, and at once when the index lacks any or has some to let go of',
-    async () => {
-      const { path, remove } = temporaryFolder();
-      leave.push(remove);
-      const isAwake = (): boolean => threadNames().includes('signal search');
-      const open = async (): Promise<SignalStore> => {
-        const store = await openSqliteSignalStore({ path });
-        leave.push(() => store.close());
-        return store;
-      };
-
-      const first = await open();
-      expect(threadNames()).toContain('signal writer');
-      await first.write(aUnit({ logs: [aLog()], spans: [aSpan({ traceId: traceIdOf(9) })] }));
-      expect(await found(first, 'word')).toBe(0);
-      await first.deleteTraces([traceIdOf(9)], 'all');
-      expect(isAwake()).toBe(false);
-      await first.write(aUnit({ spans: [aSpan({ input: 'a word' })] }));
-      expect(isAwake()).toBe(true);
-      expect(await found(first, 'word')).toBe(1);
-      await first.close();
-
-      const second = await open();
-      expect(await found(second, 'word')).toBe(1);
-      expect(isAwake()).toBe(false);
-      expect(await second.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: false });
-      expect(isAwake()).toBe(true);
-      await second.write(aUnit({ spans: [aSpan({ input: 'another' })] }));
-      await second.close();
-
-      rmSync(searchPath(path));
-      const third = await open();
-      expect(isAwake()).toBe(true);
-      expect(await found(third, 'another')).toBe(1);
-    },
-  );
-
-  it('a text that is replaced wakes it as well: nobody finds the old one', async () => {
-    const { path, remove } = temporaryFolder();
-    leave.push(remove);
-    const spanId = spanIdOf(7);
-    const store = await openSqliteSignalStore({ path });
-    await store.write(aUnit({ spans: [aSpan({ spanId, input: 'before' })] }));
-    await store.close();
-    const again = await openSqliteSignalStore({ path });
-    leave.push(() => again.close());
-    await again.write(aUnit({ spans: [aSpan({ spanId })] }));
-    await vi.waitFor(() => expect(threadNames()).toContain('signal search'));
-    await vi.waitFor(async () => expect(await found(again, 'before')).toBe(0));
-  });
-
   it('an erasure that a crash cut off between the files is finished at the next start', async () => {
     const { folder, path, remove } = temporaryFolder();
     leave.push(remove);

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
+import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
+import { aLog, aSpan, aUnit, spanIdOf, traceIdOf, traces } from '../signal-factories.ts';
+import { temporaryFolder } from './temporary-store.ts';
+
+const found = async (store: SignalStore, q: string): Promise<number> =>
+  (await store.listTraces(traces({ q, limit: 1000 }))).items.length;
+
+// In a process of its own: the threads of other tests have the same names.
+describe.runIf(process.platform === 'linux')('the thread of the full-text index', () => {
+  const leave: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of leave.splice(0).toReversed()) await step();
+  });
+  /** Names of this process's threads, as the system shows them: at most fifteen characters each. */
+  const threadNames = (): string[] =>
+    readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
+
+  it('starts with the first text, and at once when the index lacks any or has some to let go of', async () => {
+    const { path, remove } = temporaryFolder();
+    leave.push(remove);
+    const isAwake = (): boolean => threadNames().includes('signal search');
+    const open = async (): Promise<SignalStore> => {
+      const store = await openSqliteSignalStore({ path });
+      leave.push(() => store.close());
+      return store;
+    };
+
+    const first = await open();
+    expect(threadNames()).toContain('signal writer');
+    await first.write(aUnit({ logs: [aLog()], spans: [aSpan({ traceId: traceIdOf(9) })] }));
+    expect(await found(first, 'word')).toBe(0);
+    await first.deleteTraces([traceIdOf(9)], 'all');
+    expect(isAwake()).toBe(false);
+    await first.write(aUnit({ spans: [aSpan({ input: 'a word' })] }));
+    expect(isAwake()).toBe(true);
+    expect(await found(first, 'word')).toBe(1);
+    await first.close();
+
+    const second = await open();
+    expect(await found(second, 'word')).toBe(1);
+    expect(isAwake()).toBe(false);
+    expect(await second.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: false });
+    expect(isAwake()).toBe(true);
+    await second.write(aUnit({ spans: [aSpan({ input: 'another' })] }));
+    await second.close();
+
+    rmSync(searchPath(path));
+    const third = await open();
+    expect(isAwake()).toBe(true);
+    expect(await found(third, 'another')).toBe(1);
+  });
+
+  it('is woken by a text that is replaced: nobody finds the old one', async () => {
+    const { path, remove } = temporaryFolder();
+    leave.push(remove);
+    const spanId = spanIdOf(7);
+    const store = await openSqliteSignalStore({ path });
+    await store.write(aUnit({ spans: [aSpan({ spanId, input: 'before' })] }));
+    await store.close();
+    const again = await openSqliteSignalStore({ path });
+    leave.push(() => again.close());
+    await again.write(aUnit({ spans: [aSpan({ spanId })] }));
+    await vi.waitFor(() => expect(threadNames()).toContain('signal search'));
+    await vi.waitFor(async () => expect(await found(again, 'before')).toBe(0));
+  });
+});
