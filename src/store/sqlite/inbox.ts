@@ -1,3 +1,4 @@
+import { constants, getPriority, setPriority } from 'node:os';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { FileRefused } from './connection.ts';
 import { describeFault, driverCode, isStorageFault } from './driver-error.ts';
@@ -26,3 +27,19 @@ export const errorInfo = (path: string, error: unknown, store: string): ErrorInf
 
 /** How long a thread is idle before it gives its page cache back, in milliseconds. */
 export const IDLE_MS = 2_000;
+
+/** How much the threads that write signals give way, as `nice` counts it: a third of the share of others. @see setpriority(2) */
+const WRITING_NICENESS = 5;
+
+/**
+ * Lets this thread stand back behind the rest of the process while processors are scarce: a batch may take longer to be
+ * written, a heartbeat or a step of a run may not wait for it. Linux counts this by thread; elsewhere it would be the process.
+ */
+export const standBack = (): void => {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + WRITING_NICENESS));
+  } catch {
+    // A sandbox may forbid it. Then all threads are equal.
+  }
+};

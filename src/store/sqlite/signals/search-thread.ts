@@ -5,7 +5,7 @@ import type Database from 'better-sqlite3';
 import { searchText } from '../../signals/search-text.ts';
 import { openForReading, openForWriting } from '../connection.ts';
 import { driverCode } from '../driver-error.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post, standBack } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { SIGNALS_FILE } from './schema.ts';
@@ -31,6 +31,7 @@ const PURGE_PAGES = 500;
 const FATAL_FAULTS = 3;
 
 const { options, writerPort } = workerData as { options: SearchOptions; writerPort: MessagePort };
+standBack();
 const main = mainPort();
 const file = searchPath(options.path);
 

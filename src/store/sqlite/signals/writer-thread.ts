@@ -3,7 +3,7 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
+import { drain, errorInfo, IDLE_MS, mainPort, post, standBack } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
@@ -19,6 +19,7 @@ const GROUP_SIGNALS = 4_096;
 const FATAL_FAULTS = 3;
 
 const { options, searchPort } = workerData as { options: WriterOptions; searchPort: MessagePort };
+standBack();
 const main = mainPort();
 
 type Engine = {
