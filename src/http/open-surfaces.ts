@@ -10,7 +10,15 @@ loopback.addAddress('::1', 'ipv6');
 export const plainAddress = (address: string): string =>
   /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address;
 
+/** Asked of every request, and answered the same for nearly all of them. */
+let lastAsked = { address: '', isLoopback: false };
+
 export const isLoopbackAddress = (address: string): boolean => {
+  if (address !== lastAsked.address) lastAsked = { address, isLoopback: isInLoopback(address) };
+  return lastAsked.isLoopback;
+};
+
+const isInLoopback = (address: string): boolean => {
   const plain = plainAddress(address);
   const version = isIP(plain);
   return version !== 0 && loopback.check(plain, version === 4 ? 'ipv4' : 'ipv6');

@@ -144,6 +144,20 @@ export const readBody = async (
   reservation: Reservation,
   signal?: AbortSignal,
 ): Promise<Buffer> => {
+  const { source, contentLength = 0 } = body;
+  // A small body has mostly come with its headers: then there is nothing to listen for.
+  if (
+    contentLength > 0 &&
+    contentLength <= limits.maxBodyBytes &&
+    source.readableLength === contentLength &&
+    source.readableFlowing !== true &&
+    signal?.aborted !== true &&
+    !source.destroyed &&
+    !isGzip(body.contentEncoding)
+  ) {
+    reservation.hold(contentLength);
+    return source.read(contentLength) as Buffer;
+  }
   const pieces: Buffer[] = [];
   await streamBody(body, limits, reservation, (piece) => void pieces.push(piece), signal);
   const only = pieces[0];
