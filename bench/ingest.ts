@@ -5,7 +5,7 @@
  * Run: `node bench/ingest.ts [pairs] [seconds]`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Door, benchFolder, load, residentMiB, serveFrom } from './serve.ts';
+import { type Door, benchFolder, load, residentMiB, serveFrom, WARM_UP_SECONDS } from './serve.ts';
 import { measurePairs, median, percent, quantile, spread } from './pairs.ts';
 import { measureInsertLimit, realisticBatches } from './store-limit.ts';
 import type { LoadFigures } from './load.ts';
@@ -28,6 +28,7 @@ const loadEmptyFile = async (door: Door): Promise<Run> => {
   let peakMiB = 0;
   let isOver = false;
   const watch = async (): Promise<void> => {
+    await sleep(WARM_UP_SECONDS * 1000);
     while (!isOver) {
       const asked = performance.now();
       await (await fetch(`${daemon.url}/healthz`)).arrayBuffer();

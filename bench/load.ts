@@ -15,6 +15,8 @@ export type LoadPlan = {
   readonly bodies: readonly string[];
   readonly signalsPerBody: number;
   readonly connections: number;
+  /** How long requests are sent before they count: a daemon that has just started is still compiling. */
+  readonly warmUpSeconds: number;
   readonly seconds: number;
   /** Where the trace ids stand in each body. Their first half is rewritten in each request, so that it stores new rows. */
   readonly traceIdOffsets: readonly (readonly number[])[];
@@ -41,7 +43,7 @@ const run = async (plan: LoadPlan): Promise<LoadFigures> => {
   let turn = 0;
   // Ids differ between runs on one file as well, so that no run replaces the rows of another.
   const seed = BigInt(Date.now()) << 20n;
-  const started = performance.now();
+  const started = performance.now() + plan.warmUpSeconds * 1000;
   const until = started + plan.seconds * 1000;
   const worker = async (): Promise<void> => {
     while (performance.now() < until) {
@@ -63,6 +65,7 @@ const run = async (plan: LoadPlan): Promise<LoadFigures> => {
         body,
       });
       await response.body.dump();
+      if (sent < started) continue;
       if (response.statusCode === 200) {
         requests += 1;
         latencies.push(performance.now() - sent);

@@ -25,6 +25,9 @@ export type Door = {
   readonly seconds: number;
 };
 
+/** How long a daemon is loaded before anything counts, in seconds. */
+export const WARM_UP_SECONDS = 1;
+
 /** Bodies on disk for the load process, and where the trace ids stand in them. */
 const writeBodies = (folder: string, door: Door): Pick<LoadPlan, 'bodies' | 'traceIdOffsets'> => {
   const bodies: string[] = [];
@@ -63,6 +66,7 @@ export const load = async (folder: string, url: string, door: Door): Promise<Loa
     traceIdsAre: door.encoding === 'protobuf' ? 'bytes' : 'hex',
     signalsPerBody: door.spansPerBody,
     connections: door.connections,
+    warmUpSeconds: WARM_UP_SECONDS,
     seconds: door.seconds,
   };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'load.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });

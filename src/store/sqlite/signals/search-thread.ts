@@ -14,8 +14,8 @@ import type { SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wir
 
 /** Rows that are read from the data file at a time to bring the index up to it. */
 const CATCH_UP_ROWS = 512;
-/** Spans in one commit at the most. */
-const GROUP_ROWS = 8_192;
+/** Spans in one commit, but for one large unit: as many as the writer commits together. */
+const GROUP_ROWS = 1_024;
 /**
  * Spans of one erasure whose words are cut out of the index one by one, which takes a millisecond or two each; of a larger
  * one they are struck out, which takes a hundredth of that, and their bytes go with the next purge.
