@@ -419,6 +419,40 @@ describe('a group decided while the one before it is in commit', () => {
     expect(befores).toEqual([undefined, { balance: 1, version: 1 }]);
   });
 
+  it('is sealed after the host was told that the one before it landed, and before that one is answered', async () => {
+    const { store, commits } = gated();
+    const told: string[] = [];
+    const { send } = open({
+      store: { ...store, commit: (changes) => (told.push('commit'), store.commit(changes)) },
+      sealed: () => told.push('sealed'),
+      committed: () => told.push('committed'),
+    });
+    void send('a', { add: 1 }).then((balance) => told.push(`answer ${balance as number}`));
+    await soon();
+    void send('a', { add: 10 }).then((balance) => told.push(`answer ${balance as number}`));
+    await soon();
+    commits[0]?.end();
+    await soon();
+    commits[1]?.end();
+    await soon();
+    expect(told).toEqual(['sealed', 'commit', 'committed', 'sealed', 'commit', 'answer 1', 'committed', 'answer 11']);
+  });
+
+  it('without changes is answered after the one before it', async () => {
+    const { store, commits } = gated();
+    const answered: string[] = [];
+    const { send, kernel } = open({ store, kinds: [account, { type: 'asker', receive: () => undefined }] });
+    void send('a', { add: 1 }).then(() => answered.push('changed'));
+    await soon();
+    void kernel.send({ type: 'asker', id: 'x', body: {} }).then(() => answered.push('asked'));
+    await soon();
+    expect(answered).toEqual([]);
+    commits[0]?.end();
+    await soon();
+    expect(answered).toEqual(['changed', 'asked']);
+    await kernel.idle();
+  });
+
   it('takes no more messages than its limit; the rest waits for the group after it', async () => {
     const { store, commits } = gated();
     const { send, kernel } = open({ store, groupLimit: 2 });
