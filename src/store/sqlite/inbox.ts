@@ -25,8 +25,18 @@ export const errorInfo = (path: string, error: unknown, store: string): ErrorInf
   return { unavailable: code !== undefined && isStorageFault(code), message: describeFault(path, error, store) };
 };
 
-/** How long a thread is idle before it gives its page cache back, in milliseconds. */
-export const IDLE_MS = 2_000;
+const IDLE_MS = 2_000;
+
+/**
+ * A timer that fires when its thread has had nothing to do for two seconds; work refreshes it. What the thread took up for
+ * its work then goes back: `rest` gives up page caches, and garbage is collected, which V8 would keep until memory is short.
+ */
+export const whenIdle = (rest: () => void): NodeJS.Timeout =>
+  setTimeout(() => {
+    rest();
+    // Only this flavour gives pages back. `startThread` sees to it that there is one to call.
+    globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  }, IDLE_MS);
 
 /** How much the threads that write signals give way, as `nice` counts it: a third of the share of others. @see setpriority(2) */
 const WRITING_NICENESS = 5;

@@ -1,5 +1,6 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { type Transferable, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../signals/signal-store.ts';
 import type { ErrorInfo, Replies } from './messages.ts';
@@ -45,6 +46,7 @@ export const startThread = (
   onFatal: (message: string) => void,
   onNeed: () => void = () => {},
 ): Thread => {
+  setFlagsFromString('--expose-gc'); // seen by threads that start from now on: an idle one collects its garbage
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   const ready = new Promise<unknown>((resolve, reject) => waiting.set(READY, { resolve, reject }));
   const worker = new Worker(file, {

@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3';
 import type { Lookup } from '../../runs/run-store.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { mainPort, post } from '../inbox.ts';
+import { mainPort, post, whenIdle } from '../inbox.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
@@ -67,9 +67,12 @@ const commit = <T>(work: (engine: Engine) => T): T => {
   return value;
 };
 
+const idle = whenIdle(() => engine?.db.pragma('shrink_memory'));
+
 const methods = {
   load: (lookups: readonly Lookup[]) => lookups.map(reach().lookups.find),
   commit: (changes: EncodedChanges, erases: boolean) => {
+    idle.refresh();
     commit(({ write }) => {
       write(changes);
     });
@@ -92,6 +95,7 @@ const releaseLock = ((): (() => void) | undefined => {
 })();
 
 const close = (): void => {
+  clearTimeout(idle);
   engine?.db.close();
   engine = undefined;
   releaseLock?.();

@@ -147,6 +147,19 @@ export const listMetricPoints = (statements: Statements, query: MetricPointQuery
     },
   );
 
+/**
+ * Judgements that name the trace, and those that name only a span of it; the id of the trace stands in it twice. The order of
+ * the joins and the index are given: the planner, which keeps no statistics, would look at every judgement of the project.
+ */
+const judgedTrace = (table: 'scores' | 'feedback', key: 'score' | 'feedback'): string =>
+  `r.${key} IN (
+     SELECT j.${key} FROM ${table} AS j WHERE j.trace_id = ?
+     UNION ALL
+     SELECT j.${key} FROM traces AS t CROSS JOIN spans AS s ON s.trace = t.trace
+       CROSS JOIN ${table} AS j INDEXED BY ${table}_by_span
+         ON j.trace_id IS NULL AND j.span_id = s.span_id AND j.project = t.project
+     WHERE t.trace_id = ?)`;
+
 export const listScores = (statements: Statements, query: ScoreQuery): RowPage =>
   listByTime(
     statements,
@@ -155,12 +168,15 @@ export const listScores = (statements: Statements, query: ScoreQuery): RowPage =
       key: 'score',
       columns: `p.name, r.correlation, r.score_id, r.trace_id, r.span_id, r.scorer_id, r.scorer_version, r.value, r.min, r.max,
         r.label, r.reason, r.source, r.score_trace_id, r.cost, r.at_ns, r.received_ns, r.experiment_id, r.metadata`,
-      by: query.traceId === undefined ? undefined : 'INDEXED BY scores_by_trace',
+      by: query.traceId === undefined ? undefined : 'NOT INDEXED',
     },
     query,
     'desc',
-    ({ add }) => {
-      add('r.trace_id = ?', query.traceId);
+    ({ parts, values, add }) => {
+      if (query.traceId !== undefined) {
+        parts.push(judgedTrace('scores', 'score'));
+        values.push(query.traceId, query.traceId);
+      }
       add('r.scorer_id = ?', query.scorerId);
       add('r.source = ?', query.source);
       add('r.experiment_id = ?', query.experimentId);
@@ -169,7 +185,6 @@ export const listScores = (statements: Statements, query: ScoreQuery): RowPage =
     },
   );
 
-/** Judgements that name the trace, and those that name only a span of it. */
 export const listFeedback = (statements: Statements, traceId: string, paging: Paging): RowPage =>
   listByTime(
     statements,
@@ -183,14 +198,7 @@ export const listFeedback = (statements: Statements, traceId: string, paging: Pa
     paging,
     'asc',
     ({ parts, values }) => {
-      parts.push(
-        `r.feedback IN (
-           SELECT f.feedback FROM feedback AS f WHERE f.trace_id = ?
-           UNION ALL
-           SELECT f.feedback FROM traces AS t JOIN spans AS s ON s.trace = t.trace
-             JOIN feedback AS f ON f.span_id = s.span_id AND f.project = t.project AND f.trace_id IS NULL
-           WHERE t.trace_id = ?)`,
-      );
+      parts.push(judgedTrace('feedback', 'feedback'));
       values.push(traceId, traceId);
     },
   );

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import { openForReading } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { errorInfo, IDLE_MS, mainPort, post } from '../inbox.ts';
+import { errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import {
   findDataset,
@@ -84,7 +84,7 @@ const connect = () => {
 /** Opened again after a fault of the disk, when nobody knows what state it is in. */
 let connection: ReturnType<typeof connect> | undefined;
 
-const idle = setTimeout(() => connection?.db.pragma('shrink_memory'), IDLE_MS);
+const idle = whenIdle(() => connection?.db.pragma('shrink_memory'));
 
 const answer = ([id, method, ...args]: Request): void => {
   try {

@@ -5,7 +5,7 @@ import type Database from 'better-sqlite3';
 import { searchText } from '../../signals/search-text.ts';
 import { openForReading, openForWriting } from '../connection.ts';
 import { driverCode } from '../driver-error.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post, standBack } from '../inbox.ts';
+import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { SIGNALS_FILE } from './schema.ts';
@@ -375,7 +375,7 @@ const takeAll = (): void => {
   drain(writerPort, takeNotice);
 };
 
-const idle = setTimeout(() => {
+const idle = whenIdle(() => {
   index?.db.pragma('shrink_memory');
   data?.db.pragma('shrink_memory');
   if (!behind || group !== undefined) return;
@@ -386,7 +386,7 @@ const idle = setTimeout(() => {
     fail(error);
     idle.refresh();
   }
-}, IDLE_MS);
+});
 
 const work = (): void => {
   takeAll();

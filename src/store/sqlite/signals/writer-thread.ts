@@ -3,7 +3,7 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { drain, errorInfo, IDLE_MS, mainPort, post, standBack } from '../inbox.ts';
+import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
@@ -361,7 +361,7 @@ const take = (request: Request): void => {
   if (pieces === undefined) piecesOf.set(id, [rows as UnitRows]);
   else pieces.push(rows as UnitRows);
 };
-const idle = setTimeout(() => engine?.db.pragma('shrink_memory'), IDLE_MS);
+const idle = whenIdle(() => engine?.db.pragma('shrink_memory'));
 
 const onRequest = (first: Request): void => {
   take(first);
