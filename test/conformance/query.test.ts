@@ -756,8 +756,10 @@ describe('scores', () => {
   it('a score on a span alone belongs to its trace once that is known', async () => {
     const { project, ids } = await aProject([{}]);
     const [span] = (await get(`traces/${ids[0]}`)).json.spans;
-    await post({ span_id: span.span_id, scorer_id: 'only-span', value: 1, correlation: { project } });
-    expect((await get(`scores?project=${project}&scorer_id=only-span`)).json.scores).toHaveLength(1);
+    const stored = await post({ span_id: span.span_id, scorer_id: 'only-span', value: 1, correlation: { project } });
+    expect((await get(`scores?project=${project}&scorer_id=only-span`)).json.scores).toEqual([stored.json]);
+    expect((await get(`scores?project=${project}&trace_id=${ids[0]}`)).json.scores).toEqual([stored.json]);
+    expect((await get(`traces/${ids[0]}?include=scores`)).json.scores).toEqual([stored.json]);
   });
 });
 

@@ -1045,6 +1045,25 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
           ]).toEqual([query, expected]);
       });
 
+      it('a score on a span alone is found by the trace of that span, whichever came first, in its project alone', async () => {
+        const onSpan = (scoreId: string, more: object = {}) => {
+          const { traceId: _, ...score } = aScore({ scoreId, spanId: spanIdOf(77), ...more });
+          return score;
+        };
+        const elsewhere = onSpan('elsewhere', { correlation: { project: 'other' } });
+        const store = await holding(
+          { scores: [onSpan('before', { timestamp: T0 })] },
+          { spans: [aSpan({ spanId: spanIdOf(77) })], scores: [onSpan('with', { timestamp: T0 + 1n }), elsewhere] },
+          { scores: [onSpan('after', { timestamp: T0 + 2n }), aScore({ scoreId: 'trace', timestamp: T0 + 3n })] },
+        );
+        const found = async (query: object) =>
+          (await store.listScores({ ...inDefault, ...query })).items.map(({ scoreId }) => scoreId);
+        expect(await found({ traceId: traceIdOf(1) })).toEqual(['trace', 'after', 'with', 'before']);
+        expect(await found({ traceId: traceIdOf(1), to: T0 + 2n })).toEqual(['with', 'before']);
+        expect(await found({ traceId: traceIdOf(2) })).toEqual([]);
+        expect(await found({ traceId: traceIdOf(1), projects: ['other'] })).toEqual([]);
+      });
+
       it('gives feedback on a trace or on its spans back whole, oldest first', async () => {
         const feedback = [
           aFeedback({
