@@ -49,7 +49,11 @@ const openBatch = (
       if (value !== '') ingestKey = value;
     } else {
       // A misspelt array would lose all of its signals in silence.
-      throw refuse(batch, `has an unknown member; the members are ${INGEST_KEY}, ${signalNames.join(', ')}`, name);
+      throw refuse(
+        batch,
+        `has the unknown member ${JSON.stringify(name.slice(0, 64))}; the members are ${INGEST_KEY}, ${signalNames.join(', ')}`,
+        name,
+      );
     }
   }
   return { ...(ingestKey !== undefined && { ingestKey }), signals };

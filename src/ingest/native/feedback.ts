@@ -28,7 +28,10 @@ const readRating = (fields: Fields, metadata: MutableJsonObject): number => {
   if (typeof min === 'number' && typeof max === 'number' && !(min < max))
     throw fields.fault('metadata.scale_min', `is ${min} and metadata.scale_max is ${max}; it must be below`);
   if ((typeof min === 'number' && rating < min) || (typeof max === 'number' && rating > max))
-    throw fields.fault('value', `is ${rating}, outside of the scale that metadata.scale_min and scale_max declare`);
+    throw fields.fault(
+      'value',
+      `is ${rating}, outside of the scale from ${typeof min === 'number' ? min : '-∞'} to ${typeof max === 'number' ? max : '∞'} that metadata.scale_min and metadata.scale_max declare`,
+    );
   return rating;
 };
 

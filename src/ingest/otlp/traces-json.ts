@@ -12,7 +12,7 @@ import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
 import { readIdText } from './id-text.ts';
 import { keysByBytes } from './keys-by-bytes.ts';
 import { emitterOfScope } from './scope.ts';
-import { bytesText, doubleOf, integerOf, statusCodeOf, timeOf } from './wire-json.ts';
+import { bytesText, doubleOf, integerOf, statusCodeOf, timeOf, wrongTypeMessage } from './wire-json.ts';
 
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
@@ -205,7 +205,7 @@ class TracesJsonReader {
           useScope(keys, values);
           known = true;
         } else if (field === 'spans') {
-          if (known) this.eachObject('spans', () => this.span(name));
+          if (known) this.eachSpan(name);
           else {
             later.push(reader.mark());
             reader.skipValue();
@@ -213,7 +213,27 @@ class TracesJsonReader {
         } else reader.skipValue();
       } while (reader.moreMembers());
     if (!known) useScope([], []);
-    this.revisit(later, () => this.eachObject('spans', () => this.span(name)));
+    this.revisit(later, () => this.eachSpan(name));
+  }
+
+  /** Unlike those of other lists, an item that is no object, null included, is a bad signal of its own. */
+  private eachSpan(scopeName: string): void {
+    const { reader, mapper } = this;
+    if (reader.peek() !== ARRAY) {
+      this.wrongType('spans');
+      return;
+    }
+    if (reader.enterArray())
+      do {
+        if (reader.peek() === OBJECT) this.span(scopeName);
+        else {
+          reader.skipValue();
+          if (++this.spans > this.limit) continue;
+          mapper.begin();
+          mapper.draft.fault = { code: 'invalid_body', message: 'the span must be a JSON object' };
+          mapper.end(scopeName);
+        }
+      } while (reader.moreItems());
   }
 
   private span(scopeName: string): void {
@@ -274,7 +294,7 @@ class TracesJsonReader {
     if (this.mismatch !== undefined) {
       draft.fault = {
         code: 'invalid_body',
-        message: `${this.mismatch} has a value of the wrong type`,
+        message: wrongTypeMessage(this.mismatch),
         field: this.mismatch,
       };
       this.mismatch = undefined;

@@ -3,7 +3,7 @@ import { isSpanId, isTraceId } from '../../model/ids.ts';
 import { newJsonObject, type MutableJsonObject } from '../json-object.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readIdText } from './id-text.ts';
-import { bytesText, doubleOf, integerOf } from './wire-json.ts';
+import { bytesText, doubleOf, integerOf, wrongTypeMessage } from './wire-json.ts';
 
 /** Reading OTLP/JSON from a parsed tree: logs and metrics, which come in smaller numbers than spans. */
 
@@ -30,7 +30,7 @@ export const member = (object: JsonObject, name: string): Json | undefined => {
 export class WrongType extends Error {
   readonly field: string;
   constructor(field: string) {
-    super(`${field} has a value of the wrong type`);
+    super(wrongTypeMessage(field));
     this.name = 'WrongType';
     this.field = field;
   }

@@ -20,6 +20,18 @@ export const timeOf = (value: number | string): bigint | undefined => {
   return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
 };
 
+/**
+ * What is told about a member of a type that its place cannot have. The value itself may be a payload, and is left out.
+ * @param field its name, dotted where it stands inside of another
+ */
+export const wrongTypeMessage = (field: string): string => {
+  if (/(?:^|\.)(?:start_time|end_time|time)$|UnixNano$/.test(field))
+    return `${field} must be nanoseconds since the epoch, as a string of decimal digits, at most ${LARGEST_INT64}`;
+  return field.endsWith('intValue')
+    ? `${field} must be an integer of 64 bits, as a string of decimal digits or a number`
+    : `${field} is not of the type that OTLP gives it`;
+};
+
 /** An int64: a number where a double holds it, else its decimal text; `undefined` for anything else. */
 export const integerOf = (value: number | string): number | string | undefined => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;

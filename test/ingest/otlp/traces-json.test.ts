@@ -219,6 +219,29 @@ describe('what is refused', () => {
       expect(refusals).toMatchObject([{ index: 0, code: 'invalid_body' }]);
     }
   });
+  it('an item of `spans` that is no object is refused and counted, null included, wherever it stands; the others are taken', () => {
+    for (const wrong of [null, 5, 'x', []])
+      for (const index of [0, 1, 2]) {
+        const spans: unknown[] = [ids, { ...ids, spanId: 'eee19b7ec3c1b175' }];
+        spans.splice(index, 0, wrong);
+        const { batch, refusals } = decode({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+        expect(batch.spans, JSON.stringify(wrong)).toHaveLength(2);
+        expect(refusals).toMatchObject([{ index, code: 'invalid_body', message: 'the span must be a JSON object' }]);
+      }
+  });
+  it('a time that is none, telling what it must be', () => {
+    for (const [name, field] of [
+      ['startTimeUnixNano', 'start_time'],
+      ['endTimeUnixNano', 'end_time'],
+    ] as const)
+      for (const wrong of ['abc', '-5', '2026-01-31T12:00:00Z', 1.5, true]) {
+        const { refusals } = decode({ resourceSpans: [{ scopeSpans: [{ spans: [{ ...ids, [name]: wrong }] }] }] });
+        expect(refusals).toMatchObject([{ index: 0, field }]);
+        expect(refusals[0]?.message).toBe(
+          `${field} must be nanoseconds since the epoch, as a string of decimal digits, at most 9223372036854775807`,
+        );
+      }
+  });
   it('nesting of 129 levels; 128 are taken', () => {
     // The span itself stands on the seventh level.
     const nested = (depth: number) =>
