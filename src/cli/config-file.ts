@@ -3,7 +3,7 @@ import type { HashableIdentifier } from '../ingest/redact.ts';
 import type { Scope } from '../model/scope.ts';
 import { findBuiltIn } from '../scoring/built-in.ts';
 import type { Watch } from '../model/watch.ts';
-import { configSchema } from './config-schema.ts';
+import { configSchema, spellings } from './config-schema.ts';
 import { parseHttpUrl } from './flags.ts';
 
 export type ProjectConfig = {
@@ -122,7 +122,7 @@ const faultOf = (error: ErrorObject, root: unknown): ConfigFault => {
   const is = typeof given === 'number' ? `, is ${given}` : '';
   const at = (problem: string): ConfigFault => ({ path: pathText(segments), problem });
   if (error.propertyName !== undefined)
-    return { path: pathText([...segments, error.propertyName]), problem: 'is not a usable name' };
+    return { path: pathText([...segments, error.propertyName]), problem: `must be ${spellings(error.schema)}` };
   switch (error.keyword) {
     case 'additionalProperties': {
       const unknown = String(error.params['additionalProperty']);
@@ -157,11 +157,7 @@ const faultOf = (error: ErrorObject, root: unknown): ConfigFault => {
     case 'uniqueItems':
       return at('holds the same value twice');
     case 'pattern':
-      return at(
-        String(error.schema).includes('[Hh][Tt][Tt][Pp]')
-          ? 'must be a URL that begins with http:// or https://'
-          : 'is not spelled as it must be',
-      );
+      return at(`must be ${spellings(error.schema)}`);
     default:
       return at(error.message ?? 'is not valid');
   }

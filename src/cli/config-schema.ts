@@ -1,7 +1,33 @@
 import { hashableIdentifiers } from '../ingest/redact.ts';
 import { scopes } from '../model/scope.ts';
 import { watches } from '../model/watch.ts';
-import { flagNames, flags, type JsonSchema, KEY_CHARACTERS, PROJECT_NAME, snakeName } from './flags.ts';
+import {
+  flagNames,
+  flags,
+  type JsonSchema,
+  KEY_CHARACTERS,
+  PROJECT_NAME,
+  PROJECT_NAME_BOUND,
+  snakeName,
+} from './flags.ts';
+
+/** What the patterns of the schema mean, in words that go after "must be". */
+export const spellings = (pattern: unknown): string => {
+  switch (pattern) {
+    case PROJECT_NAME.source:
+      return PROJECT_NAME_BOUND;
+    case ID:
+      return '1 to 128 letters, digits, dots, underscores, colons and hyphens, the first a letter or a digit';
+    case KEY_CHARACTERS.source:
+      return '1 to 512 characters of printable ASCII, without spaces';
+    case HEADER_NAME:
+      return 'the name of a header: 1 to 128 letters, digits and hyphens';
+    case url.pattern:
+      return 'a URL that begins with http:// or https://';
+    default:
+      return `spelled as ${String(pattern)} says`;
+  }
+};
 
 const closed = (properties: { readonly [name: string]: JsonSchema }, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
@@ -13,7 +39,9 @@ const closed = (properties: { readonly [name: string]: JsonSchema }, required: r
 const text = { type: 'string', minLength: 1 } as const;
 const url = { type: 'string', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/]' } as const;
 const days = { type: 'integer', minimum: 1, maximum: 36_525 } as const;
-const id = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' } as const;
+const ID = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$';
+const HEADER_NAME = '^[A-Za-z0-9-]{1,128}$';
+const id = { type: 'string', pattern: ID } as const;
 const project = { type: 'string', pattern: PROJECT_NAME.source } as const;
 /** 0 lets a monitor of trace_count see that nothing arrives at all. */
 const minSamples = { type: 'integer', minimum: 0, default: 20 } as const;
@@ -95,7 +123,7 @@ export const configSchema: JsonSchema = {
         endpoint: { ...url, description: 'Base address of an OTLP/HTTP receiver; /v1/traces is appended.' },
         headers: {
           type: 'object',
-          propertyNames: { pattern: '^[A-Za-z0-9-]{1,128}$' },
+          propertyNames: { pattern: HEADER_NAME },
           additionalProperties: { type: 'string' },
         },
       },

@@ -177,7 +177,8 @@ const keys = (scope: Scope, meaning: string): Flag<readonly string[]> => ({
 });
 
 /** What a project may be called. `*` means all projects in queries. */
-export const PROJECT_NAME = /^(?!\*$)[^\p{Cc}]{1,128}$/u;
+export const PROJECT_NAME_BOUND = '1 to 256 characters, none of them a control character, and not `*`';
+export const PROJECT_NAME = /^(?!\*$)[^\p{Cc}]{1,256}$/u;
 
 const DAYS = 36_525;
 const MEBIBYTE = 1_048_576;
@@ -216,7 +217,7 @@ const table = {
     { meaning: 'Project of signals and queries that name none.', default: 'default' },
     {
       argument: '<name>',
-      bound: '1 to 128 characters, none of them a control character, and not `*`',
+      bound: PROJECT_NAME_BOUND,
       pattern: PROJECT_NAME,
     },
   ),

@@ -117,6 +117,12 @@ const parseQueryString = (text: string): Record<string, string | string[]> => {
   return values;
 };
 
+/** The parser's code for a connection that opens with the preface of HTTP/2. */
+const HTTP_2 = 'HPE_PAUSED_H2_UPGRADE';
+/** The default port is that of OTLP over gRPC, so that exporters left on gRPC arrive here. */
+const EXPORTER_HINT =
+  'OTLP comes over HTTP/1.1: set OTEL_EXPORTER_OTLP_PROTOCOL=http/json (traces also as http/protobuf)';
+
 /** Why a connection was given up before it brought a whole request. */
 const connectionFailure = (code: string | undefined): Failure => {
   switch (code) {
@@ -124,6 +130,8 @@ const connectionFailure = (code: string | undefined): Failure => {
       return { code: 'request_timeout', message: 'the request did not arrive in time' };
     case 'HPE_HEADER_OVERFLOW':
       return { code: 'invalid_parameter', message: `path and headers of the request are over ${maxHeaderSize} bytes` };
+    case HTTP_2:
+      return { code: 'invalid_parameter', message: `HTTP/2 and gRPC are not served here; ${EXPORTER_HINT}` };
     default:
       return { code: 'invalid_parameter', message: 'this is not a well-formed HTTP request' };
   }
@@ -169,6 +177,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const faults = findRouteFaults(routes).routes;
   if (faults.length > 0) throw new Error(`routes and document disagree:\n${faults.join('\n')}`);
 
+  let toldOfHttp2 = false;
   const app = Fastify({
     logger: false,
     // Requests are judged by the contract and answers written by `answer.ts`; the framework's compilers are not even loaded.
@@ -179,11 +188,21 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     requestTimeout: options.requestTimeoutSeconds * 1000 + SLOW_SENDER_MARGIN_MS,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    // A request without Host is refused below, with a body and an id like any other.
+    http: { requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply);
       answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for
     },
     clientErrorHandler: (error, socket) => {
+      // Such an exporter tells its user nothing of this answer, and comes again and again: the log says it once.
+      if (error.code === HTTP_2 && !toldOfHttp2) {
+        toldOfHttp2 = true;
+        log.warn(
+          { remote_address: socket.remoteAddress },
+          `a client speaks HTTP/2 or gRPC, which is not served here; ${EXPORTER_HINT}`,
+        );
+      }
       const failure = connectionFailure(error.code);
       const body = JSON.stringify(problemBody(failure));
       if (socket.writable)
@@ -194,6 +213,8 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       socket.destroySoon();
     },
   });
+  // An expectation that nobody knows may be ignored (RFC 9110, 10.1.1); left to Node, its answer would have no body and no id.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
   const operations = apiOperations();
   const failureLimit = createFailureLimit();
@@ -225,7 +246,17 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   }
   app.addHook('onRequest', (request, reply, done) => {
     setHeaders(request, reply);
-    done();
+    const { rawHeaders, httpVersion } = request.raw;
+    const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length;
+    if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) done();
+    else
+      done(
+        new Refusal({
+          code: 'invalid_parameter',
+          message: 'a request over HTTP/1.1 needs one Host header',
+          field: 'host',
+        }),
+      );
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode >= 500) counters.requestErrors += 1;

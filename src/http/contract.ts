@@ -68,9 +68,16 @@ const withKnownReferences = (schema: unknown): unknown => {
 };
 
 const createAjv = (useDefaults: boolean): Ajv2020 => {
-  const ajv = new Ajv2020({ useDefaults, strictTypes: false, strictRequired: false, ownProperties: true });
+  // Verbose: an error brings its schema along, which may tell in words what a pattern means.
+  const ajv = new Ajv2020({
+    useDefaults,
+    strictTypes: false,
+    strictRequired: false,
+    ownProperties: true,
+    verbose: true,
+  });
   addFormats.default(ajv);
-  ajv.addVocabulary(['components', 'example']);
+  ajv.addVocabulary(['components', 'example', 'x-spelling']);
   ajv.addFormat('time-parameter', (text) => parseTimeParameter(withPlus(text), 0n) !== undefined);
   ajv.addFormat('trace-id', isTraceId);
   ajv.addFormat('span-id', isSpanId);
@@ -90,6 +97,16 @@ const shown = (value: unknown): string => {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 };
 
+const typeNames: ReadonlyMap<unknown, string> = new Map([
+  ['string', 'a string'],
+  ['number', 'a number'],
+  ['integer', 'an integer'],
+  ['boolean', 'true or false'],
+  ['object', 'an object'],
+  ['array', 'an array'],
+]);
+const typeWords = (type: unknown): string => typeNames.get(type) ?? String(type);
+
 /** What was wrong with one value, after its name: `must be at most 1000`. */
 const complaint = (error: ErrorObject): string => {
   const params = error.params as Record<string, unknown>;
@@ -101,7 +118,9 @@ const complaint = (error: ErrorObject): string => {
     case 'enum':
       return `must be one of ${(params['allowedValues'] as readonly unknown[]).join(', ')}`;
     case 'type':
-      return `must be ${[params['type']].flat().join(' or ')}`;
+      return `must be ${[params['type']].flat().map(typeWords).join(' or ')}`;
+    case 'pattern':
+      return String(error.parentSchema?.['x-spelling'] ?? error.message ?? 'is not usable');
     case 'minLength':
       return params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`;
     case 'maxLength':
@@ -155,6 +174,28 @@ const fieldOf = (error: ErrorObject): string => {
   return parts.join('.').slice(0, MAX_FIELD_CHARACTERS);
 };
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a member may be null: those with a type or a list of words say it, any other is left to the validator. */
+const mayBeNull = (schema: Schema): boolean => {
+  const { type, enum: words } = schema;
+  if (Array.isArray(words)) return words.includes(null);
+  return type === undefined || [type].flat().includes('null');
+};
+
+/** Takes out the members that are null where their schema knows no null: clients of many languages send them for "absent". */
+const dropNulls = (body: unknown, given: Schema): void => {
+  const properties = resolve(given)['properties'];
+  if (!isObject(body) || !isObject(properties)) return;
+  for (const [name, member] of Object.entries(properties)) {
+    if (!Object.hasOwn(body, name)) continue;
+    const schema = resolve(member as Schema);
+    if (body[name] !== null) dropNulls(body[name], schema);
+    else if (!mayBeNull(schema)) delete body[name];
+  }
+};
+
 export type CompiledOperation = {
   readonly operationId: string;
   readonly method: string;
@@ -174,7 +215,7 @@ export type CompiledOperation = {
   readonly readQuery: (raw: unknown) => Record<string, unknown>;
   /** Checks a JSON body. @throws Refusal `invalid_body`, or `invalid_parameter` with `field` where one field is at fault */
   readonly checkJson: (body: unknown) => void;
-  /** Checks the body of a typed endpoint. @throws UndecodableBody 422 naming the field */
+  /** Checks the body of a typed endpoint, and takes members out of it that are null for "absent". @throws UndecodableBody 422 naming the field */
   readonly checkTyped: (body: unknown) => void;
 };
 
@@ -277,6 +318,7 @@ const compileOperation = (
       throw new Refusal(failure);
     },
     checkTyped: (body) => {
+      if (bodySchema !== undefined) dropNulls(body, bodySchema);
       const error = firstError(body);
       if (error !== undefined)
         throw new UndecodableBody(422, `the request body does not decode: ${bodyComplaint(error)}`);

@@ -56,11 +56,15 @@ describe('a config file that stops the start is refused in one line that names t
       { projects: { shop: { quota_per_minute: 0 } } },
       'projects.shop.quota_per_minute: must be at least 1, is 0',
     ],
-    ['a project called *', { projects: { '*': {} } }, 'projects["*"]: is not a usable name'],
+    [
+      'a project called *',
+      { projects: { '*': {} } },
+      'projects["*"]: must be 1 to 256 characters, none of them a control character, and not `*`',
+    ],
     [
       'a key with a space',
       { projects: { shop: { keys: { read: ['a b'] } } } },
-      'projects.shop.keys.read[0]: is not spelled as it must be',
+      'projects.shop.keys.read[0]: must be 1 to 512 characters of printable ASCII, without spaces',
     ],
     [
       'an identifier that cannot be hashed',
@@ -160,7 +164,11 @@ describe('a config file that stops the start is refused in one line that names t
     ['an objective of 0', { slos: [{ ...slo, objective: 0 }] }, 'slos[0].objective: must be above 0, is 0'],
     ['an objective of 1', { slos: [{ ...slo, objective: 1 }] }, 'slos[0].objective: must be below 1, is 1'],
     ['an interval of nothing', { monitor_interval_seconds: 0 }, 'monitor_interval_seconds: must be at least 1, is 0'],
-    ['a path in an id', { monitors: [{ ...monitor, id: 'a/b' }] }, 'monitors[0].id: is not spelled as it must be'],
+    [
+      'a path in an id',
+      { monitors: [{ ...monitor, id: 'a/b' }] },
+      'monitors[0].id: must be 1 to 128 letters, digits, dots, underscores, colons and hyphens, the first a letter or a digit',
+    ],
   ];
   for (const [title, file, line] of rows)
     it(title, () => {

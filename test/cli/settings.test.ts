@@ -53,7 +53,7 @@ const rows: Readonly<
   'colstore-database': { text: 'svc', read: 'svc', of: (s) => s.colstoreDatabase, refused: ['a b', ''] },
   'colstore-user': { text: 'svc', read: 'svc', of: (s) => s.colstoreUser, refused: ['a b', ''] },
   'colstore-password': { text: 'secret', read: 'secret', of: (s) => s.colstorePassword, refused: [''] },
-  project: { text: 'shop', read: 'shop', of: (s) => s.project, refused: ['*', 'a\nb', 'x'.repeat(129), ''] },
+  project: { text: 'shop', read: 'shop', of: (s) => s.project, refused: ['*', 'a\nb', 'x'.repeat(257), ''] },
   sample: { text: '0.25', read: 0.25, of: (s) => s.sample, refused: ['1.01', '-0.1', 'half', 'NaN', ''] },
   'retention-days': { text: '30', read: 30, of: (s) => s.retentionDays, refused: ['0', '36526', '1.5', ''] },
   'audit-retention-days': { text: '30', read: 30, of: (s) => s.auditRetentionDays, refused: ['0', '36526', ''] },

@@ -149,6 +149,11 @@ describe('the shape of errors', () => {
 
   it.each([
     ['what is not HTTP', 'NONSENSE\r\n\r\n', 'not a well-formed HTTP request'],
+    [
+      'HTTP/2, which is how gRPC begins,',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'set OTEL_EXPORTER_OTLP_PROTOCOL=http/json',
+    ],
     ['headers over the bound of the parser', `GET / HTTP/1.1\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 'over 16384 bytes'],
   ])('%s is answered in our shape too', async (_name, bytes, word) => {
     const { url } = await start();
@@ -157,6 +162,43 @@ describe('the shape of errors', () => {
     expect(received).toMatch(/x-request-id: \S+/);
     const body = JSON.parse(received.split('\r\n\r\n')[1] ?? '') as object;
     expect(body).toEqual({ code: 'invalid_parameter', message: expect.stringContaining(word) });
+  });
+
+  it('a client of HTTP/2 or gRPC is told of in the log, once', async () => {
+    const service = await start();
+    for (let i = 0; i < 3; i++) await sendBytes(service.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    const told = service.logged.filter((line) => line.includes('HTTP/2 or gRPC'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/json');
+  });
+
+  it.each([
+    ['none', '', 400],
+    ['two', 'host: localhost\r\nhost: example.com\r\n', 400],
+    ['one', 'host: localhost\r\n', 200],
+  ])('a request over HTTP/1.1 with %s of the Host header', async (_name, hosts, status) => {
+    const { url } = await start();
+    const received = await sendBytes(url, `GET /healthz HTTP/1.1\r\n${hosts}connection: close\r\n\r\n`);
+    expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(received).toMatch(/x-request-id: \S+/);
+    if (status === 400)
+      expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toEqual({
+        code: 'invalid_parameter',
+        message: 'a request over HTTP/1.1 needs one Host header',
+        field: 'host',
+      });
+  });
+
+  it('an expectation other than 100-continue is passed over; HTTP/1.0 may come without Host', async () => {
+    const { url } = await start();
+    for (const request of [
+      'GET /healthz HTTP/1.1\r\nhost: localhost\r\nexpect: miracles\r\nconnection: close\r\n\r\n',
+      'GET /healthz HTTP/1.0\r\n\r\n',
+    ]) {
+      const received = await sendBytes(url, request);
+      expect(received).toMatch(/^HTTP\/1.1 200 /);
+      expect(received).toMatch(/x-request-id: \S+/);
+    }
   });
 
   it('connections beyond the bound are closed, those within go on', async () => {

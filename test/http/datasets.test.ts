@@ -58,10 +58,10 @@ describe('POST /v1/api/datasets', () => {
     ['{"name":', 400, 'the request body is not JSON'],
     ['', 400, 'the request body is not JSON'],
     ['{}', 422, 'the request body does not decode: missing field `name`'],
-    ['{"name":7}', 422, '`name` must be string'],
+    ['{"name":7}', 422, '`name` must be a string'],
     ['{"name":""}', 422, '`name` must not be empty'],
     ['{"name":"n","colour":1}', 422, '`colour` is not known here'],
-    ['[]', 422, 'the body must be object'],
+    ['[]', 422, 'the body must be an object'],
   ])('a body that does not decode (%s) is %i as text', async (raw, status, message) => {
     const answer = await service.ask('/v1/api/datasets', { method: 'POST', raw });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/plain; charset=utf-8']);
@@ -182,7 +182,7 @@ describe('the items of a dataset', () => {
 
   it.each([
     ['{}', 422, 'missing field `input`'],
-    ['{"input":1,"metadata":[]}', 422, '`metadata` must be object'],
+    ['{"input":1,"metadata":[]}', 422, '`metadata` must be an object'],
     ['{"input":1,"answer":2}', 422, '`answer` is not known here'],
     ['{"input"', 400, 'the request body is not JSON'],
   ])('a body that does not decode (%s) is %i as text', async (raw, status, message) => {
@@ -288,8 +288,8 @@ describe('POST /v1/api/datasets/{dataset}/capture', () => {
 
   it.each([
     ['{}', 422, 'missing field `trace_ids`'],
-    ['{"trace_ids":"x"}', 422, '`trace_ids` must be array'],
-    ['{"trace_ids":[],"use_output_as_expected":"yes"}', 422, '`use_output_as_expected` must be boolean'],
+    ['{"trace_ids":"x"}', 422, '`trace_ids` must be an array'],
+    ['{"trace_ids":[],"use_output_as_expected":"yes"}', 422, '`use_output_as_expected` must be true or false'],
     ['{', 400, 'the request body is not JSON'],
   ])('a body that does not decode (%s) is %i as text', async (raw, status, message) => {
     const answer = await service.ask('/v1/api/datasets/refunds/capture', { method: 'POST', raw });

@@ -61,7 +61,7 @@ describe('POST /v1/api/experiments', () => {
 
   it.each([
     ['{}', 422, 'missing field `name`'],
-    ['{"name":"n","metadata":7}', 422, '`metadata` must be object'],
+    ['{"name":"n","metadata":7}', 422, '`metadata` must be an object'],
     ['{"name":"n","hypothesis":"x"}', 422, '`hypothesis` is not known here'],
     ['nope', 400, 'the request body is not JSON'],
   ])('a body that does not decode (%s) is %i as text', async (raw, status, message) => {

@@ -196,6 +196,44 @@ describe('a body that cannot be decoded into the typed body of an endpoint', () 
     },
   );
 
+  it('a member that is null counts as absent, as at the native door', async () => {
+    const { post, taken } = await start();
+    const nulls = { label: null, reason: null, source: null, timestamp: null, cost: null, experiment_id: null };
+    const score = { trace_id: TRACE, span_id: null, scorer_id: 's', value: 1, ...nulls };
+    const answer = await post('/v1/api/scores', {
+      ...score,
+      score_id: null,
+      correlation: { user_id: null, tags: null },
+    });
+    expect(answer.status).toBe(201);
+    expect(JSON.stringify(answer.body)).not.toContain('null');
+    expect((await post('/v1/api/scores', { ...score, correlation: null })).status).toBe(201);
+    const feedback = { trace_id: TRACE, kind: 'thumbs', value: 'up', comment: null, author_kind: null, metadata: null };
+    expect((await post('/v1/api/feedback', feedback)).status).toBe(201);
+    // "score with neither `trace_id` nor `span_id`: 400"; "naming a missing field": 422
+    const neither = await post('/v1/api/scores', { ...score, trace_id: null });
+    expect([neither.status, neither.body.code, neither.body.field]).toEqual([400, 'invalid_parameter', 'trace_id']);
+    const without = await post('/v1/api/scores', { ...score, value: null });
+    expect([without.status, without.text]).toEqual([422, 'the request body does not decode: missing field `value`']);
+    expect(taken).toHaveLength(3);
+  });
+  it('a null of free JSON stays a null', async () => {
+    const { post, taken } = await start();
+    const feedback = { trace_id: TRACE, kind: 'thumbs', value: 'up', metadata: { a: null } };
+    expect((await post('/v1/api/feedback', feedback)).status).toBe(201);
+    expect(taken.map(({ judgement }) => judgement.metadata)).toEqual([{ a: null }]);
+  });
+  it('a rating outside of the scale names the value and both bounds', async () => {
+    const { post } = await start();
+    const rating = (value: number, metadata: object) =>
+      post('/v1/api/feedback', { trace_id: TRACE, kind: 'rating', value, metadata });
+    for (const value of [0.9, 5.1]) {
+      const answer = await rating(value, { scale_min: 1, scale_max: 5 });
+      expect([answer.status, answer.body.field]).toEqual([400, 'value']);
+      expect(answer.body.message).toContain(`is ${value}, outside of the scale from 1 to 5`);
+    }
+    for (const value of [1, 5]) expect((await rating(value, { scale_min: 1, scale_max: 5 })).status).toBe(201);
+  });
   it('a text never holds a value of the body', async () => {
     const { post } = await start();
     expect((await post('/v1/api/scores', { ...score, value: 'my secret' })).text).not.toContain('secret');

@@ -215,11 +215,11 @@ describe('POST /v1/api/score', () => {
     it.each([
       ['a body that is not JSON', '{"limit":', 400, 'the request body is not JSON'],
       ['no body', '', 400, 'the request body is not JSON'],
-      ['a limit of another type', '{"limit":"9"}', 422, '`limit` must be integer'],
+      ['a limit of another type', '{"limit":"9"}', 422, '`limit` must be an integer'],
       ['a limit of zero', '{"limit":0}', 422, '`limit` must be at least 1'],
       ['a limit over the bound', '{"limit":10001}', 422, '`limit` must be at most 10000'],
       ['a field it does not know, such as a misspelled one', '{"trace_id":"x"}', 422, '`trace_id` is not known here'],
-      ['a budget that is no number', '{"config":{"max_ms":"5"}}', 422, '`config.max_ms` must be number'],
+      ['a budget that is no number', '{"config":{"max_ms":"5"}}', 422, '`config.max_ms` must be a number'],
       ['a kind that spans do not have', '{"config":{"span_kind":"tool"}}', 422, '`config.span_kind` must be one of'],
       ['no scorer at all', '{"scorers":[]}', 422, '`scorers`'],
     ])('%s, as text', async (_name, raw, status, message) => {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 3ecff500f41a06b2a26a0a0bdbf74add7d8cbbf109aab952ea7da6c2a0214f53
-// content sha256: adbcf74002ce5962c71d2b5cdda152f8b7bc9def9bb370e60f642667bb3e78e9
+// source sha256: 8284a10f90b04709d5a6ac302bfa1aca61c5779a377b9c6cfbb809d450bb08c2
+// content sha256: f3f8ab59d8146550711038baa393a594bea56fc999f08819fbba40c152661cf1
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -425,14 +425,15 @@ export interface paths {
         };
         /**
          * List scores
-         * @description Newest first, always.
+         * @description Newest first, always. With `trace_id`: the scores of the trace and those of its spans, also where a score names its
+         *     span alone. The means of a trace, `has_score` and `has_feedback` count the judgements that name the trace.
          */
         readonly get: operations["listScores"];
         readonly put?: never;
         /**
          * Record a score
          * @description An id that was sent before replaces that record. A score with neither `trace_id` nor `span_id` is 400. Counts against the project's
-         *     ceiling per minute.
+         *     ceiling per minute. A member that is null counts as absent.
          */
         readonly post: operations["createScore"];
         readonly delete?: never;
@@ -2025,7 +2026,10 @@ export interface components {
             readonly scope_name?: string;
         };
         readonly NewLogRecord: {
-            /** @description Absent makes the server generate one */
+            /**
+             * @description Absent makes the server generate one. Kept as sent; a record never replaces another, so a batch that may be sent
+             *     again needs an `ingest_key`.
+             */
             readonly log_id?: string;
             /** @description RFC 3339; now by default */
             readonly timestamp?: string;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: ed4c106059294be5646f6791a86afbbd4b7c980630c5ca9dcb2ef7bc4bed881b
-// content sha256: b43c0e1f009ce2ef27b3099eb3a1aa8badd5245dc27650f247478ff3d537ce8a
+// source sha256: 8dc8c84b84cf225ab3da4195d59d95ac847a62a9e541b4a2089ef7bee21bf31a
+// content sha256: ab1ef36e063178693f9d54d2ff7b63f452836accdd946e1bc3ef651229145cc1
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -724,7 +724,10 @@ export interface components {
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
         readonly NewLogRecord: {
-            /** @description Absent makes the server generate one */
+            /**
+             * @description Absent makes the server generate one. Kept as sent; a record never replaces another, so a batch that may be sent
+             *     again needs an `ingest_key`.
+             */
             readonly log_id?: string;
             /** @description RFC 3339; now by default */
             readonly timestamp?: string;
