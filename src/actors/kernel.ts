@@ -83,7 +83,7 @@ export type KernelOptions = {
   readonly follow?: (at: UnixMs) => FollowUp | undefined;
   /** The group in hand goes to its commit: what is decided from now on belongs to the next. */
   readonly sealed?: () => void;
-  /** After a commit, before its answers and before the next group is sealed: what the group sealed last made true. */
+  /** After a commit, before the next group is sealed: what the group sealed last made true. */
   readonly committed?: () => void;
   /** A commit failed: memory was dropped, and nothing in the host may run ahead of the store. */
   readonly dropped?: () => void;
@@ -452,18 +452,15 @@ export const createKernel = (options: KernelOptions): Kernel => {
   const landed = (group: Group): void => {
     committing = undefined;
     remember(group);
-    options.committed?.();
-    // The store has work again before this group's answers are written.
-    if (!deciding) seal();
     for (const effect of group.afters) effect();
     for (const reply of group.replies) reply();
+    options.committed?.();
     wake();
   };
 
   const commit = async (group: Group, changes: Changes): Promise<void> => {
     try {
-      if (hasChanges(changes)) await store.commit(changes);
-      else await Promise.resolve(); // it lands after what landed before has been answered
+      await store.commit(changes);
     } catch (error) {
       failed(group, error);
       return;
@@ -491,6 +488,10 @@ export const createKernel = (options: KernelOptions): Kernel => {
     }
     group.base = undefined;
     options.sealed?.();
+    if (!hasChanges(changes)) {
+      landed(group);
+      return;
+    }
     landing = commit(group, changes);
   };
 

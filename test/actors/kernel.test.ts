@@ -419,7 +419,7 @@ describe('a group decided while the one before it is in commit', () => {
     expect(befores).toEqual([undefined, { balance: 1, version: 1 }]);
   });
 
-  it('is sealed after the host was told that the one before it landed, and before that one is answered', async () => {
+  it('is sealed after the one before it has landed, the host was told so, and it was answered', async () => {
     const { store, commits } = gated();
     const told: string[] = [];
     const { send } = open({
@@ -435,7 +435,7 @@ describe('a group decided while the one before it is in commit', () => {
     await soon();
     commits[1]?.end();
     await soon();
-    expect(told).toEqual(['sealed', 'commit', 'committed', 'sealed', 'commit', 'answer 1', 'committed', 'answer 11']);
+    expect(told).toEqual(['sealed', 'commit', 'committed', 'answer 1', 'sealed', 'commit', 'committed', 'answer 11']);
   });
 
   it('without changes is answered after the one before it', async () => {
