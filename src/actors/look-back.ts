@@ -9,6 +9,17 @@ import { reviveRun } from './run-memory.ts';
 const SLICE = 200;
 
 export const entriesOf = (row: JournalRow): readonly JournalEntry[] => JSON.parse(row.entries) as JournalEntry[];
+
+/** One entry of a journal, when the journal reaches it. */
+export const entryAt = async (
+  store: Pick<RunStore, 'journal'>,
+  runId: string,
+  seq: number,
+): Promise<JournalEntry | undefined> => {
+  const [row] = await store.journal(runId, seq - 1, 1);
+  return row === undefined ? undefined : entriesOf(row).find((entry) => entry.seq === seq);
+};
+
 type Step = readonly [event: RunEvent | null, entries: number];
 
 /**

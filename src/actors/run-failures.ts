@@ -5,8 +5,9 @@ import type { Failure, Result } from '../model/failure.ts';
 export type Refused = Extract<Result<never>, { ok: false }>;
 const refused = (failure: Failure): Refused => ({ ok: false, failure });
 
-export const notFound = (what: string, id: string): Refused =>
-  refused({ code: 'not_found', message: `there is no ${what} ${id}` });
+/** @param field the member of the body that names it; absent where the path does */
+export const notFound = (what: string, id: string, field?: string): Refused =>
+  refused({ code: 'not_found', message: `there is no ${what} ${id}`, ...(field === undefined ? {} : { field }) });
 
 export const forbidden = (project: string): Refused =>
   refused({ code: 'forbidden', message: `the key does not reach project ${project}` });

@@ -53,14 +53,23 @@ export const runOfRows = ({ stored, documents }: RunRows): Run => {
   return { ...summaryOfRecord(stored.record), input, ...(output === undefined ? {} : { output }), state };
 };
 
+/** The timeout of a body that runs: kept with its lease, not among the timers of the run, and a timer all the same. */
+const timeoutsOf = (attempts: readonly AttemptRecord[]): RunDetail['timers'] =>
+  attempts.flatMap(({ state, timeoutAt, stepId }) =>
+    isLive(state) && timeoutAt !== undefined ? [{ name: 'timeout', dueAt: timeoutAt, stepId }] : [],
+  );
+
 export const detailOfRows = (rows: RunRows): RunDetail => ({
   ...runOfRows(rows),
   attempts: rows.attempts.map(attemptOf),
-  timers: rows.timers.map(({ name, dueAt, stepId }) => ({
-    name,
-    ...(dueAt === undefined ? {} : { dueAt }),
-    ...(stepId === undefined ? {} : { stepId }),
-  })),
+  timers: [
+    ...rows.timers.map(({ name, dueAt, stepId }) => ({
+      name,
+      ...(dueAt === undefined ? {} : { dueAt }),
+      ...(stepId === undefined ? {} : { stepId }),
+    })),
+    ...timeoutsOf(rows.attempts),
+  ],
   waits: rows.waits.map(({ event, key, stepId, since, deadlineAt }) => ({
     event,
     key,

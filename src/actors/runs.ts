@@ -25,7 +25,7 @@ import { createEventActor, type EventMessage } from './event-actor.ts';
 import { createKernel, type FollowUp, type Message } from './kernel.ts';
 import { createLeaseActors, type LeaseMessage } from './lease-actor.ts';
 import { createLeaseWatch } from './lease-watch.ts';
-import { entriesOf, snapshotAt } from './look-back.ts';
+import { entriesOf, entryAt, snapshotAt } from './look-back.ts';
 import { createOutbox } from './outbox.ts';
 import { createPrograms, type Program } from './program.ts';
 import { createRunActors, type RunMessage } from './run-actor.ts';
@@ -510,6 +510,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
           value: snapshot.value as Json,
           context: JSON.parse(JSON.stringify(snapshot.context)) as Json,
           status: typeof snapshot.value === 'string' && snapshot.value !== 'created' ? 'done' : 'active',
+          updatedAt: (await entryAt(store, runId, atSeq))?.at ?? record.updatedAt,
         },
       };
     }

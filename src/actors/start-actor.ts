@@ -46,10 +46,9 @@ export const createStartActor = (host: {
             version,
           });
     if (record === undefined || version === undefined)
-      return notFound(
-        'definition',
-        version === undefined ? body.definitionId : `${body.definitionId} version ${version}`,
-      );
+      return readLatest(turn, body.definitionId) === undefined
+        ? notFound('definition', body.definitionId, 'definition_id')
+        : notFound('definition', `${body.definitionId} version ${version}`, 'definition_version');
     const program = readProgram(turn, host.programs, body.definitionId, version);
     const checked = host.checkInput(program, body.input);
     if (!checked.ok) return checked;

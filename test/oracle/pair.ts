@@ -82,7 +82,12 @@ const viewOfRun = (run: Run) => ({
     error: fixed(one.error),
     cost: round(one.cost),
   })),
-  timers: byName([...run.timers].map(([name, timer]) => ({ name, ...timer }))),
+  timers: byName([
+    ...[...run.timers].map(([name, timer]) => ({ name, ...timer })),
+    ...run.attempts.flatMap(({ live, timeoutAt, stepId }) =>
+      live && timeoutAt !== undefined ? [{ name: 'timeout', stepId, dueAt: timeoutAt }] : [],
+    ),
+  ]),
   waits: run.wait === undefined ? [] : [run.wait],
   children: run.children.map((child) => ({
     no: child.no,

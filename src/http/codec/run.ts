@@ -1,5 +1,6 @@
 import type { EventOutcome } from '../../actors/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { Attempt, JournalEntry, ReportedUsage, Run, RunDetail, RunError, RunSummary } from '../../model/run.ts';
 import { instantIfKnown, instantToWire } from './instant.ts';
 import { costToWire } from './money.ts';
@@ -122,6 +123,18 @@ export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
     })),
   }) as Schemas['RunDetail'];
 
+/** Times in the data of an entry; the journal holds them as the machines count, in milliseconds. */
+const TIMES = ['due_at', 'retry_at'] as const;
+
+const journalDataToWire = (data: JsonObject): JsonObject => {
+  let wire = data;
+  for (const name of TIMES) {
+    const at = data[name];
+    if (typeof at === 'number') wire = { ...wire, [name]: instantToWire(at) };
+  }
+  return wire;
+};
+
 export const journalEntryToWire = (entry: JournalEntry): Schemas['JournalEntry'] =>
   ({
     seq: entry.seq,
@@ -132,7 +145,7 @@ export const journalEntryToWire = (entry: JournalEntry): Schemas['JournalEntry']
     attempt: entry.attempt,
     lease_id: entry.leaseId,
     worker_id: entry.workerId,
-    data: entry.data,
+    data: journalDataToWire(entry.data),
   }) as Schemas['JournalEntry'];
 
 export const outcomeToWire = ({ outcome, runId }: EventOutcome): Schemas['EventOutcome'] =>

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 8284a10f90b04709d5a6ac302bfa1aca61c5779a377b9c6cfbb809d450bb08c2
-// content sha256: f3f8ab59d8146550711038baa393a594bea56fc999f08819fbba40c152661cf1
+// source sha256: b68add4b104c0ab580456bc3214e2f46a638c8a1fa686a9494d6fcc57472dbc9
+// content sha256: 17e8cf9e86ca109530998bdb5ce34afeeb433321f220bc884c13d2b94e3b21cf
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2491,6 +2491,7 @@ export interface components {
         readonly RunDetail: components["schemas"]["Run"] & {
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
+                /** @description `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
                 readonly name: string;
                 readonly due_at?: components["schemas"]["Timestamp"];
                 readonly step_id?: string;
@@ -2591,6 +2592,7 @@ export interface components {
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
+            /** @description What the kind adds; its times, `due_at` and `retry_at`, are timestamps. A timer that is never due has none */
             readonly data: {
                 readonly [key: string]: unknown;
             };
@@ -2763,6 +2765,7 @@ export interface components {
             readonly trace_id: components["schemas"]["TraceId"];
             readonly span_id: components["schemas"]["SpanId"];
             readonly lease_expires_at: components["schemas"]["Timestamp"];
+            /** @description When the run's `run_timeout_ms` is over; absent for a run without one. `timeout_ms` of the step counts from `started` */
             readonly deadline_at?: components["schemas"]["Timestamp"];
             /** @description What the attempt before this one last told with a heartbeat */
             readonly last_details?: unknown;
@@ -6085,8 +6088,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
                 readonly cursor?: components["parameters"]["cursor"];
-                /** @description `run`, `lease`, ... */
-                readonly type?: components["schemas"]["FilterText"];
+                readonly type?: "run" | "lease" | "monitor" | "slo";
                 readonly status?: components["schemas"]["ActorStatus"];
             };
             readonly header?: never;
@@ -6116,7 +6118,7 @@ export interface operations {
     readonly getActor: {
         readonly parameters: {
             readonly query?: {
-                /** @description For a run, the snapshot as it was after that journal entry. */
+                /** @description For a run, the snapshot as it was after that journal entry. `updated_at` is then the time of that entry; `version` is that of the newest snapshot. */
                 readonly at_seq?: number;
             };
             readonly header?: never;

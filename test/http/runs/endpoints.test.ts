@@ -326,6 +326,9 @@ describe('bodies: each bound from both sides', () => {
     expect(await codes(service.get('/runs?from=-1h&to=-2h'))).toEqual([400, 'invalid_parameter', 'from']);
     expect(await codes(service.get('/runs/x/events?after=-2'))).toEqual([400, 'invalid_parameter', 'after']);
     expect(await codes(service.get('/actors/run/x?at_seq=-1'))).toEqual([400, 'invalid_parameter', 'at_seq']);
+    expect(await codes(service.get('/actors?type=runs'))).toEqual([400, 'invalid_parameter', 'type']);
+    for (const type of ['run', 'lease', 'monitor', 'slo'])
+      expect((await service.get(`/actors?type=${type}`)).status).toBe(200);
   });
 });
 
@@ -561,9 +564,11 @@ describe('actors and machines', () => {
       value: 'succeeded',
       status: 'done',
     });
+    const entries = await service.journal(run_id);
     expect(await service.must(service.get(`/actors/run/${run_id}?at_seq=2`))).toMatchObject({
       value: now.value,
       status: 'active',
+      updated_at: entries[2]?.at,
     });
     expect(await codes(service.get(`/actors/run/${run_id}?at_seq=100`))).toEqual([404, 'not_found']);
     expect(await codes(service.get('/actors/cat/tom'))).toEqual([404, 'not_found']);

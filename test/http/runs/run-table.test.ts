@@ -79,9 +79,17 @@ describe('start (definition id and input)', () => {
   });
 
   it('an unknown definition at start is 404', async () => {
-    await open([]);
-    const answer = await service.post('/runs', { definition_id: 'nothing', input: {} });
-    expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    await open([aFlow('flow', [aTask('one')])]);
+    const refusal = { code: 'not_found', message: 'there is no definition nothing', field: 'definition_id' };
+    for (const more of [{}, { definition_version: 3 }]) {
+      const answer = await service.post('/runs', { definition_id: 'nothing', input: {}, ...more });
+      expect([answer.status, answer.body]).toEqual([404, refusal]);
+    }
+    const answer = await service.post('/runs', { definition_id: 'flow', input: {}, definition_version: 3 });
+    expect([answer.status, answer.body]).toEqual([
+      404,
+      { code: 'not_found', message: 'there is no definition flow version 3', field: 'definition_version' },
+    ]);
   });
 });
 
@@ -359,5 +367,44 @@ describe('timers', () => {
     expect(timers[0]).not.toHaveProperty('due_at');
     await service.leap(60_000);
     expect((await service.run(run_id)).status).toBe('waiting');
+    expect((await service.journal(run_id)).at(-1)).toMatchObject({ kind: 'run.waiting', data: { reason: 'sleep' } });
+    expect((await service.journal(run_id)).at(-1)?.data).not.toHaveProperty('due_at');
+  });
+
+  it('run with every persisted attempt, unfired timers and open waits: a body that runs has the timer of its timeout_ms', async () => {
+    await open([aFlow('flow', [aTask('one', { timeout_ms: 60_000, retry: { max_attempts: 1 } })])]);
+    const { run_id } = await service.start('flow');
+    const lease = await service.take();
+    const { attempts, timers } = await service.run(run_id);
+    expect(timers).toEqual([{ name: 'timeout', step_id: 'one', due_at: expect.any(String) }]);
+    expect(Date.parse(String(timers[0]?.due_at)) - Date.parse(String(attempts[0]?.started_at))).toBe(60_000);
+    await service.must(service.complete(lease));
+    expect((await service.run(run_id)).timers).toEqual([]);
+  });
+
+  it('an offer has no such timer: timeout_ms of a task runs from started', async () => {
+    await open([aFlow('flow', [aTask('one', { timeout_ms: 60_000 })])]);
+    const { run_id } = await service.start('flow');
+    await service.offered();
+    expect((await service.run(run_id)).timers).toEqual([]);
+  });
+
+  it('timestamps in answers are RFC 3339, also in the data of journal entries', async () => {
+    await open([
+      aFlow('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 60_000 }]),
+      aFlow('flow', [aTask('one', { retry: { backoff_ms: 60_000, jitter: 'none' } })]),
+    ]);
+    const nap = await service.start('nap');
+    const waiting = (await service.journal(nap.run_id)).at(-1);
+    expect(waiting).toMatchObject({ kind: 'run.waiting', data: { reason: 'sleep' } });
+    expect(waiting?.data['due_at']).toBe((await service.run(nap.run_id)).timers[0]?.due_at);
+    const flow = await service.start('flow');
+    await service.must(service.fail(await service.take(), 'retryable'));
+    const due = (await service.run(flow.run_id)).timers[0]?.due_at;
+    expect((await service.journal(flow.run_id)).slice(-2)).toMatchObject([
+      { kind: 'step.failed', data: { will_retry: true, retry_at: due } },
+      { kind: 'run.waiting', data: { reason: 'backoff', due_at: due } },
+    ]);
+    expect(due).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
   });
 });

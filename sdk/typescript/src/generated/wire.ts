@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 8dc8c84b84cf225ab3da4195d59d95ac847a62a9e541b4a2089ef7bee21bf31a
-// content sha256: ab1ef36e063178693f9d54d2ff7b63f452836accdd946e1bc3ef651229145cc1
+// source sha256: a3c3f656dcf2d0d322703ffea9424fdc73a6a4db9d5a7a46f973ee27a07b06b4
+// content sha256: 5397d123846549559a327bc15923d35f9338e2e95fdcdd79b1aad90a99f135b9
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -618,6 +618,7 @@ export interface components {
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
+            /** @description What the kind adds; its times, `due_at` and `retry_at`, are timestamps. A timer that is never due has none */
             readonly data: {
                 readonly [key: string]: Json;
             };
@@ -654,6 +655,7 @@ export interface components {
             readonly trace_id: components["schemas"]["TraceId"];
             readonly span_id: components["schemas"]["SpanId"];
             readonly lease_expires_at: components["schemas"]["Timestamp"];
+            /** @description When the run's `run_timeout_ms` is over; absent for a run without one. `timeout_ms` of the step counts from `started` */
             readonly deadline_at?: components["schemas"]["Timestamp"];
             /** @description What the attempt before this one last told with a heartbeat */
             readonly last_details?: Json;
@@ -905,6 +907,7 @@ export interface components {
         readonly RunDetail: components["schemas"]["Run"] & {
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
+                /** @description `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
                 readonly name: string;
                 readonly due_at?: components["schemas"]["Timestamp"];
                 readonly step_id?: string;
