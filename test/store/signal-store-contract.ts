@@ -559,6 +559,9 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
         [{ maxDurationMs: 1 }, [2]],
         [{ maxDurationMs: 0.999 }, []],
         [{ minDurationMs: 0 }, [2, 1]],
+        [{ minDurationMs: 1e13 }, []], // more than a time can hold, and more than an integer can
+        [{ minDurationMs: Number.MAX_VALUE }, []],
+        [{ maxDurationMs: Number.MAX_VALUE }, [2, 1]],
         [{ from: T0 }, [3, 2, 1]],
         [{ from: T0 + 1n }, [3, 2]],
         [{ to: T0 }, []],
@@ -1043,6 +1046,20 @@ export const runSignalStoreContract = (engine: string, open: OpenStore): void =>
             query,
             (await store.listScores({ ...inDefault, ...query })).items.map(({ scoreId }) => scoreId),
           ]).toEqual([query, expected]);
+      });
+
+      it('a duration filter holds at its bound for every tenth of a millisecond', async () => {
+        const tenths = Array.from({ length: 100 }, (_, index) => index + 1);
+        const store = await holding({
+          spans: tenths.map((tenth) =>
+            aSpan({ traceId: traceIdOf(tenth), startTime: T0, endTime: T0 + BigInt(tenth) * 100_000n }),
+          ),
+        });
+        for (const tenth of tenths) {
+          const ms = tenth / 10;
+          const page = await store.listTraces(traces({ minDurationMs: ms, maxDurationMs: ms }));
+          expect([ms, page.items.map(({ traceId }) => traceId)]).toEqual([ms, [traceIdOf(tenth)]]);
+        }
       });
 
       it('a score on a span alone is found by the trace of that span, whichever came first, in its project alone', async () => {

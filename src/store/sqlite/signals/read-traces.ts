@@ -1,3 +1,4 @@
+import { MAX_UNIX_NANO } from '../../../model/time.ts';
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
 import { type Facet, facets, kindCode, statusCode } from './codes.ts';
 import { openSearch, type Search } from './read-search.ts';
@@ -15,6 +16,15 @@ const RARE = 4_000;
 /** Traces that a search looks at in one go when it walks the list: from the first to the last chunk. */
 const FIRST_CHUNK = 64;
 const LAST_CHUNK = 1_024;
+
+/**
+ * A duration in nanoseconds: the nearest, as the product of 8.2 ms falls just short of it in floating point; at most what a
+ * duration can be, as a filter may name any number.
+ */
+const nanosOf = (millis: number): bigint => {
+  const nanos = Math.round(millis * NANOS_PER_MILLI);
+  return nanos < Number(MAX_UNIX_NANO) ? BigInt(nanos) : MAX_UNIX_NANO;
+};
 
 type Key = bigint | number | null;
 /** A row of the list before it is read whole: what the order compares. */
@@ -98,10 +108,8 @@ const rowConditions = (query: TraceQuery): Part[] => {
     if (query.minCost > 0) add('t.total_cost >= ?', query.minCost);
     else add('coalesce(t.total_cost, 0) >= ?', query.minCost);
   if (query.maxCost !== undefined) add('t.total_cost <= ?', query.maxCost);
-  if (query.minDurationMs !== undefined)
-    add('t.duration_ns >= ?', BigInt(Math.ceil(query.minDurationMs * NANOS_PER_MILLI)));
-  if (query.maxDurationMs !== undefined)
-    add('t.duration_ns <= ?', BigInt(Math.floor(query.maxDurationMs * NANOS_PER_MILLI)));
+  if (query.minDurationMs !== undefined) add('t.duration_ns >= ?', nanosOf(query.minDurationMs));
+  if (query.maxDurationMs !== undefined) add('t.duration_ns <= ?', nanosOf(query.maxDurationMs));
   return parts;
 };
 
