@@ -219,6 +219,7 @@ class TracesJsonReader {
   /** Unlike those of other lists, an item that is no object, null included, is a bad signal of its own. */
   private eachSpan(scopeName: string): void {
     const { reader, mapper } = this;
+    this.checkShared(); // what is wrong around the list is not the fault of its first span
     if (reader.peek() !== ARRAY) {
       this.wrongType('spans');
       return;

@@ -199,6 +199,8 @@ describe('what is refused', () => {
       '{"resourceSpans":5}',
       '{"resourceSpans":[5]}',
       '{"resourceSpans":[{"scopeSpans":{}}]}',
+      '{"resourceSpans":[{"scopeSpans":[5,{"spans":[{}]}]}]}',
+      '{"resourceSpans":[5,{"scopeSpans":[{"spans":[{}]}]}]}',
       '{"resourceSpans":[{"resource":{"attributes":[{"key":5}]}}]}',
     ])
       expect(refusalOf(() => decode(body)).failure.code, body).toBe('invalid_body');
