@@ -56,7 +56,14 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
   program
     .command('serve', { isDefault: true })
     .description('Run the service (what svc does without a subcommand).')
-    .action(() => withSettings(io.serve));
+    .usage('[options]')
+    // As the default it is also handed a word that is no command.
+    .argument('[word]')
+    .action((word: string | undefined) => {
+      if (word === undefined) return withSettings(io.serve);
+      const names = program.commands.map((command) => command.name()).join(', ');
+      return program.error(`error: unknown command ${JSON.stringify(word.slice(0, 64))}; svc has ${names}`);
+    });
   program
     .command('config')
     .description('Print the effective configuration as JSON, without secrets.')
