@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 import { type SpanDraft, spanOfDraft } from './run-spans.ts';
 
 /** Spans gather this long before they are sent: one batch, and one delete, for many. */
-const GATHER_MS = 50;
+const GATHER_MS = 250;
 const BATCH = 500;
 const RETRY_MS = { least: 500, most: 30_000 } as const;
 
@@ -46,7 +46,8 @@ export const createOutbox = (options: {
       await options.delivered(last.no);
       sent = last.no;
       retryMs = RETRY_MS.least;
-      if (stopped) return;
+      // What has come since gathers first, so that it goes as one batch too.
+      if (stopped || rows.length < BATCH) return;
     }
   };
 
