@@ -317,7 +317,7 @@ const benchTimers = async (): Promise<void> => {
 const benchLong = async (): Promise<void> => {
   const folder = benchFolder();
   const daemon = await serveRuns(folder.path);
-  const { stepMs = [] } = await load({ url: daemon.url, definition: 'long', inFlight: 1, seconds: 300, runs: 1 });
+  const { stepMs = [] } = await load({ url: daemon.url, definition: 'long', inFlight: 1, seconds: 10, runs: 1 });
   const tenth = Math.floor(stepMs.length / 10);
   const tenths = Array.from({ length: 10 }, (_, at) => quantile(stepMs.slice(at * tenth, (at + 1) * tenth), 0.5));
   console.log(
