@@ -3,7 +3,8 @@
  * Run: `node bench/idle.ts`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchFolder, residentMiB, serveFrom } from './serve.ts';
+import { startDaemon } from '../test/daemon.ts';
+import { benchFolder, residentMiB } from './serve.ts';
 
 const SETTLED_MS = 4_000;
 
@@ -14,7 +15,7 @@ const measure = async (what: string, flags: readonly string[], env: NodeJS.Proce
   const folder = benchFolder();
   try {
     const asked = performance.now();
-    const daemon = await serveFrom(folder.path, flags, env);
+    const daemon = await startDaemon(folder.path, flags, env);
     const start = performance.now() - asked;
     await sleep(SETTLED_MS);
     console.log(

@@ -5,7 +5,8 @@
  * Run: `node bench/ingest.ts [pairs] [seconds]`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Door, benchFolder, load, residentMiB, serveFrom, WARM_UP_SECONDS } from './serve.ts';
+import { startDaemon } from '../test/daemon.ts';
+import { type Door, benchFolder, load, residentMiB, WARM_UP_SECONDS } from './serve.ts';
 import { measurePairs, median, percent, quantile, spread } from './pairs.ts';
 import { measureInsertLimit, realisticBatches } from './store-limit.ts';
 import type { LoadFigures } from './load.ts';
@@ -23,7 +24,7 @@ type Run = LoadFigures & { readonly healthP99Ms: number; readonly peakMiB: numbe
 /** One load on an empty file, with `/healthz` asked beside it. */
 const loadEmptyFile = async (door: Door): Promise<Run> => {
   const folder = benchFolder();
-  const daemon = await serveFrom(folder.path);
+  const daemon = await startDaemon(folder.path);
   const health: number[] = [];
   let peakMiB = 0;
   let isOver = false;

@@ -11,9 +11,9 @@ import { builtinPriceBook } from '../src/ingest/price-book.ts';
 import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
-import type { Daemon } from '../test/daemon.ts';
+import { type Daemon, startDaemon } from '../test/daemon.ts';
 import { measurePairs, quantile, spread } from './pairs.ts';
-import { benchFolder, load, residentMiB, serveFrom } from './serve.ts';
+import { benchFolder, load, residentMiB } from './serve.ts';
 import { realisticBatches } from './store-limit.ts';
 
 const totalSpans = Number(process.argv[2] ?? 1_000_000);
@@ -119,7 +119,7 @@ try {
     `filled at ${Math.round(await fill(path))} spans/s; ${(statSync(path).size / totalSpans).toFixed(0)} bytes a span`,
   );
   const opened = performance.now();
-  const daemon = await serveFrom(folder.path);
+  const daemon = await startDaemon(folder.path);
   console.log(`start to listening: ${(performance.now() - opened).toFixed(0)} ms`);
   await sleep(2_000);
   console.log(`idle memory: ${residentMiB(daemon.process.pid ?? 0).toFixed(0)} MiB`);
@@ -191,7 +191,7 @@ try {
   const door = { encoding: 'protobuf', spansPerBody: 512, connections: 8, seconds: 6 } as const;
   const emptyFile = async (): Promise<number> => {
     const other = benchFolder();
-    const fresh = await serveFrom(other.path);
+    const fresh = await startDaemon(other.path);
     try {
       return (await load(other.path, fresh.url, door)).signalsPerSecond;
     } finally {

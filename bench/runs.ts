@@ -14,10 +14,10 @@ import { openSqliteRunStore } from '../src/store/sqlite/runs/open.ts';
 import { RUNS_FILE } from '../src/store/sqlite/runs/schema.ts';
 import { changesWriterOf } from '../src/store/sqlite/runs/write-changes.ts';
 import { openDataFile } from '../src/store/sqlite/connection.ts';
-import type { Daemon } from '../test/daemon.ts';
+import { type Daemon, startDaemon } from '../test/daemon.ts';
 import { median, percent, quantile, spread } from './pairs.ts';
 import type { RunsFigures, RunsPlan } from './runs-worker.ts';
-import { benchFolder, load as loadSignals, residentMiB, serveFrom } from './serve.ts';
+import { benchFolder, load as loadSignals, residentMiB } from './serve.ts';
 
 const STEPS = 5;
 const PAIRS = 3;
@@ -56,7 +56,7 @@ const register = async (url: string): Promise<void> => {
 };
 
 const serveRuns = async (folder: string): Promise<Daemon> => {
-  const daemon = await serveFrom(folder);
+  const daemon = await startDaemon(folder);
   await register(daemon.url);
   return daemon;
 };
@@ -337,7 +337,7 @@ const benchOpen = async (): Promise<void> => {
   await filling.stop();
   const timed = async (path: string): Promise<{ ms: number; mib: number }> => {
     const from = performance.now();
-    const daemon = await serveFrom(path);
+    const daemon = await startDaemon(path);
     if ((await fetch(`${daemon.url}/readyz`)).status !== 200) throw new Error('not ready');
     const ms = performance.now() - from;
     await new Promise((resolve) => setTimeout(resolve, 5000));

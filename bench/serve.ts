@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { type Daemon, startDaemon } from '../test/daemon.ts';
 import type { LoadFigures, LoadPlan } from './load.ts';
 import { makeTraceBodies } from './spans.ts';
 
@@ -13,9 +12,6 @@ export const benchFolder = (): { path: string; remove: () => void } => {
   const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 };
-
-/** The daemon as it is shipped, in a process of its own, with nothing but its files moved. */
-export const serveFrom = (folder: string, flags: readonly string[] = []): Promise<Daemon> => startDaemon(folder, flags);
 
 export type Door = {
   readonly encoding: 'protobuf' | 'json';

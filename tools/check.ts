@@ -31,15 +31,15 @@ export const checks: readonly Check[] = [
   { title: 'layout', passes: runs('biome', ['format', '.']) },
 ];
 
-/** Runs every check, also after one has failed. @returns how many passed and how many failed */
-export const runChecks = (): { passed: number; failed: number } => {
-  const count = { passed: 0, failed: 0 };
+/** Runs every check, also after one has failed. @returns how many passed, and the titles of those that did not */
+export const runChecks = (): { passed: number; failed: readonly string[] } => {
+  const failed: string[] = [];
   for (const { title, passes } of checks) {
     const passed = passes();
     console.log(`check: ${title}: ${passed ? 'passed' : 'FAILED'}`);
-    count[passed ? 'passed' : 'failed'] += 1;
+    if (!passed) failed.push(title);
   }
-  return count;
+  return { passed: checks.length - failed.length, failed };
 };
 
-if (import.meta.main) process.exitCode = runChecks().failed === 0 ? 0 : 1;
+if (import.meta.main) process.exitCode = runChecks().failed.length === 0 ? 0 : 1;
