@@ -1,5 +1,5 @@
 /** Longest piece of work between two turns of the event loop, in milliseconds. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 
 /**
  * Shares the event loop between long work and everything else that lives on it. All work of one pipeline asks the same
