@@ -125,6 +125,15 @@ export const isBlockedAddress = (address: string): boolean => {
   return carried !== undefined && forbidden.check(carried, 'ipv4');
 };
 
+/**
+ * The address that is never called which a URL names as a number. Names are looked at when they are looked up; a literal is
+ * connected to without that. The URL parser has already put it in its one spelling.
+ */
+export const blockedHostOf = ({ hostname }: URL): string | undefined => {
+  const host = hostname.replaceAll(/^\[|\]$/g, '');
+  return isIP(host) !== 0 && isBlockedAddress(host) ? host : undefined;
+};
+
 const blocked = (host: string): OutboundError =>
   new OutboundError(
     'blocked_address',
@@ -169,9 +178,8 @@ export const createOutbound = ({ maxConnections }: { readonly maxConnections: nu
     const url = URL.parse(target);
     if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
       return Promise.reject(new OutboundError('invalid_url', 'the target is not an http or https URL'));
-    // A literal address is connected to without a look-up. The URL parser has already put it in its one spelling.
-    const host = url.hostname.replaceAll(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && isBlockedAddress(host)) return Promise.reject(blocked(host));
+    const host = blockedHostOf(url);
+    if (host !== undefined) return Promise.reject(blocked(host));
     if (signal?.aborted === true) return Promise.reject(new OutboundError('aborted', `${url.origin}: given up`));
     const isSecure = url.protocol === 'https:';
 

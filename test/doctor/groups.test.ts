@@ -297,6 +297,12 @@ const rows: readonly Row[] = [
         /^warning: http:\/\/api\.example\.com is spoken to without encryption: .*and the key/,
       ],
       [
+        'a judge at an address that is never called',
+        'https://[fe80::1]/v1',
+        {},
+        /^warning: fe80::1 is a link-local, .* -> correct judge\.endpoint/,
+      ],
+      [
         'a judge slower than a request',
         'https://x.example.com',
         { timeout_seconds: 31 },
@@ -319,6 +325,12 @@ const rows: readonly Row[] = [
     'monitors',
     { config: { monitors: [monitor] } },
     /^ok: monitor "m" \(error_rate\) reads project "default"$/,
+  ],
+  [
+    'a monitor whose reports go to an address that is never called',
+    'monitors',
+    { config: { monitors: [{ ...monitor, webhook: 'http://169.254.169.254/secret-path' }] } },
+    /^warning: monitor "m" reports to 169\.254\.169\.254, a link-local, .* -> correct its webhook in the config file$/,
   ],
   [
     'a monitor that would not see that nothing arrives',
@@ -361,6 +373,12 @@ const rows: readonly Row[] = [
     'monitors',
     { flags: { 'runs-data': ['off'] }, config: { monitors: [{ ...monitor, watch: 'run_repetition' }] } },
     /^warning: monitor "m" \(run_repetition\) reads durable runs, which are off/,
+  ],
+  [
+    'an objective whose reports go to one',
+    'monitors',
+    { config: { slos: [{ id: 's', objective: 0.99, window_days: 1, webhook: 'http://[ff02::1]/' }] } },
+    /^warning: objective "s" reports to ff02::1, .* -> correct its webhook/,
   ],
   [
     'an objective of a project without runs',

@@ -1,3 +1,4 @@
+import { blockedHostOf } from '../../ingest/outbound.ts';
 import { isLoopbackHost } from '../../http/open-surfaces.ts';
 import { originOf } from '../config.ts';
 import { isPrivateRange } from './address-space.ts';
@@ -20,7 +21,16 @@ export const examineJudge = ({ settings }: Look): Finding[] => {
       `${model} at ${originOf(endpoint)}, ${apiKey === '' ? 'without' : 'with'} a key, asks ${counted(Object.keys(criteria).length, 'criterion').replace('criterions', 'criteria')}; it was not called`,
     ),
   ];
-  const { protocol, hostname } = new URL(endpoint);
+  const url = new URL(endpoint);
+  const { protocol, hostname } = url;
+  const blocked = blockedHostOf(url);
+  if (blocked !== undefined)
+    findings.push(
+      warning(
+        `${blocked} is a link-local, metadata, multicast or unspecified address, which is never called: each judgement is declined`,
+        'correct judge.endpoint in the config file',
+      ),
+    );
   if (protocol === 'http:' && !staysInside(hostname))
     findings.push(
       warning(

@@ -1,4 +1,5 @@
 import { formatTimestamp } from '../../model/time.ts';
+import { blockedHostOf } from '../../ingest/outbound.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';
 import type { Monitor, Slo } from '../settings.ts';
 import { isBlindToSilence } from '../watch.ts';
@@ -43,6 +44,18 @@ const examineScores = async (
   );
 };
 
+/** A report that would be refused at its one attempt; a host that is a name is looked up only then. */
+const examineWebhook = (what: string, webhook: string | undefined): Finding[] => {
+  const host = webhook === undefined ? undefined : blockedHostOf(new URL(webhook));
+  if (host === undefined) return [];
+  return [
+    warning(
+      `${what} reports to ${host}, a link-local, metadata, multicast or unspecified address, which is never called`,
+      'correct its webhook in the config file',
+    ),
+  ];
+};
+
 /** Monitors and objectives, and whether the signals they read are there. @see Interface specification, "Monitor and SLO" */
 export const examineMonitors = async (look: Look): Promise<Finding[]> => {
   const { settings, signals, runs } = look;
@@ -81,5 +94,12 @@ export const examineMonitors = async (look: Look): Promise<Finding[]> => {
     const what = `objective ${quoted(id)} (${objective})`;
     return onSignals(what, () => examineProject(what, project, stored, look));
   };
-  return [...(await Promise.all(monitors.map(examineMonitor))), ...(await Promise.all(slos.map(examineSlo)))];
+  return [
+    ...(await Promise.all(monitors.map(examineMonitor))),
+    ...(await Promise.all(slos.map(examineSlo))),
+    ...monitors.flatMap(({ id, enabled, webhook }) =>
+      enabled ? examineWebhook(`monitor ${quoted(id)}`, webhook) : [],
+    ),
+    ...slos.flatMap(({ id, webhook }) => examineWebhook(`objective ${quoted(id)}`, webhook)),
+  ];
 };
