@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../model/failure.ts';
 import type { JsonObject } from '../model/json.ts';
-import { ownProject } from '../model/scope.ts';
+import { ownProject, type ProjectReach } from '../model/scope.ts';
 import type { UnixNano } from '../model/time.ts';
 import { asksForStream } from './answer.ts';
 import {
@@ -47,10 +47,10 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     if (project !== undefined) request.audit.projects = [project];
   };
 
-  /** Where a stream goes on: `Last-Event-ID`, which a reader that connects again sends, goes before `after`. */
-  const lastSeen = (request: FastifyRequest, after: number): number => {
+  /** What a reader that connects again says it saw last. */
+  const lastEventId = (request: FastifyRequest): number | undefined => {
     const header = request.headers['last-event-id'];
-    if (header === undefined || header === '') return after;
+    if (header === undefined || header === '') return undefined;
     if (typeof header === 'string' && /^(?:-1|0|[1-9]\d{0,14})$/.test(header)) return Number(header);
     throw new Refusal({
       code: 'invalid_parameter',
@@ -59,13 +59,19 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     });
   };
 
+  /** Whether this is the last entry that the run will ever have. */
+  const isItsEnd = async (runId: string, reach: ProjectReach, seq: number): Promise<boolean> => {
+    const { events } = valueOf(await runs.journal({ runId, reach, after: seq - 1, limit: 1 }));
+    return events[0]?.seq === seq && events[0].kind === 'run.finished';
+  };
+
   const stream = async (request: FastifyRequest, reply: FastifyReply, runId: string, after: number): Promise<void> => {
     const over = new AbortController();
     const end = (): void => over.abort();
     const { reach, keyFingerprint, remoteAddress } = request.caller;
     const release = valueOf(streams.open(keyFingerprint ?? remoteAddress, end));
     try {
-      const pages = valueOf(await runs.followJournal({ runId, reach, after: lastSeen(request, after) }, over.signal));
+      const pages = valueOf(await runs.followJournal({ runId, reach, after }, over.signal));
       void streamEvents(request, reply, asEvents(pages, journalEntryToWire), end, log, timing).finally(release);
     } catch (error) {
       release();
@@ -157,7 +163,11 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const { after = -1, limit = 50 } = request.query as QueryOf<'listRunEvents'>;
         await noteOwner(request);
         if (asksForStream(request)) {
-          await stream(request, reply, runId, after);
+          // Goes before `after`, which an EventSource repeats as it stood in its URL.
+          const seen = lastEventId(request);
+          // The one answer after which an EventSource does not come back.
+          if (seen !== undefined && (await isItsEnd(runId, request.caller.reach, seen))) return reply.code(204).send();
+          await stream(request, reply, runId, seen ?? after);
           return reply;
         }
         const page = valueOf(await runs.journal({ runId, reach: request.caller.reach, after, limit }));

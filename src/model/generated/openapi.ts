@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: b68add4b104c0ab580456bc3214e2f46a638c8a1fa686a9494d6fcc57472dbc9
-// content sha256: 17e8cf9e86ca109530998bdb5ce34afeeb433321f220bc884c13d2b94e3b21cf
+// source sha256: 80df8e2d6d59836bd40f9c928645cff418c74c836f079582f9379a6fcec39df2
+// content sha256: 670b97b9cc5b6e44c4c074c7f8e613752496b87b6a47c8e578411c4efaa147dc
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1071,7 +1071,8 @@ export interface paths {
          * @description Every change of the run, in committed order, with `seq` from 0 without a gap. As a page of entries after `after`; or, with
          *     `Accept: text/event-stream`, as a stream that ends when the run ends: `id` is `seq`, `data` the entry, `Last-Event-ID` goes before
          *     `after`, and a comment comes every 15 seconds. A stream may also end before the run does, when the service stops or the stream is an
-         *     hour old: connect again with the last `seq` seen. A reader that does not keep up is cut.
+         *     hour old: connect again with the last `seq` seen. Whose `Last-Event-ID` is the end of the run is answered 204, upon which an
+         *     `EventSource` stops. A reader that does not keep up is cut.
          */
         readonly get: operations["listRunEvents"];
         readonly put?: never;
@@ -5458,6 +5459,13 @@ export interface operations {
                      */
                     readonly "text/event-stream": string;
                 };
+            };
+            /** @description The run has ended and `Last-Event-ID` names its last entry */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];

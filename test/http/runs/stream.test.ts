@@ -92,6 +92,24 @@ describe('a journal as a stream', () => {
     expect(wrong.response.status).toBe(400);
   });
 
+  it('an EventSource that saw the end is told not to come back; one that did not is given the rest', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const first = await follow(run_id, { 'last-event-id': '1' });
+    expect(first.response.status).toBe(200);
+    await serve();
+    await serve();
+    await first.ended;
+    const end = first.received.at(-1);
+    expect(end?.entry.kind).toBe('run.finished');
+    const again = await follow(run_id, { 'last-event-id': String(end?.id) });
+    expect(again.response.status).toBe(204);
+    const before = await follow(run_id, { 'last-event-id': String((end?.id ?? 0) - 1) });
+    expect(before.response.status).toBe(200);
+    await before.ended;
+    expect(before.received.map(({ id }) => id)).toEqual([end?.id]);
+  });
+
   it('a page is answered to whoever prefers JSON, and to HEAD', async () => {
     await open();
     const { run_id } = await service.start('flow');

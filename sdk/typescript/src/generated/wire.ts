@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: a3c3f656dcf2d0d322703ffea9424fdc73a6a4db9d5a7a46f973ee27a07b06b4
-// content sha256: 5397d123846549559a327bc15923d35f9338e2e95fdcdd79b1aad90a99f135b9
+// source sha256: 3c333c6263f5fca36645391b1f5ab05debbe628cbb153bafcd76f33a9ffb1d5f
+// content sha256: 1a0672bec121e477993f6ef3a3e1700c648a0296d3cd372dd879ff68f26949f1
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -90,7 +90,8 @@ export interface paths {
          * @description Every change of the run, in committed order, with `seq` from 0 without a gap. As a page of entries after `after`; or, with
          *     `Accept: text/event-stream`, as a stream that ends when the run ends: `id` is `seq`, `data` the entry, `Last-Event-ID` goes before
          *     `after`, and a comment comes every 15 seconds. A stream may also end before the run does, when the service stops or the stream is an
-         *     hour old: connect again with the last `seq` seen. A reader that does not keep up is cut.
+         *     hour old: connect again with the last `seq` seen. Whose `Last-Event-ID` is the end of the run is answered 204, upon which an
+         *     `EventSource` stops. A reader that does not keep up is cut.
          */
         readonly get: operations["listRunEvents"];
         readonly put?: never;
@@ -1392,6 +1393,13 @@ export interface operations {
                     };
                     readonly "text/event-stream": string;
                 };
+            };
+            /** @description The run has ended and `Last-Event-ID` names its last entry */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content?: never;
             };
         };
     };
