@@ -1,11 +1,17 @@
-import { createClient, RunFailed } from '../../sdk/typescript/src/index.ts';
+import { createClient, RunFailed, ServiceError } from '../../sdk/typescript/src/index.ts';
 import { refund } from './refund.ts';
 
 const [amount = '250', text = 'I do not like the colour any more.'] = process.argv.slice(2);
 const ticket = { id: `t-${Date.now()}`, text, amount: Number(amount) };
 
 const client = createClient();
-const run = await client.start(refund, { ticket }, { correlation: { user_id: 'customer-7' } });
+const run = await client
+  .start(refund, { ticket }, { correlation: { user_id: 'customer-7' } })
+  .catch((error: unknown): never => {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    console.error(`${error.message}: a worker brings it, so start worker.ts first`);
+    process.exit(1);
+  });
 console.log(`run ${run.run_id}, trace ${run.trace_id}, ticket ${ticket.id}`);
 
 for await (const entry of client.watch(run.run_id)) {

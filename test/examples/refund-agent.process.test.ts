@@ -73,6 +73,12 @@ const worker = async () => {
 };
 
 describe('the example, as its README tells to run it', () => {
+  it('started before any worker, says what comes first', async () => {
+    const early = run('start.ts');
+    await early.line(/^there is no definition refund: .*start worker\.ts first$/);
+    expect(await early.ended).toBe(1);
+  });
+
   it('keeps an approval that comes before the run asks, and a second one changes nothing', async () => {
     const first = await worker();
     first.child.kill('SIGTERM');
