@@ -180,16 +180,17 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       });
   };
 
+  const defer =
+    options.defer ??
+    ((callback: () => void): void => {
+      setImmediate(callback);
+    });
   const kernel = createKernel({
     store,
     now: serviceClock.now,
     newId: options.newId ?? newRecordId,
     random: options.random ?? Math.random,
-    defer:
-      options.defer ??
-      ((callback) => {
-        setImmediate(callback);
-      }),
+    defer,
     kinds: [
       createRunActors({
         programs,
@@ -241,6 +242,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const outbox = createOutbox({
     store,
     clock,
+    defer,
     now: serviceClock.now,
     writeSpans: options.writeSpans,
     delivered: async (upTo) => {

@@ -442,6 +442,14 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect((await store.resume(0)).nextOutboxNo).toBe(4);
       await commit((changes) => (changes.outboxDelivered = 2));
       expect(await store.readOutbox(0, 9)).toEqual([{ no: 3, runId: 'a', span: 'y' }]);
+      await commit((changes) =>
+        changes.outbox.push({ no: 4, runId: 'a', span: 'long' }, { no: 5, runId: 'a', span: 'z' }),
+      );
+      const numbers = async (characters: number) => (await store.readOutbox(0, 9, characters)).map(({ no }) => no);
+      expect(await numbers(1)).toEqual([3]);
+      expect(await numbers(2)).toEqual([3, 4]);
+      expect(await numbers(5)).toEqual([3, 4]);
+      expect(await numbers(6)).toEqual([3, 4, 5]);
     });
 
     it('knows the children of a run, their outputs by index, and which are open', async () => {

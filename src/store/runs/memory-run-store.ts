@@ -371,13 +371,19 @@ export const createMemoryRunStore = (): RunStore => {
           .toSorted((a, b) => a.dueAt - b.dueAt || (a.runId < b.runId ? -1 : 1))
           .slice(0, limit),
       ),
-    readOutbox: (after, limit) =>
-      soon(() =>
-        [...outbox.values()]
+    readOutbox: (after, limit, characters = Number.POSITIVE_INFINITY) =>
+      soon(() => {
+        let held = 0;
+        return [...outbox.values()]
           .filter(({ no }) => no > after)
           .toSorted((a, b) => a.no - b.no)
-          .slice(0, limit),
-      ),
+          .slice(0, limit)
+          .filter(({ span }) => {
+            const fits = held < characters;
+            held += span.length;
+            return fits;
+          });
+      }),
     findRun: (runId) =>
       soon(() => {
         const shelf = runs.get(runId);

@@ -402,7 +402,8 @@ export interface RunStore {
   resume(leasesUntil: UnixMs): Promise<Resumption>;
   /** Timers that are due, oldest first. */
   dueTimers(now: UnixMs, limit: number): Promise<readonly (TimerRecord & { readonly dueAt: UnixMs })[]>;
-  readOutbox(after: number, limit: number): Promise<readonly OutboxRow[]>;
+  /** Rows after number `after`, in order: at most `limit`, and none after those that together hold `characters`. */
+  readOutbox(after: number, limit: number, characters?: number): Promise<readonly OutboxRow[]>;
 
   /** A run with all that is asked about it; `undefined` when there is no such run. */
   findRun(runId: string): Promise<RunRows | undefined>;

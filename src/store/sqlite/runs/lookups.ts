@@ -42,7 +42,9 @@ export const lookupsOf = (db: Database.Database) => {
   );
   const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
   const due = many('SELECT * FROM timer WHERE due_at <= ? ORDER BY due_at, run_id LIMIT ?');
-  const outbox = many('SELECT * FROM outbox WHERE no > ? ORDER BY no LIMIT ?');
+  const outbox = db.prepare<[number, number], { no: number; run_id: string; span: string }>(
+    'SELECT no, run_id, span FROM outbox WHERE no > ? ORDER BY no LIMIT ?',
+  );
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
   const newest = one('SELECT max(updated_at) AS at FROM run WHERE project = ? AND status = ?');
   const live = many(
@@ -161,12 +163,16 @@ export const lookupsOf = (db: Database.Database) => {
     projects,
     dueTimers: (now: UnixMs, limit: number) =>
       due(now, limit).map((row) => timerOf(row) as TimerRecord & { readonly dueAt: UnixMs }),
-    readOutbox: (after: number, limit: number): OutboxRow[] =>
-      outbox(after, limit).map((row) => ({
-        no: row['no'] as number,
-        runId: row['run_id'] as string,
-        span: row['span'] as string,
-      })),
+    readOutbox: (after: number, limit: number, characters = Number.POSITIVE_INFINITY): OutboxRow[] => {
+      const rows: OutboxRow[] = [];
+      let held = 0;
+      for (const { no, run_id: runId, span } of outbox.iterate(after, limit)) {
+        rows.push({ no, runId, span });
+        held += span.length;
+        if (held >= characters) break;
+      }
+      return rows;
+    },
     /** The caller holds a transaction: leases are extended. */
     resume: (leasesUntil: UnixMs): Resumption => {
       const all = projects();

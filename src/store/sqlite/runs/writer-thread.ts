@@ -81,7 +81,8 @@ const methods = {
   },
   resume: (leasesUntil: number) => commit(({ lookups }) => lookups.resume(leasesUntil)),
   dueTimers: (now: number, limit: number) => reach().lookups.dueTimers(now, limit),
-  readOutbox: (after: number, limit: number) => reach().lookups.readOutbox(after, limit),
+  readOutbox: (after: number, limit: number, characters?: number) =>
+    reach().lookups.readOutbox(after, limit, characters),
 };
 
 const releaseLock = ((): (() => void) | undefined => {
