@@ -70,7 +70,11 @@ const commit = <T>(work: (engine: Engine) => T): T => {
 const idle = whenIdle(() => engine?.db.pragma('shrink_memory'));
 
 const methods = {
-  load: (lookups: readonly Lookup[]) => lookups.map(reach().lookups.find),
+  load: (lookups: readonly Lookup[]) => {
+    const { transactions, lookups: known } = reach();
+    // One transaction for all of them: most of what a small read by itself costs is beginning and ending one.
+    return transactions.read(() => lookups.map(known.find));
+  },
   commit: (changes: EncodedChanges, erases: boolean) => {
     idle.refresh();
     commit(({ write }) => {
