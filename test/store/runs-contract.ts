@@ -267,18 +267,23 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         ...(order === 4 ? { eventId: 'named' } : {}),
       });
       await commit((changes) => {
-        changes.waitsOpened.push(wait('b', 2), wait('a', 1), wait('c', 3, 'other'));
+        changes.waitsOpened.push(wait('b', 1), wait('a', 2), wait('c', 3, 'other'));
         changes.parked.push(parked(5, AT), parked(4, AT - 100));
       });
       const meeting = (limit: number, parkedAfter = 0) =>
         find({ kind: 'meeting', project: 'p', event: 'e', key: 'k', parkedAfter, limit });
       expect(await meeting(1)).toEqual({
-        waits: [wait('a', 1)],
+        waits: [wait('b', 1)],
         moreWaits: true,
         parked: [parked(4, AT - 100)],
         moreParked: true,
       });
-      expect(await meeting(9, AT - 100)).toMatchObject({ moreWaits: false, parked: [{ order: 5 }], moreParked: false });
+      expect(await meeting(9, AT - 100)).toMatchObject({
+        waits: [wait('b', 1), wait('a', 2)],
+        moreWaits: false,
+        parked: [{ order: 5 }],
+        moreParked: false,
+      });
       expect(await meeting(9)).toMatchObject({ parked: [{ eventId: 'named' }, parked(5, AT)] });
       expect((await store.resume(0)).nextOrder).toBe(6);
       await commit((changes) => {
@@ -286,7 +291,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         changes.unparked.push(5);
         changes.parkedBefore = AT;
       });
-      expect(await meeting(9)).toEqual({ waits: [wait('b', 2)], moreWaits: false, parked: [], moreParked: false });
+      expect(await meeting(9)).toEqual({ waits: [wait('b', 1)], moreWaits: false, parked: [], moreParked: false });
     });
 
     it('remembers event ids by project, and forgets those that nobody took with their events', async () => {

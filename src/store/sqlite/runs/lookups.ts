@@ -14,6 +14,20 @@ export const lookupsOf = (db: Database.Database) => {
     const statement = db.prepare<(string | number)[], Row>(sql);
     return (...values) => statement.all(...values);
   };
+  /**
+   * The first rows in the order of the index that the statement names. With ORDER BY or a bound LIMIT, SQLite would plan the
+   * statement anew for each new value, which takes longer than these searches.
+   */
+  const first = (sql: string): ((limit: number, ...values: (string | number)[]) => Row[]) => {
+    const statement = db.prepare<(string | number)[], Row>(sql);
+    return (limit, ...values) => {
+      const rows: Row[] = [];
+      for (const row of statement.iterate(...values)) {
+        if (rows.push(row) >= limit) break;
+      }
+      return rows;
+    };
+  };
   const run = one('SELECT * FROM run WHERE run_id = ?');
   const lastSeq = one('SELECT last_seq FROM journal WHERE run_id = ? ORDER BY first_seq DESC LIMIT 1');
   const lease = one('SELECT * FROM attempt WHERE lease_id = ?');
@@ -24,9 +38,9 @@ export const lookupsOf = (db: Database.Database) => {
   const worker = one('SELECT * FROM worker WHERE worker_id = ?');
   const idempotency = one('SELECT run_id FROM run WHERE project = ? AND idempotency_key = ?');
   const eventSeen = one('SELECT * FROM event_seen WHERE project = ? AND event_id = ?');
-  const waits = many('SELECT * FROM wait WHERE project = ? AND event = ? AND key = ? ORDER BY ord LIMIT ?');
-  const parked = many(
-    'SELECT * FROM parked WHERE project = ? AND event = ? AND key = ? AND at > ? ORDER BY ord LIMIT ?',
+  const waits = first('SELECT * FROM wait INDEXED BY wait_meeting WHERE project = ? AND event = ? AND key = ?');
+  const parked = first(
+    'SELECT * FROM parked INDEXED BY parked_meeting WHERE project = ? AND event = ? AND key = ? AND at > ?',
   );
   const runnable = many(
     `SELECT run_id, project, definition_id, definition_version, queue_order FROM run
@@ -117,8 +131,8 @@ export const lookupsOf = (db: Database.Database) => {
         return map(eventSeen(lookup.project, lookup.eventId), seenOf);
       case 'meeting': {
         const { project, event, key, parkedAfter, limit } = lookup;
-        const open = waits(project, event, key, limit + 1);
-        const held = parked(project, event, key, parkedAfter, limit + 1);
+        const open = waits(limit + 1, project, event, key);
+        const held = parked(limit + 1, project, event, key, parkedAfter);
         return {
           waits: open.slice(0, limit).map(waitOf),
           moreWaits: open.length > limit,
