@@ -52,7 +52,7 @@ export type TraceProjection = {
 
 export const projectionOf = (db: Database.Database): TraceProjection => {
   const spansOfTrace = db
-    .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ? ORDER BY span_id`)
+    .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ?`)
     .raw()
     .safeIntegers();
   const contextsOfTrace = db
