@@ -317,6 +317,7 @@ const benchTimers = async (): Promise<void> => {
 const benchLong = async (): Promise<void> => {
   const folder = benchFolder();
   const daemon = await serveRuns(folder.path);
+  // The one run goes on to its end; what the seconds say is how much of it is warm-up.
   const { stepMs = [] } = await load({ url: daemon.url, definition: 'long', inFlight: 1, seconds: 10, runs: 1 });
   const tenth = Math.floor(stepMs.length / 10);
   const tenths = Array.from({ length: 10 }, (_, at) => quantile(stepMs.slice(at * tenth, (at + 1) * tenth), 0.5));

@@ -125,6 +125,9 @@ export const isBlockedAddress = (address: string): boolean => {
   return carried !== undefined && forbidden.check(carried, 'ipv4');
 };
 
+/** What a blocked address is, in a sentence about it. */
+export const BLOCKED_ADDRESS = 'a link-local, metadata, multicast or unspecified address, which is never called';
+
 /**
  * The address that is never called which a URL names as a number. Names are looked at when they are looked up; a literal is
  * connected to without that. The URL parser has already put it in its one spelling.
@@ -134,11 +137,7 @@ export const blockedHostOf = ({ hostname }: URL): string | undefined => {
   return isIP(host) !== 0 && isBlockedAddress(host) ? host : undefined;
 };
 
-const blocked = (host: string): OutboundError =>
-  new OutboundError(
-    'blocked_address',
-    `${host} is a link-local, metadata, multicast or unspecified address, which is never called`,
-  );
+const blocked = (host: string): OutboundError => new OutboundError('blocked_address', `${host} is ${BLOCKED_ADDRESS}`);
 
 /** Resolves like the system does, and refuses a name as soon as one of its addresses is forbidden. */
 const guardedLookup: LookupFunction = (hostname, options, callback) => {

@@ -1,4 +1,4 @@
-import { blockedHostOf } from '../../ingest/outbound.ts';
+import { BLOCKED_ADDRESS, blockedHostOf } from '../../ingest/outbound.ts';
 import { isLoopbackHost } from '../../http/open-surfaces.ts';
 import { originOf } from '../config.ts';
 import { isPrivateRange } from './address-space.ts';
@@ -27,7 +27,7 @@ export const examineJudge = ({ settings }: Look): Finding[] => {
   if (blocked !== undefined)
     findings.push(
       warning(
-        `${blocked} is a link-local, metadata, multicast or unspecified address, which is never called: each judgement is declined`,
+        `${blocked} is ${BLOCKED_ADDRESS}: each judgement is declined`,
         'correct judge.endpoint in the config file',
       ),
     );

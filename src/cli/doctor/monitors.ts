@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../../model/time.ts';
-import { blockedHostOf } from '../../ingest/outbound.ts';
+import { BLOCKED_ADDRESS, blockedHostOf } from '../../ingest/outbound.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';
 import type { Monitor, Slo } from '../settings.ts';
 import { isBlindToSilence } from '../watch.ts';
@@ -48,12 +48,7 @@ const examineScores = async (
 const examineWebhook = (what: string, webhook: string | undefined): Finding[] => {
   const host = webhook === undefined ? undefined : blockedHostOf(new URL(webhook));
   if (host === undefined) return [];
-  return [
-    warning(
-      `${what} reports to ${host}, a link-local, metadata, multicast or unspecified address, which is never called`,
-      'correct its webhook in the config file',
-    ),
-  ];
+  return [warning(`${what} reports to ${host}, ${BLOCKED_ADDRESS}`, 'correct its webhook in the config file')];
 };
 
 /** Monitors and objectives, and whether the signals they read are there. @see Interface specification, "Monitor and SLO" */

@@ -24,6 +24,7 @@ import type {
   WaitRecord,
   WorkerRecord,
 } from './run-store.ts';
+import { outboxBatch } from './run-store.ts';
 
 /** All that belongs to one run. */
 type RunShelf = {
@@ -371,18 +372,10 @@ export const createMemoryRunStore = (): RunStore => {
           .toSorted((a, b) => a.dueAt - b.dueAt || (a.runId < b.runId ? -1 : 1))
           .slice(0, limit),
       ),
-    readOutbox: (after, limit, characters = Number.POSITIVE_INFINITY) =>
+    readOutbox: (after, limit, characters) =>
       soon(() => {
-        let held = 0;
-        return [...outbox.values()]
-          .filter(({ no }) => no > after)
-          .toSorted((a, b) => a.no - b.no)
-          .slice(0, limit)
-          .filter(({ span }) => {
-            const fits = held < characters;
-            held += span.length;
-            return fits;
-          });
+        const rows = [...outbox.values()].filter(({ no }) => no > after).toSorted((a, b) => a.no - b.no);
+        return outboxBatch(rows, limit, characters);
       }),
     findRun: (runId) =>
       soon(() => {

@@ -384,6 +384,22 @@ export type ActorListQuery = {
   readonly limit: number;
 };
 
+/** The first of the rows: at most `limit`, and none after those that together hold `characters`. */
+export const outboxBatch = (
+  rows: Iterable<OutboxRow>,
+  limit: number,
+  characters: number = Number.POSITIVE_INFINITY,
+): OutboxRow[] => {
+  const batch: OutboxRow[] = [];
+  let held = 0;
+  for (const row of rows) {
+    if (batch.length >= limit || held >= characters) break;
+    batch.push(row);
+    held += row.span.length;
+  }
+  return batch;
+};
+
 /**
  * Where durable runs live. Every method rejects with `StoreUnavailable` when the store fails or is away: then the outcome
  * of a commit is unknown. A commit that resolved is durable (fsynced) and is seen by every later read.
@@ -402,7 +418,7 @@ export interface RunStore {
   resume(leasesUntil: UnixMs): Promise<Resumption>;
   /** Timers that are due, oldest first. */
   dueTimers(now: UnixMs, limit: number): Promise<readonly (TimerRecord & { readonly dueAt: UnixMs })[]>;
-  /** Rows after number `after`, in order: at most `limit`, and none after those that together hold `characters`. */
+  /** Rows after number `after`, in order, as many as `outboxBatch` takes. */
   readOutbox(after: number, limit: number, characters?: number): Promise<readonly OutboxRow[]>;
 
   /** A run with all that is asked about it; `undefined` when there is no such run. */

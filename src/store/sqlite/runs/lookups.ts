@@ -1,7 +1,15 @@
 import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
 import { runStatuses } from '../../../model/run.ts';
-import type { Found, Lookup, OutboxRow, Resumption, StoredDocuments, TimerRecord } from '../../runs/run-store.ts';
+import {
+  type Found,
+  type Lookup,
+  outboxBatch,
+  type OutboxRow,
+  type Resumption,
+  type StoredDocuments,
+  type TimerRecord,
+} from '../../runs/run-store.ts';
 import { attemptOf, definitionOf, parkedOf, type Row, runOf, seenOf, timerOf, waitOf, workerOf } from './records.ts';
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
@@ -56,8 +64,8 @@ export const lookupsOf = (db: Database.Database) => {
   );
   const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
   const due = many('SELECT * FROM timer WHERE due_at <= ? ORDER BY due_at, run_id LIMIT ?');
-  const outbox = db.prepare<[number, number], { no: number; run_id: string; span: string }>(
-    'SELECT no, run_id, span FROM outbox WHERE no > ? ORDER BY no LIMIT ?',
+  const outbox = db.prepare<[number], OutboxRow>(
+    'SELECT no, run_id AS runId, span FROM outbox WHERE no > ? ORDER BY no',
   );
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
   const newest = one('SELECT max(updated_at) AS at FROM run WHERE project = ? AND status = ?');
@@ -177,16 +185,8 @@ export const lookupsOf = (db: Database.Database) => {
     projects,
     dueTimers: (now: UnixMs, limit: number) =>
       due(now, limit).map((row) => timerOf(row) as TimerRecord & { readonly dueAt: UnixMs }),
-    readOutbox: (after: number, limit: number, characters = Number.POSITIVE_INFINITY): OutboxRow[] => {
-      const rows: OutboxRow[] = [];
-      let held = 0;
-      for (const { no, run_id: runId, span } of outbox.iterate(after, limit)) {
-        rows.push({ no, runId, span });
-        held += span.length;
-        if (held >= characters) break;
-      }
-      return rows;
-    },
+    readOutbox: (after: number, limit: number, characters?: number): OutboxRow[] =>
+      outboxBatch(outbox.iterate(after), limit, characters),
     /** The caller holds a transaction: leases are extended. */
     resume: (leasesUntil: UnixMs): Resumption => {
       const all = projects();
