@@ -5,7 +5,7 @@ import { hasEnded } from '../model/run.ts';
 import { placeOf } from '../machines/run.ts';
 import type { Meeting, ParkedEvent } from '../store/runs/run-store.ts';
 import { type ActorKind, NotInThisGroup, type Turn } from './kernel.ts';
-import { meetingKey, noteEventId, readEventId, readMeeting } from './meeting.ts';
+import { noteEventId, readEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Programs } from './program.ts';
 import { isWaitingFor, type RunMessage } from './run-actor.ts';
 import { Quarantined, readRun, type RunActor } from './run-memory.ts';
@@ -85,10 +85,7 @@ export const createEventActor = (host: {
     };
     turn.rows.parked.push(parked);
     if (!meeting.moreParked)
-      turn.write(meetingKey(project, event, key), {
-        ...meeting,
-        parked: [...meeting.parked, parked],
-      } satisfies Meeting);
+      writeMeeting(turn, project, event, key, { ...meeting, parked: [...meeting.parked, parked] });
     return { outcome: 'parked' };
   };
 

@@ -94,6 +94,8 @@ export type KernelOptions = {
   readonly groupLimit?: number;
   /** Most keys kept in memory between groups. */
   readonly cacheLimit?: number;
+  /** Whether the groups that follow may go on with what one of them holds under a key; an excerpt may be more than one knows. */
+  readonly lasts?: (key: string, value: unknown) => boolean;
   /** About how many bytes a key holds, where that is not little; and how many memory keeps between groups in all. */
   readonly weigh?: (key: string, value: unknown) => number;
   readonly cacheBytes?: number;
@@ -165,6 +167,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
   const kinds = new Map(options.kinds.map((kind) => [kind.type, kind]));
   const cacheBytes = options.cacheBytes ?? defaults.cacheBytes;
   const weigh = options.weigh ?? (() => 0);
+  const lastsByKind = options.lasts ?? (() => true);
+  const lasts = (key: string, value: unknown): boolean =>
+    value !== ABSENT && value !== GONE && !isShortLived(key) && lastsByKind(key, value);
   const cache = new Map<string, unknown>();
   let cachedBytes = 0;
   let queue: Waiting[] = [];
@@ -186,11 +191,11 @@ export const createKernel = (options: KernelOptions): Kernel => {
    * for again, and an excerpt is never inherited.
    */
   const inherited = ({ base }: Group, key: string): unknown => {
-    if (base !== undefined && !isShortLived(key)) {
+    if (base !== undefined) {
       const changed = base.overlay.get(key);
-      if (changed !== undefined) return changed === GONE ? undefined : changed;
+      if (changed !== undefined) return lasts(key, changed) ? changed : undefined;
       const loaded = base.loaded.get(key);
-      if (loaded !== undefined && loaded !== ABSENT) return loaded;
+      if (loaded !== undefined && lasts(key, loaded)) return loaded;
     }
     return cache.get(key);
   };
@@ -200,9 +205,9 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   const peekAt = (group: Group, key: string): unknown => {
     const own = group.overlay.get(key);
-    if (own !== undefined || group.base === undefined || isShortLived(key)) return own;
+    if (own !== undefined || group.base === undefined) return own;
     const changed = group.base.overlay.get(key);
-    return changed === GONE ? undefined : changed;
+    return changed !== undefined && lasts(key, changed) ? changed : undefined;
   };
 
   /** Decides one message and all it sets off. Throws what the turn throws; then nothing of it is left. */
@@ -382,7 +387,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
   };
   const enter = (key: string, value: unknown): void => {
     uncache(key);
-    if (value === ABSENT || value === GONE || isShortLived(key)) return;
+    if (!lasts(key, value)) return;
     cache.set(key, value);
     cachedBytes += weigh(key, value);
   };

@@ -7,8 +7,8 @@ export const PARKED_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MEETING_LIMIT = 64;
 
 /** Where waits and events of one name and key find each other: one memory, so that neither misses the other in a group. */
-export const meetingKey = (project: string, event: string, key: string): string =>
-  `once/meeting/${JSON.stringify([project, event, key])}`;
+const meetingKey = (project: string, event: string, key: string): string =>
+  `meeting/${JSON.stringify([project, event, key])}`;
 
 const eventIdKey = (project: string, eventId: string): string => `once/event-id/${JSON.stringify([project, eventId])}`;
 
@@ -35,12 +35,39 @@ export const noteEventId = (
   turn.write(eventIdKey(project, eventId), seen);
 };
 
-export const readMeeting = (turn: Turn, project: string, event: string, key: string): Meeting =>
-  turn.read(meetingKey(project, event, key), {
+/** What waits, and what is parked, under one name and key: as this turn left it. Parked events past their time are not in it. */
+export const readMeeting = (turn: Turn, project: string, event: string, key: string): Meeting => {
+  const parkedAfter = turn.at - PARKED_LIFETIME_MS;
+  const meeting = turn.read(meetingKey(project, event, key), {
     kind: 'meeting',
     project,
     event,
     key,
-    parkedAfter: turn.at - PARKED_LIFETIME_MS,
+    parkedAfter,
     limit: MEETING_LIMIT,
   });
+  // Memory may have known it for longer than an event lives.
+  const [oldest] = meeting.parked;
+  if (oldest === undefined || oldest.at > parkedAfter) return meeting;
+  return { ...meeting, parked: meeting.parked.filter(({ at }) => at > parkedAfter) };
+};
+
+export const writeMeeting = (turn: Turn, project: string, event: string, key: string, meeting: Meeting): void => {
+  const at = meetingKey(project, event, key);
+  turn.write(at, meeting);
+  if (meeting.waits.length === 0 && meeting.parked.length === 0) turn.forget(at);
+};
+
+/**
+ * Whether memory may keep what it holds under a key for the next groups. A meeting that is whole stays so, for whoever opens
+ * or closes a wait, parks or takes an event writes it too; of one that is cut off the store alone knows what comes next.
+ */
+export const lastsBeyondGroup = (key: string, value: unknown): boolean => {
+  if (!key.startsWith('meeting/')) return true;
+  const { waits, moreWaits, parked, moreParked } = value as Meeting;
+  return !moreWaits && !moreParked && waits.length <= MEETING_LIMIT && parked.length <= MEETING_LIMIT;
+};
+
+/** About how many bytes memory holds for a meeting. */
+export const weighMeeting = (key: string, value: unknown): number =>
+  key.startsWith('meeting/') ? (value as Meeting).parked.reduce((sum, { payload }) => sum + 2 * payload.length, 0) : 0;

@@ -32,7 +32,6 @@ import { MAX_UNIX_NANO, millisFromUnixNano, parseTimestamp, unixNanoFromMillis }
 import {
   clearTimerRow,
   closeWaitRow,
-  type Meeting,
   type RunIdentity,
   type RunRecord,
   type Runnable,
@@ -42,7 +41,7 @@ import {
 import type { ActorKind, Turn } from './kernel.ts';
 import { GONE } from './kernel.ts';
 import type { LeaseMessage } from './lease-actor.ts';
-import { meetingKey, noteEventId, readMeeting } from './meeting.ts';
+import { noteEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
 import {
   documentsKey,
@@ -288,14 +287,14 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const key = compiled.key === undefined ? { ok: true as const, value: '' } : renderAsText(compiled.key, scope(work));
     if (!key.ok) return failStep(work, key.error);
     const { turn } = work;
-    // Read in every case: what this group opens must be seen by the events that this group publishes.
+    // Read in every case: the events that are published next must see what is opened here.
     const meeting = readMeeting(turn, work.record.project, step.event, key.value);
     const [parked] = step.acceptParked ? meeting.parked : [];
     if (parked !== undefined) {
-      turn.write(meetingKey(work.record.project, step.event, key.value), {
+      writeMeeting(turn, work.record.project, step.event, key.value, {
         ...meeting,
         parked: meeting.parked.slice(1),
-      } satisfies Meeting);
+      });
       turn.rows.unparked.push(parked.order);
       noteEventId(turn, work.record.project, parked.eventId, work.runId);
       takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
@@ -486,10 +485,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
     work.turn.rows.waitsOpened.push(wait);
     const meeting = readMeeting(work.turn, project, event, key);
     if (!meeting.moreWaits)
-      work.turn.write(meetingKey(project, event, key), {
-        ...meeting,
-        waits: [...meeting.waits, wait],
-      } satisfies Meeting);
+      writeMeeting(work.turn, project, event, key, { ...meeting, waits: [...meeting.waits, wait] });
   };
 
   const closeWait = (work: Work, place: Place, before: RunContext): void => {
@@ -498,10 +494,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
     if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
     const { project } = work.record;
     const meeting = readMeeting(work.turn, project, step.event, before.waitKey);
-    work.turn.write(meetingKey(project, step.event, before.waitKey), {
+    writeMeeting(work.turn, project, step.event, before.waitKey, {
       ...meeting,
       waits: meeting.waits.filter(({ runId }) => runId !== work.runId),
-    } satisfies Meeting);
+    });
   };
 
   const startChildren = (work: Work, before: RunContext): void => {

@@ -29,6 +29,7 @@ import { entriesOf, entryAt, snapshotAt } from './look-back.ts';
 import { createOutbox } from './outbox.ts';
 import { createPrograms, type Program } from './program.ts';
 import { createRunActors, type RunMessage } from './run-actor.ts';
+import { lastsBeyondGroup, weighMeeting } from './meeting.ts';
 import { listMark, readCursor, writeCursor } from './place-cursor.ts';
 import { badCursor, forbidden, notFound, overloaded } from './run-failures.ts';
 import { Quarantined, weighRunMemory } from './run-memory.ts';
@@ -225,7 +226,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       createWorkerActors(),
       upkeepActor,
     ],
-    weigh: weighRunMemory,
+    lasts: lastsBeyondGroup,
+    weigh: (key, value) => weighRunMemory(key, value) + weighMeeting(key, value),
     follow,
     sealed: dispatcher.sealed,
     committed: dispatcher.committed,

@@ -393,6 +393,57 @@ describe('a group decided while the one before it is in commit', () => {
     ]);
   });
 
+  it('keeps for the next groups what lasts, by its key and value, and asks again for the rest', async () => {
+    const wanted: string[] = [];
+    const keeper: ActorKind = {
+      type: 'keeper',
+      receive: (turn, id, body) => {
+        const found = turn.read(id, { kind: 'idempotency', project: 'p', key: id });
+        if (body !== undefined) turn.write(id, body);
+        turn.rows.unparked.push(1);
+        return found;
+      },
+    };
+    const { store, commits } = gated();
+    const { kernel } = open({
+      store: {
+        ...store,
+        load: (lookups) => (wanted.push(...lookups.map((one) => (one as { key: string }).key)), store.load(lookups)),
+      },
+      kinds: [keeper],
+      lasts: (_key, value) => value !== 'cut off',
+    });
+    const send = (id: string, body?: unknown) => watched(kernel.send({ type: 'keeper', id, body }));
+    const landed = async (commit: number): Promise<void> => {
+      await soon();
+      commits[commit]?.end();
+      await soon();
+    };
+    send('a', 'whole');
+    send('b', 'cut off');
+    await soon();
+    expect(wanted.splice(0)).toEqual(['a', 'b']);
+    // While that is in commit, and after.
+    const beside = [send('a'), send('b')];
+    await landed(0);
+    await landed(1);
+    expect(wanted.splice(0)).toEqual(['b']);
+    const after = [send('a', 'cut off'), send('b')];
+    await landed(2);
+    expect(wanted.splice(0)).toEqual(['b']);
+    // What was whole and is cut off since is known no more.
+    const last = send('a');
+    await landed(3);
+    expect(wanted.splice(0)).toEqual(['a']);
+    expect([...beside, ...after, last].map(({ outcome }) => outcome)).toMatchObject([
+      { value: 'whole' },
+      { value: undefined },
+      { value: 'whole' },
+      { value: undefined },
+      { value: undefined },
+    ]);
+  });
+
   it('knows what stood under a key before, though memory let go of it in between', async () => {
     const befores: unknown[] = [];
     const forgetful: ActorKind = {

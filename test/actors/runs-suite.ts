@@ -715,6 +715,83 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect(new Set(outcomes.map((outcome) => must(outcome).runId))).toEqual(new Set(ids));
     });
 
+    // Memory keeps up to 64 waits and events of a name and key; of more it asks the store, again and again.
+    it.each([63, 64, 65, 66, 130])(
+      '%i waits of one key, opened one by one, are served from the oldest',
+      async (count) => {
+        const service = await createHarness({ definitions: [waiting()] });
+        const ids: string[] = [];
+        for (let n = 0; n < count; n += 1) ids.push((await service.start('flow', { id: 1 })).runId);
+        const served: unknown[] = [];
+        for (let n = 0; n < count; n += 1) served.push(must(await publish(service, 'ticket/1')).runId);
+        expect(served).toEqual(ids);
+        expect(must(await publish(service, 'ticket/1'))).toEqual({ outcome: 'parked' });
+      },
+    );
+
+    it.each([63, 64, 65, 66, 130])(
+      '%i events of one key, parked one by one, are taken from the oldest',
+      async (count) => {
+        const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+        for (let n = 0; n < count; n += 1) must(await publish(service, 'ticket/1', { payload: n }));
+        const taken: unknown[] = [];
+        for (let n = 0; n < count; n += 1) {
+          await service.start('flow', { id: 1 });
+          taken.push(((await service.take()).input as { got: unknown }).got);
+        }
+        expect(taken).toEqual(Array.from({ length: count }, (_, n) => n));
+        expect((await service.start('flow', { id: 1 })).status).toBe('waiting');
+      },
+    );
+
+    it.each([63, 64, 65, 66, 130])('%i waits and events of one key, found again in the store', async (count) => {
+      const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) ids.push((await service.start('flow', { id: 1 })).runId);
+      const second = { ...service, runs: await service.reopen() };
+      const served: unknown[] = [];
+      for (let n = 0; n < count; n += 1) served.push(must(await publish(second, 'ticket/1')).runId);
+      expect(served).toEqual(ids);
+      for (let n = 0; n < count; n += 1) must(await publish(second, 'ticket/1'));
+      const third = await second.reopen();
+      const start = async () =>
+        must(await third.startRun({ ...ALL, project: 'p', definitionId: 'flow', input: { id: 1 } })).run.status;
+      const found: unknown[] = [];
+      for (let n = 0; n < count; n += 1) found.push(await start());
+      expect(found).toEqual(Array.from({ length: count }, () => 'queued'));
+      expect(await start()).toBe('waiting');
+    });
+
+    it('an event asks the store nothing of a wait that memory knows, and finds one that it does not', async () => {
+      const store = await open();
+      let asked = 0;
+      const load: RunStore['load'] = (lookups) => {
+        asked += lookups.filter(({ kind }) => kind === 'meeting').length;
+        return store.load(lookups);
+      };
+      const service = await createOn({ definitions: [waiting({ accept_parked: true })], store: { ...store, load } });
+      const { runId } = await service.start('flow', { id: 1 });
+      expect(asked).toBe(1);
+      expect(must(await publish(service, 'ticket/1'))).toEqual({ outcome: 'delivered', runId });
+      expect(asked).toBe(1);
+      // Nothing waits and nothing is parked any more: memory has let go of it.
+      expect(must(await publish(service, 'ticket/1'))).toEqual({ outcome: 'parked' });
+      expect(asked).toBe(2);
+      expect((await service.start('flow', { id: 1 })).status).toBe('queued');
+      expect(asked).toBe(2);
+    });
+
+    it('a wait that was cancelled or timed out takes no event, whatever memory held of it', async () => {
+      const service = await createHarness({ definitions: [waiting({ timeout_ms: 5000 })] });
+      const cancelled = await service.start('flow', { id: 1 });
+      const late = await service.start('flow', { id: 1 });
+      must(await service.runs.cancelRun({ ...ALL, runId: cancelled.runId }));
+      await service.pass(6000);
+      expect((await service.detail(late.runId)).waits).toEqual([]);
+      const { runId } = await service.start('flow', { id: 1 });
+      expect(must(await publish(service, 'ticket/1'))).toEqual({ outcome: 'delivered', runId });
+    });
+
     it('an event and the wait that it is for meet, sent in the same moment', async () => {
       const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
       const [run, outcome] = await Promise.all([service.start('flow', { id: 1 }), publish(service, 'ticket/1')]);
