@@ -4,7 +4,7 @@ import { type ProjectReach, reaches } from '../model/scope.ts';
 import { hasEnded } from '../model/run.ts';
 import { placeOf } from '../machines/run.ts';
 import type { Meeting, ParkedEvent } from '../store/runs/run-store.ts';
-import { type ActorKind, NotInThisGroup, type Turn } from './kernel.ts';
+import { type ActorKind, type Message, NotInThisGroup, type Turn } from './kernel.ts';
 import { noteEventId, readEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Programs } from './program.ts';
 import { isWaitingFor, type RunMessage } from './run-actor.ts';
@@ -45,19 +45,24 @@ export const createEventActor = (host: {
     turn.tell({ type: 'run', id: runId }, message);
   };
 
-  /** The run of the oldest open wait that really still waits; one that is set aside does not count. */
+  /** The run of the oldest open wait that really still waits; one that cannot be loaded does not count, and is set aside. */
   const takerOf = (turn: Turn, meeting: Meeting, event: string, key: string): string | undefined => {
-    for (const wait of meeting.waits) {
+    const spoilt: Message[] = [];
+    const taker = meeting.waits.find(({ runId }) => {
       try {
-        const run = readRun(turn, host.programs, wait.runId);
-        if (run !== undefined && isWaitingFor(run, event, key)) return wait.runId;
+        const run = readRun(turn, host.programs, runId);
+        return run !== undefined && isWaitingFor(run, event, key);
       } catch (error) {
         if (!(error instanceof Quarantined)) throw error;
+        const body: RunMessage = { kind: 'quarantine', fault: error.fault };
+        spoilt.push({ type: 'run', id: runId, body });
+        return false;
       }
-    }
+    });
     // More are open in the store than this group has seen: they are read once it is committed.
-    if (meeting.moreWaits) throw new NotInThisGroup();
-    return undefined;
+    if (taker === undefined && meeting.moreWaits) throw new NotInThisGroup(spoilt);
+    for (const { type, id, body } of spoilt) turn.tell({ type, id }, body);
+    return taker?.runId;
   };
 
   const publish = (

@@ -22,8 +22,17 @@ export class Missing {
   }
 }
 
-/** Thrown by a turn that needs what this group has changed to be committed first: it joins the next group. */
-export class NotInThisGroup extends Error {}
+/**
+ * Thrown by a turn that needs what this group has changed to be committed first: it joins the next group, after messages
+ * that nobody waits for.
+ */
+export class NotInThisGroup extends Error {
+  readonly before: readonly Message[];
+  constructor(before: readonly Message[] = []) {
+    super('what this group has changed must be committed first');
+    this.before = before;
+  }
+}
 
 /**
  * One message's way to its decision, and all that follows from it in other actors. Deciding is synchronous and sees memory
@@ -116,6 +125,8 @@ type Waiting = Message & { readonly draws: Draws } & {
   readonly settle: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
 };
+const unawaited = (message: Message): Waiting => ({ ...message, draws: noDraws(), settle: () => {}, reject: () => {} });
+
 type Group = {
   at: UnixMs;
   /** The group that was in commit when this one was opened: what it left is what this one starts from. Gone once sealed. */
@@ -329,7 +340,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
             again.push(message);
           } else if (error instanceof NotInThisGroup) {
             group.senders.delete(message);
-            group.postponed.push(message);
+            group.postponed.push(...error.before.map(unawaited), message);
           }
           // A fault is an answer too: what it was met upon may yet turn out never to have been.
           else

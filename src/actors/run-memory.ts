@@ -11,10 +11,13 @@ import { type Program, type Programs, runMigrations } from './program.ts';
 /** A run that this release cannot load. It is set aside: nothing moves it, and it stays readable. */
 export class Quarantined extends Error {
   readonly runId: string;
+  /** Why, in words for whoever looks at the actor. */
+  readonly fault: string;
   constructor(runId: string, fault: string, options?: { cause?: unknown }) {
     super(`run ${runId} is set aside: ${fault}`, options);
     this.name = 'Quarantined';
     this.runId = runId;
+    this.fault = fault;
   }
 }
 

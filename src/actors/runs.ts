@@ -256,9 +256,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
   /** Marks the run, and leaves its timers and leases alone for a while: they would fail every second. */
-  const putAside = async (fault: Quarantined, { type, id, body }: Message): Promise<void> => {
-    const message: RunMessage = { kind: 'quarantine', fault: fault.message };
-    await kernel.send({ type: 'run', id: fault.runId, body: message });
+  const putAside = async ({ runId, fault }: Quarantined, { type, id, body }: Message): Promise<void> => {
+    const message: RunMessage = { kind: 'quarantine', fault };
+    await kernel.send({ type: 'run', id: runId, body: message });
     if (type === 'lease') watch.putOff(id, PUT_OFF_MS);
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
     if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')

@@ -176,4 +176,27 @@ describe('a run that this release cannot load', () => {
     expect((await store.dueTimers(service.time.now() + 60_000, 10)).length).toBe(0);
     expect(await again.findStuckRuns()).toEqual([]);
   });
+
+  it.each([1, 64, 65, 130])(
+    '%i of them wait for an event: it goes to the one after them, or is parked',
+    async (count) => {
+      const service = await createHarness({
+        definitions: [
+          aDefinition('ask', [{ id: 'ask', kind: 'wait_event', event: 'go', accept_parked: true }, ...tasks('one')]),
+        ],
+      });
+      for (let n = 0; n < count; n += 1) {
+        const { runId } = await service.start('ask');
+        await spoil(service, runId, encodeSnapshot(99, { value: 'created', context: {} }));
+      }
+      const good = await service.start('ask');
+      const again = await service.reopen();
+      const publish = async () =>
+        must(await again.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 }));
+      expect(await publish()).toEqual({ outcome: 'delivered', runId: good.runId });
+      expect(await publish()).toEqual({ outcome: 'parked' });
+      await settled(again);
+      expect((await again.counts()).quarantined).toBe(count);
+    },
+  );
 });

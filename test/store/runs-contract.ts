@@ -292,6 +292,12 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         changes.parkedBefore = AT;
       });
       expect(await meeting(9)).toEqual({ waits: [wait('b', 1)], moreWaits: false, parked: [], moreParked: false });
+      // The wait of a run that was set aside is no one's to meet, and does not stand before those that are.
+      await put(aRun('aside', { fault: 'f' }), aRun('behind'));
+      await commit((changes) => changes.waitsOpened.push(wait('aside', 0), wait('behind', 7)));
+      expect(await meeting(1)).toMatchObject({ waits: [{ runId: 'b' }], moreWaits: true });
+      await commit((changes) => changes.waitsClosed.push('b'));
+      expect(await meeting(1)).toMatchObject({ waits: [{ runId: 'behind' }], moreWaits: false });
     });
 
     it('remembers event ids by project, and forgets those that nobody took with their events', async () => {

@@ -239,7 +239,9 @@ export const createMemoryRunStore = (): RunStore => {
       case 'meeting': {
         const meets = (one: { project: string; event: string; key: string }): boolean =>
           one.project === lookup.project && one.event === lookup.event && one.key === lookup.key;
-        const waits = [...runs.values()].flatMap(({ wait }) => (wait !== undefined && meets(wait) ? [wait] : []));
+        const waits = [...runs.values()].flatMap(({ wait, record }) =>
+          wait !== undefined && meets(wait) && record.fault === undefined ? [wait] : [],
+        );
         const events = [...parked.values()].filter((event) => meets(event) && event.at > lookup.parkedAfter);
         return {
           waits: waits.toSorted(byOrder).slice(0, lookup.limit),

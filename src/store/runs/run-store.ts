@@ -261,7 +261,7 @@ export type Lookup =
   | { readonly kind: 'worker'; readonly workerId: string }
   | { readonly kind: 'idempotency'; readonly project: string; readonly key: string }
   | { readonly kind: 'event_id'; readonly project: string; readonly eventId: string }
-  /** The oldest open waits and the oldest parked events of a name and key, at most `limit` of each. */
+  /** The oldest open waits, but not of runs that were set aside, and the oldest parked events of a name and key, at most `limit` of each. */
   | {
       readonly kind: 'meeting';
       readonly project: string;

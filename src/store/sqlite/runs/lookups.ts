@@ -46,7 +46,10 @@ export const lookupsOf = (db: Database.Database) => {
   const worker = one('SELECT * FROM worker WHERE worker_id = ?');
   const idempotency = one('SELECT run_id FROM run WHERE project = ? AND idempotency_key = ?');
   const eventSeen = one('SELECT * FROM event_seen WHERE project = ? AND event_id = ?');
-  const waits = first('SELECT * FROM wait INDEXED BY wait_meeting WHERE project = ? AND event = ? AND key = ?');
+  const waits = first(
+    `SELECT * FROM wait INDEXED BY wait_meeting WHERE project = ? AND event = ? AND key = ?
+     AND NOT EXISTS (SELECT 1 FROM run INDEXED BY run_fault WHERE run.run_id = wait.run_id AND fault IS NOT NULL)`,
+  );
   const parked = first(
     'SELECT * FROM parked INDEXED BY parked_meeting WHERE project = ? AND event = ? AND key = ? AND at > ?',
   );
