@@ -94,6 +94,8 @@ const ERASE_SLICE = 500;
 /** Calls that may wait for a commit at once: more than that a client waits for in vain. */
 const BACKLOG_LIMIT = 10_000;
 const CLAIMS_LIMIT = 10_000;
+/** After a call the next one of the same caller is expected for so long. */
+const BUSY_MS = 50;
 /** Workers that memory knows; the store knows them all. */
 const WORKERS_KEPT = 10_000;
 
@@ -105,6 +107,8 @@ export type RunningRuns = RunsService & {
   flushOutbox(): Promise<void>;
   /** Claims that wait. */
   waitingClaims(): number;
+  /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
+  isBusy(): boolean;
 };
 
 /**
@@ -134,6 +138,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   let cancelTick: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
   let sweptAt = 0;
+  let askedAt = Number.NEGATIVE_INFINITY;
 
   const nextOutboxNo = (): number => outboxNo++;
   const nextOrder = (): number => order++;
@@ -275,10 +280,11 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     retryAfterSeconds: 1,
   });
   /** Sends a message and gives its answer; what is expected to go wrong comes back as a failure. */
-  const ask = async <T>(message: Message): Promise<Result<T>> =>
-    kernel.backlog() >= BACKLOG_LIMIT
-      ? overloaded(kernel.backlog())
-      : attempt(async () => (await kernel.send(message)) as Result<T>);
+  const ask = async <T>(message: Message): Promise<Result<T>> => {
+    if (kernel.backlog() >= BACKLOG_LIMIT) return overloaded(kernel.backlog());
+    askedAt = clock.monotonic();
+    return attempt(async () => (await kernel.send(message)) as Result<T>);
+  };
   const attempt = async <T>(work: () => Promise<Result<T>>): Promise<Result<T>> => {
     try {
       return await work();
@@ -970,6 +976,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     tick,
     flushOutbox: () => outbox.flush(),
     waitingClaims: () => dispatcher.waiting(),
+    isBusy: () => clock.monotonic() - askedAt < BUSY_MS,
 
     close: async () => {
       if (closing.signal.aborted) return;

@@ -178,6 +178,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...(hash_identifiers === undefined ? {} : { hashIdentifiers: hash_identifiers }),
     ...(hash_key === undefined ? {} : { hashKey: hash_key }),
   };
+  // The halves do not know each other. This is how the one leaves the event loop to the other.
+  let runsWantLoop = (): boolean => false;
   const pipeline = createPipeline({
     store,
     counters,
@@ -190,6 +192,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       projects: perProject(settings, ({ quota_per_minute }) => quota_per_minute),
     }),
     finish: { redaction },
+    loopIsWanted: () => runsWantLoop(),
     ...(forwarder === undefined ? {} : { forward: forwarder.forward }),
   });
 
@@ -200,6 +203,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       throw error;
     },
   );
+
+  runsWantLoop = runs.isBusy;
 
   const watchers = openWatchers(settings, store, hasRuns ? runs : undefined, log);
 

@@ -6,9 +6,9 @@ import type { DecodedSlice, FromDecodeThread, ToDecodeThread } from './decode-th
 import type { DecodedBatch } from './decoded.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
 
-/** About this many bytes of body go into one slice, and no more than so many signals: a few milliseconds to take over. */
-const SLICE_BYTES = 512 * 1024;
-const SLICE_SIGNALS = 256;
+/** About this many bytes of body go into one slice, and no more than so many signals: a millisecond to take over. */
+const SLICE_BYTES = 128 * 1024;
+const SLICE_SIGNALS = 64;
 
 if (parentPort === null) throw new Error('this is the program of the decode thread');
 const port = parentPort;

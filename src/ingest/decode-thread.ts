@@ -116,8 +116,9 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
               settle(error instanceof Error ? error : new Error('a slice was not taken', { cause: error }));
               return;
             }
-            if (options.pace.isDue()) void options.pace.nextTurn().then(() => serving.postMessage({ kind: 'next' }));
-            else serving.postMessage({ kind: 'next' });
+            // Taking it over was work, though most of it was done before this call: reading the message.
+            options.pace.useUp();
+            void options.pace.nextTurn().then(() => serving.postMessage({ kind: 'next' }));
             return;
           case 'done':
             settle();

@@ -21,12 +21,17 @@ export type Payload =
  * hold everybody up for longer than handing them to the decode thread and back costs.
  */
 const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024 } as const;
+/** The same while others want the event loop: those that take less than a millisecond, and leave it little garbage. */
+const SHORT_BYTES = 64 * 1024;
 
 /** Whether decoding is short for certain, or would be better off the main thread. */
 export const isLight = (payload: Payload): boolean => {
   if (payload.kind === 'otlp_protobuf') return payload.body.length <= MAIN_THREAD_BYTES.protobuf;
   return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
 };
+
+/** Whether decoding is hardly noticed by whoever else wants the event loop. */
+export const isShort = (payload: Payload): boolean => payload.body.length <= SHORT_BYTES;
 
 /** Parses one line of a stream. What cannot be read is named by its position, as the sender has no other way to find it. */
 const parseLine = (line: Uint8Array, element: number): unknown => {

@@ -7,7 +7,7 @@ import type { Span } from '../model/span.ts';
 import { millisFromUnixNano, nowUnixNano, type UnixNano } from '../model/time.ts';
 import type { SignalStore, WriteOutcome } from '../store/signals/signal-store.ts';
 import type { Admission, Reservation } from './admission.ts';
-import { decodePayload, isLight, type Payload } from './decode.ts';
+import { decodePayload, isLight, isShort, type Payload } from './decode.ts';
 import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
@@ -31,6 +31,8 @@ export type PipelineOptions = {
   readonly finish: FinishConfig;
   /** Is handed the spans that were written. It neither waits nor fails. */
   readonly forward?: (spans: readonly Span[]) => void;
+  /** Whether somebody else wants the event loop now: then ingest leaves it all that can be done elsewhere, and rests in between. */
+  readonly loopIsWanted?: () => boolean;
   readonly clock?: () => UnixNano;
   readonly decodeThread?: Omit<DecodeThreadOptions, 'finish' | 'pace'>;
 };
@@ -173,10 +175,26 @@ const joinBatches = (parts: readonly SignalBatch[]): SignalBatch => {
 export const createPipeline = (options: PipelineOptions): Pipeline => {
   const { store, counters, limits, admission, sample, quota, defaultProject } = options;
   const clock = options.clock ?? nowUnixNano;
-  const pace = createPace();
+  const loopIsWanted = options.loopIsWanted ?? (() => false);
+  const pace = createPace({ isWanted: loopIsWanted });
   const queue = new PQueue({ concurrency: CONCURRENT_REQUESTS });
   const finish = createFinish(options.finish);
   const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
+
+  /** Bodies in the decode thread, or waiting for it, that may keep it for long. */
+  let heavyBodies = 0;
+  const decodeOnThread = async (...[payload, context, take]: Parameters<typeof thread.decode>): Promise<void> => {
+    const isHeavy = !isLight(payload);
+    if (isHeavy) heavyBodies += 1;
+    try {
+      await thread.decode(payload, context, take);
+    } finally {
+      if (isHeavy) heavyBodies -= 1;
+    }
+  };
+  /** The thread is better for what would hold up everybody, and for less while others want the loop and it is soon free. */
+  const belongsOnThread = (payload: Payload): boolean =>
+    !isLight(payload) || (heavyBodies === 0 && !isShort(payload) && loopIsWanted());
 
   const decodeContext = (reach: ProjectReach): DecodeContext => ({
     receivedAt: clock(),
@@ -204,7 +222,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const decodeHere = async (payloads: readonly Payload[], from: number): Promise<number> => {
       for (let at = from; at < payloads.length; at += 1) {
         const payload = payloads[at];
-        if (payload === undefined || !isLight(payload)) return at;
+        if (payload === undefined || belongsOnThread(payload)) return at;
         if (pace.isDue()) await pace.nextTurn();
         try {
           for (const [index, decoded] of decodePayload(payload, context, MAIN_THREAD_NODES).entries())
@@ -221,9 +239,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       for (let at = 0; at < payloads.length; at += 1) {
         const from = at;
         at = await queue.add(() => decodeHere(payloads, from));
-        const heavy = payloads[at];
-        if (heavy !== undefined)
-          await thread.decode(heavy, context, ({ element, decoded }) => keep(baseOf(heavy) + element, decoded, true));
+        const next = payloads[at];
+        if (next !== undefined)
+          await decodeOnThread(next, context, ({ element, decoded }) => keep(baseOf(next) + element, decoded, true));
       }
     };
     const add = async (payloads: readonly Payload[]): Promise<void> => {

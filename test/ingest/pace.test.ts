@@ -6,7 +6,7 @@ const loopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 describe('pace', () => {
   it('is due when the work of one turn of the loop has lasted the slice, not before', () => {
     let now = 0;
-    const pace = createPace(() => now, 8);
+    const pace = createPace({ now: () => now, sliceMs: 8 });
     expect(pace.isDue()).toBe(false);
     now = 7.9;
     expect(pace.isDue()).toBe(false);
@@ -16,7 +16,7 @@ describe('pace', () => {
 
   it('starts a new slice with the next turn of the loop', async () => {
     let now = 0;
-    const pace = createPace(() => now, 8);
+    const pace = createPace({ now: () => now, sliceMs: 8 });
     pace.isDue();
     now = 20;
     expect(pace.isDue()).toBe(true);
@@ -26,7 +26,7 @@ describe('pace', () => {
 
   it('counts the work of several jobs in one turn together', () => {
     let now = 0;
-    const pace = createPace(() => now, 8);
+    const pace = createPace({ now: () => now, sliceMs: 8 });
     const job = (cost: number): boolean => {
       const due = pace.isDue();
       if (!due) now += cost;
@@ -36,7 +36,7 @@ describe('pace', () => {
   });
 
   it('lets one waiting job go on a turn, first come first served, with other work of the loop between them', async () => {
-    const pace = createPace(() => 0, 8);
+    const pace = createPace({ now: () => 0, sliceMs: 8 });
     const seen: string[] = [];
     const jobs = ['a', 'b', 'c'].map(async (job) => {
       await pace.nextTurn();
@@ -53,5 +53,54 @@ describe('pace', () => {
     expect(seen.indexOf('b')).toBeLessThan(seen.indexOf('c'));
     expect(seen.indexOf('turn 1')).toBeLessThan(seen.indexOf('b'));
     expect(seen.indexOf('turn 2')).toBeLessThan(seen.indexOf('c'));
+  });
+
+  it('rests after its share while others want the loop, and not after less', async () => {
+    let now = 0;
+    let wanted = true;
+    const pace = createPace({ now: () => now, sliceMs: 8, restMs: 20, isWanted: () => wanted });
+    const work = async (ms: number): Promise<void> => {
+      pace.isDue();
+      now += ms;
+      await loopTurn();
+      await loopTurn();
+    };
+    await work(7.9);
+    expect(pace.isDue()).toBe(false);
+    // The same turn goes on: with what was done before, this fills the share.
+    await work(0.1);
+    expect(pace.isDue()).toBe(true);
+    now += 19.9;
+    expect(pace.isDue()).toBe(true);
+    now += 0.1;
+    expect(pace.isDue()).toBe(false);
+    wanted = false;
+    await work(8);
+    expect(pace.isDue()).toBe(false);
+  });
+
+  it('lets nobody go on before the rest is over, then one a turn', async () => {
+    const pace = createPace({ sliceMs: 1, restMs: 30, isWanted: () => true });
+    pace.useUp();
+    expect(pace.isDue()).toBe(true);
+    const from = performance.now();
+    const seen: string[] = [];
+    const jobs = ['a', 'b'].map(async (job) => {
+      await pace.nextTurn();
+      seen.push(job);
+    });
+    await jobs[0];
+    const restedMs = performance.now() - from;
+    expect([seen, restedMs >= 29]).toEqual([['a'], true]);
+    await Promise.all(jobs);
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('counts a turn as used up when it is told so', async () => {
+    const pace = createPace({ now: () => 5, sliceMs: 8 });
+    pace.useUp();
+    expect(pace.isDue()).toBe(true);
+    await pace.nextTurn();
+    expect(pace.isDue()).toBe(false);
   });
 });

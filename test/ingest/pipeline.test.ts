@@ -174,3 +174,57 @@ describe('stopping', () => {
     expect(store.units).toEqual([]);
   });
 });
+
+describe('decoding while others want the event loop', () => {
+  const SHORT = 64 * 1024;
+  const LIGHT = 3 * 1024 * 1024;
+  /** A thread program that refuses each body in its own words; one that begins with 0 keeps it for a while. */
+  const counting = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from 'node:worker_threads';
+      parentPort.on('message', (message) => {
+        if (message.kind === 'next') return parentPort.postMessage({ kind: 'done' });
+        const { body } = message.payload;
+        const answer = () => parentPort.postMessage({ kind: 'refused', failure: { code: 'malformed_body', message: 'thread' } });
+        if (body[0] === 0x30) setTimeout(answer, 300); else answer();
+      });
+    `)}`,
+  );
+  const limits = { maxBodyBytes: 8_000_000, maxInflatedBytes: 8_000_000, maxSignals: 100 };
+  const padded = (bytes: number, first = '{'): Uint8Array => Buffer.from(first.padEnd(bytes, ' '));
+  /** Where a body was decoded: neither place can read these. */
+  const placeOf = async (on: Pipeline, body: Uint8Array): Promise<string> => {
+    const failure = await outcomeOf(
+      on.ingest({ reach: 'all' }, (intake) => intake.add([{ kind: 'otlp_protobuf', body }])),
+    );
+    return failure?.message.startsWith('thread') === true ? 'thread' : 'main';
+  };
+  const openWanted = (wanted: () => boolean): Pipeline =>
+    open({ loopIsWanted: wanted, limits, admission: createAdmission(64_000_000), decodeThread: { program: counting } })
+      .pipeline;
+
+  it.each([
+    [false, SHORT + 1, 'main'],
+    [false, LIGHT, 'main'],
+    [false, LIGHT + 1, 'thread'],
+    [true, SHORT, 'main'],
+    [true, SHORT + 1, 'thread'],
+    [true, LIGHT + 1, 'thread'],
+  ])('wanted %s: a body of %i bytes is decoded on: %s', async (wanted, bytes, place) => {
+    expect(
+      await placeOf(
+        openWanted(() => wanted),
+        padded(bytes),
+      ),
+    ).toBe(place);
+  });
+
+  it('is done on the main thread while a heavy body has the thread', async () => {
+    const on = openWanted(() => true);
+    const heavy = placeOf(on, padded(LIGHT + 1, '0'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await placeOf(on, padded(SHORT + 1))).toBe('main');
+    expect(await heavy).toBe('thread');
+    expect(await placeOf(on, padded(SHORT + 1))).toBe('thread');
+  });
+});
