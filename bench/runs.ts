@@ -7,13 +7,20 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import type Database from 'better-sqlite3';
 import { startRuns } from '../src/actors/runs.ts';
+import { emptyBatch } from '../src/model/signal.ts';
+import type { Span } from '../src/model/span.ts';
 import type { Changes } from '../src/store/runs/run-store.ts';
 import { encodeChanges } from '../src/store/sqlite/runs/encode-changes.ts';
 import { openSqliteRunStore } from '../src/store/sqlite/runs/open.ts';
 import { RUNS_FILE } from '../src/store/sqlite/runs/schema.ts';
 import { changesWriterOf } from '../src/store/sqlite/runs/write-changes.ts';
-import { openDataFile } from '../src/store/sqlite/connection.ts';
+import { type FileKind, openDataFile } from '../src/store/sqlite/connection.ts';
+import { encodeUnit } from '../src/store/sqlite/signals/encode.ts';
+import { SIGNALS_FILE } from '../src/store/sqlite/signals/schema.ts';
+import { unitWriterOf } from '../src/store/sqlite/signals/write-unit.ts';
+import { transactionsOf } from '../src/store/sqlite/transaction.ts';
 import { type Daemon, startDaemon } from '../test/daemon.ts';
 import { median, percent, quantile, spread } from './pairs.ts';
 import type { RunsFigures, RunsPlan } from './runs-worker.ts';
@@ -80,11 +87,15 @@ const cpuMs = (pid: number | undefined): number => {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 };
 
-/** What the commits of some runs of five steps hold when each turn has a commit of its own: a unit is one turn's rows. */
-const recordUnits = async (runs: number): Promise<readonly Changes[]> => {
+/** All that some runs of five steps leave on the disk. A unit is one turn's rows of the runs file; the spans go to the trace store. */
+type Recorded = { readonly runs: number; readonly units: readonly Changes[]; readonly spans: readonly Span[] };
+
+/** Records it from the service, with a commit of its own for each turn. */
+const record = async (runs: number): Promise<Recorded> => {
   const folder = benchFolder();
   const store = await openSqliteRunStore({ path: join(folder.path, 'runs.db') });
   const units: Changes[] = [];
+  const spans: Span[] = [];
   const service = await startRuns({
     store: {
       ...store,
@@ -93,7 +104,10 @@ const recordUnits = async (runs: number): Promise<readonly Changes[]> => {
         return store.commit(changes);
       },
     },
-    writeSpans: () => Promise.resolve(),
+    writeSpans: (batch) => {
+      spans.push(...batch);
+      return Promise.resolve();
+    },
     price: () => undefined,
     ticks: false,
   });
@@ -127,43 +141,71 @@ const recordUnits = async (runs: number): Promise<readonly Changes[]> => {
   await service.flushOutbox();
   await service.close();
   folder.remove();
-  return units;
+  return { runs, units, spans };
 };
 
-/** Writes the rows of units into a fresh file, 64 units a commit, and nothing else. */
-const bareSteps = (units: readonly Changes[], runs: number): { stepsPerSecond: number; cpuMicros: number } => {
-  const folder = benchFolder();
-  const { db } = openDataFile(join(folder.path, 'runs.db'), 64, RUNS_FILE);
+const openBare = (path: string, kind: FileKind): Database.Database => {
+  const { db } = openDataFile(path, 64, kind);
   db.pragma('synchronous = FULL');
   if (db.pragma('synchronous', { simple: true }) !== 2) throw new Error('the file does not commit with FULL');
+  return db;
+};
+
+type Bare = { readonly stepsPerSecond: number; readonly cpuMicros: number };
+
+/**
+ * Writes the recorded rows into fresh files, 64 units a commit, and nothing else. Making the rows is not counted.
+ * @param traces whether the spans of the units are written too, with the totals of their traces and without full text
+ */
+const bareSteps = ({ runs, units, spans }: Recorded, traces: boolean): Bare => {
+  const folder = benchFolder();
+  const db = openBare(join(folder.path, 'runs.db'), RUNS_FILE);
+  const traceDb = openBare(join(folder.path, 'svc.db'), SIGNALS_FILE);
   const write = changesWriterOf(db);
+  const transactions = transactionsOf(traceDb);
+  const traceWriter = unitWriterOf(traceDb, transactions.unit);
   const encoded = units.map(encodeChanges);
+  const commits = Math.ceil(encoded.length / UNITS_PER_COMMIT);
+  const spansUpTo = (commit: number): number => Math.round((spans.length * commit) / commits);
+  const pieces = Array.from({ length: traces ? commits : 0 }, (_, commit) => {
+    const batch = { ...emptyBatch, spans: spans.slice(spansUpTo(commit), spansUpTo(commit + 1)) };
+    return [...encodeUnit({ batch }, spansUpTo(commit) + 1, 0n)].map(({ rows }) => rows);
+  });
   const cpu = process.cpuUsage();
   const from = performance.now();
-  for (let at = 0; at < encoded.length; at += UNITS_PER_COMMIT) {
+  for (let commit = 0; commit < commits; commit += 1) {
     db.exec('BEGIN IMMEDIATE');
-    for (const unit of encoded.slice(at, at + UNITS_PER_COMMIT)) write(unit);
+    for (const unit of encoded.slice(commit * UNITS_PER_COMMIT, (commit + 1) * UNITS_PER_COMMIT)) write(unit);
     db.exec('COMMIT');
+    const rows = pieces[commit];
+    if (rows !== undefined)
+      transactions.run(() => {
+        traceWriter.write(rows);
+        traceWriter.finish();
+      });
   }
   const seconds = (performance.now() - from) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   db.close();
+  traceDb.close();
   folder.remove();
   return { stepsPerSecond: (runs * STEPS) / seconds, cpuMicros: (user + system) / (runs * STEPS) };
 };
 
 const benchSteps = async (): Promise<void> => {
-  const runs = 1500;
-  const units = await recordUnits(runs);
+  const recorded = await record(1500);
+  const aStep = (count: number): string => (count / (recorded.runs * STEPS)).toFixed(2);
   console.log(
-    `bare: ${(units.length / (runs * STEPS)).toFixed(2)} units a step, ${UNITS_PER_COMMIT} a commit, FULL, in one process`,
+    `bare: ${aStep(recorded.units.length)} units and ${aStep(recorded.spans.length)} spans a step, ${UNITS_PER_COMMIT} units a commit, FULL, in one process`,
   );
   for (const inFlight of [1, 50, 100]) {
-    const limits: ReturnType<typeof bareSteps>[] = [];
+    const limits: Bare[] = [];
+    const runsAlone: Bare[] = [];
     const figures: RunsFigures[] = [];
     const cpu: number[] = [];
     for (let pair = 0; pair < PAIRS; pair += 1) {
-      limits.push(bareSteps(units, runs));
+      limits.push(bareSteps(recorded, true));
+      runsAlone.push(bareSteps(recorded, false));
       const folder = benchFolder();
       const daemon = await serveRuns(folder.path);
       const before = cpuMs(daemon.process.pid);
@@ -173,13 +215,13 @@ const benchSteps = async (): Promise<void> => {
       await daemon.stop();
       folder.remove();
     }
-    const shares = figures.map(
-      ({ stepsPerSecond }, index) => stepsPerSecond / (limits[index]?.stepsPerSecond ?? Number.NaN),
-    );
+    const shareOf = (bare: readonly Bare[]): string =>
+      percent(median(figures.map((one, pair) => one.stepsPerSecond / (bare[pair]?.stepsPerSecond ?? Number.NaN))));
     const of = (read: (one: RunsFigures) => number): string => spread(figures.map(read));
     console.log(
-      `${inFlight} in flight: ${of((one) => one.stepsPerSecond)} steps/s, bare ${spread(limits.map((one) => one.stepsPerSecond))}, ratio ${percent(median(shares))}; ` +
-        `processor time a step ${spread(cpu)} us, bare ${spread(limits.map((one) => one.cpuMicros))} us; ` +
+      `${inFlight} in flight: ${of((one) => one.stepsPerSecond)} steps/s, bare ${spread(limits.map((one) => one.stepsPerSecond))}, ratio ${shareOf(limits)}; ` +
+        `bare rows of the runs file alone ${spread(runsAlone.map((one) => one.stepsPerSecond))}, ratio ${shareOf(runsAlone)}; ` +
+        `processor time a step ${spread(cpu)} us, bare ${spread(limits.map((one) => one.cpuMicros))} and ${spread(runsAlone.map((one) => one.cpuMicros))} us; ` +
         `complete to next offer p50 ${of((one) => one.nextP50Ms)} p99 ${of((one) => one.nextP99Ms)} ms; ` +
         `run p50 ${of((one) => one.runP50Ms)} p99 ${of((one) => one.runP99Ms)} ms; refused ${of((one) => one.refused)}`,
     );

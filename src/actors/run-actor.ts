@@ -38,8 +38,7 @@ import {
   type TimerRecord,
   type WaitRecord,
 } from '../store/runs/run-store.ts';
-import type { ActorKind, Turn } from './kernel.ts';
-import { GONE } from './kernel.ts';
+import { type ActorKind, GONE, NotInThisGroup, type Turn } from './kernel.ts';
 import type { LeaseMessage } from './lease-actor.ts';
 import { noteEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
@@ -290,6 +289,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
     // Read in every case: the events that are published next must see what is opened here.
     const meeting = readMeeting(turn, work.record.project, step.event, key.value);
     const [parked] = step.acceptParked ? meeting.parked : [];
+    // More are parked in the store than this group has seen: they are read once it is committed.
+    if (parked === undefined && step.acceptParked && meeting.moreParked) throw new NotInThisGroup();
     if (parked !== undefined) {
       writeMeeting(turn, work.record.project, step.event, key.value, {
         ...meeting,

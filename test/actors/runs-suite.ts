@@ -756,6 +756,16 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       },
     );
 
+    it.each([63, 64, 65, 66, 130])('%i parked events are taken by as many runs that start at once', async (count) => {
+      const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+      for (let n = 0; n < count; n += 1) must(await publish(service, 'ticket/1'));
+      const again = await service.reopen();
+      const start = async () =>
+        must(await again.startRun({ ...ALL, project: 'p', definitionId: 'flow', input: { id: 1 } })).run.status;
+      const started = await Promise.all(Array.from({ length: count + 1 }, start));
+      expect(started).toEqual([...Array.from({ length: count }, () => 'queued'), 'waiting']);
+    });
+
     it.each([63, 64, 65, 66, 130])('%i waits and events of one key, found again in the store', async (count) => {
       const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
       const ids: string[] = [];
