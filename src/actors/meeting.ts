@@ -58,6 +58,11 @@ export const writeMeeting = (turn: Turn, project: string, event: string, key: st
   if (meeting.waits.length === 0 && meeting.parked.length === 0) turn.forget(at);
 };
 
+/** Says that memory does not know who waits here: the store is asked, by the next group. */
+export const forgetMeeting = (turn: Turn, project: string, event: string, key: string): void => {
+  writeMeeting(turn, project, event, key, { waits: [], moreWaits: true, parked: [], moreParked: true });
+};
+
 /**
  * Whether memory may keep what it holds under a key for the next groups. A meeting that is whole stays so, for whoever opens
  * or closes a wait, parks or takes an event writes it too; of one that is cut off the store alone knows what comes next.

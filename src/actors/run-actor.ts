@@ -9,6 +9,7 @@ import {
   statusAt,
   type UsageDelta,
 } from '../machines/run.ts';
+import { Unloadable } from '../machines/persisted.ts';
 import { type Effect, step as transition } from '../machines/transition.ts';
 import { type CompiledStep, resolveNext } from '../model/definition/compile.ts';
 import { evaluate } from '../model/definition/condition.ts';
@@ -35,12 +36,13 @@ import {
   type RunIdentity,
   type RunRecord,
   type Runnable,
+  type StoredRun,
   type TimerRecord,
   type WaitRecord,
 } from '../store/runs/run-store.ts';
-import { type ActorKind, GONE, NotInThisGroup, type Turn } from './kernel.ts';
+import { type ActorKind, NotInThisGroup, type Turn } from './kernel.ts';
 import type { LeaseMessage } from './lease-actor.ts';
-import { noteEventId, readMeeting, writeMeeting } from './meeting.ts';
+import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
 import {
   documentsKey,
@@ -51,6 +53,7 @@ import {
   readLatest,
   readProgram,
   readRun,
+  reviveRun,
   type RunActor,
   type RunDocuments,
   runKey,
@@ -113,7 +116,8 @@ export type RunMessage =
       readonly error?: RunError;
     }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
-  | { readonly kind: 'quarantine'; readonly fault: string };
+  | { readonly kind: 'quarantine'; readonly fault: string }
+  | { readonly kind: 'take_back' };
 
 export type RunHost = {
   readonly programs: Programs;
@@ -1107,6 +1111,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         return undefined;
       }
       if (body.kind === 'quarantine') return quarantine(turn, runId, body.fault);
+      if (body.kind === 'take_back') return takeBack(turn, runId);
       const actor = readRun(turn, host.programs, runId);
       if (body.kind === 'offer') return offer(turn, runId, actor, body);
       if (actor === undefined) {
@@ -1197,14 +1202,53 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
   /** Sets a run aside. Reads its row only: the rest is what could not be loaded. */
   function quarantine(turn: Turn, runId: string, fault: string): void {
-    const stored = turn.read(runKey(runId), { kind: 'run', runId });
+    const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
     if (stored === undefined || 'snapshot' in stored || stored.record.fault !== undefined) return;
     const { queueOrder: _queueOrder, ...record } = stored.record;
-    turn.rows.runsUpdated.push({
-      record: { ...record, fault, version: record.version + 1 },
-      queueOrderChanged: stored.record.queueOrder !== undefined,
-    });
-    turn.write(runKey(runId), GONE);
+    rewrite(turn, { ...stored, record: { ...record, fault } });
+  }
+
+  /** Takes a run back that was set aside, where this release can load it after all: where it stood, it goes on. */
+  function takeBack(turn: Turn, runId: string): void {
+    const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
+    if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;
+    const { fault: _fault, ...record } = stored.record;
+    let program: Program;
+    let snapshot: RunSnapshot;
+    try {
+      program = readProgram(turn, host.programs, record.definitionId, record.definitionVersion);
+      snapshot = reviveRun(program, record.snapshot);
+    } catch (error) {
+      if (error instanceof Unloadable) return;
+      throw error;
+    }
+    const { context } = snapshot;
+    const place = placeOf(snapshot.value);
+    const order = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
+    rewrite(turn, { ...stored, record: { ...record, ...(order === undefined ? {} : { queueOrder: order }) } });
+    if (order !== undefined) {
+      const { project, definitionId, definitionVersion } = record;
+      turn.atEnd(() => {
+        host.ready({ runId, order, project, definitionId, definitionVersion });
+      });
+    }
+    const step = stepAt(program, place);
+    // Timers that came due meanwhile were put off.
+    const name = step === undefined ? undefined : timerOf(step);
+    if (name !== undefined && typeof context.dueAt === 'number')
+      turn.rows.timersSet.push({ runId, name, dueAt: Math.ceil(context.dueAt), ...stepIdOf(place) });
+    if (record.deadlineAt !== undefined && place.at !== 'end')
+      turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
+    // The store has left its wait out so far: what memory knows of those who wait is no longer whole.
+    if (step?.kind === 'wait_event' && context.waitKey !== undefined)
+      forgetMeeting(turn, record.project, step.event, context.waitKey);
+  }
+
+  /** Writes the row of a run that is not in memory as an actor. */
+  function rewrite(turn: Turn, { record, nextSeq }: StoredRun): void {
+    const stored: StoredRun = { record: { ...record, version: record.version + 1 }, nextSeq };
+    turn.rows.runsUpdated.push({ record: stored.record, queueOrderChanged: true });
+    turn.write(runKey(record.runId), stored);
   }
 };
 

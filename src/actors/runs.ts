@@ -17,7 +17,7 @@ import {
 } from '../model/run.ts';
 import { type ProjectReach, reaches } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
-import type { DefinitionRecord, RunRecord, RunStore, StoredRun, WorkerRecord } from '../store/runs/run-store.ts';
+import type { DefinitionRecord, Found, RunRecord, RunStore, StoredRun, WorkerRecord } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/signals/signal-store.ts';
 import { type Clock, createServiceClock, systemClock } from './clock.ts';
 import { createDispatcher } from './dispatcher.ts';
@@ -91,6 +91,7 @@ const PUT_OFF_MS = 60 * 60 * 1000;
 const CAUSE_LIMIT = 200;
 const JOURNAL_PAGE = 500;
 const ERASE_SLICE = 500;
+const ASIDE_SLICE = 100;
 /** Calls that may wait for a commit at once: more than that a client waits for in vain. */
 const BACKLOG_LIMIT = 10_000;
 const CLAIMS_LIMIT = 10_000;
@@ -272,6 +273,19 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
   const setAside = (fault: Quarantined, message: Message): void => {
     putAside(fault, message).catch(onFault);
+  };
+
+  /** Tries the runs again that were set aside before this start: another release could not load them, and this one may. */
+  const takeBack = async (): Promise<void> => {
+    let after = '';
+    while (!closing.signal.aborted) {
+      const [ids] = (await store.load([{ kind: 'set_aside', after, limit: ASIDE_SLICE }])) as [Found['set_aside']];
+      const last = ids.at(-1);
+      if (last === undefined) return;
+      const body: RunMessage = { kind: 'take_back' };
+      await Promise.all(ids.map((id) => kernel.send({ type: 'run', id, body })));
+      after = last;
+    }
   };
 
   const unavailable = (error: StoreUnavailable): Failure => ({
@@ -984,6 +998,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       cancelTick?.();
       dispatcher.close();
       await ticking;
+      await takingBack;
       await outbox.stop();
       await kernel.idle();
       dispatcher.close();
@@ -994,6 +1009,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   await resume();
   outbox.kick();
   armTick();
+  const takingBack = takeBack().catch(onFault);
   return service;
 };
 

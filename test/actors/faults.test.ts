@@ -199,4 +199,57 @@ describe('a run that this release cannot load', () => {
       expect((await again.counts()).quarantined).toBe(count);
     },
   );
+
+  it('goes on when a later start can load it: in the queue, at its wait and at its timer', async () => {
+    const service = await createHarness({
+      definitions: [
+        flow,
+        aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }]),
+        aDefinition('ask', [{ id: 'ask', kind: 'wait_event', event: 'go' }]),
+        aDefinition('late', [{ id: 'wait', kind: 'wait_event', event: 'never' }], { limits: { run_timeout_ms: 1500 } }),
+      ],
+    });
+    const publishTo = async (runs: typeof service.runs) =>
+      must(await runs.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 })).outcome;
+    const claimFrom = async (runs: typeof service.runs): Promise<readonly string[]> => {
+      const hungUp = new AbortController();
+      const claimed = runs.claim({ ...ALL, workerId: 'w1', max: 9, waitMs: 1000 }, hungUp.signal);
+      await settled(runs);
+      hungUp.abort();
+      return must(await claimed).map(({ runId }) => runId);
+    };
+    const [queued, asleep, asking, late] = [
+      await service.start('flow'),
+      await service.start('nap'),
+      await service.start('ask'),
+      await service.start('late'),
+    ];
+    const ids = [queued.runId, asleep.runId, asking.runId, late.runId];
+    const snapshots = await Promise.all(
+      ids.map(async (id) => (await service.store.findRun(id))?.stored.record.snapshot ?? ''),
+    );
+    for (const id of ids) await spoil(service, id, encodeSnapshot(99, { value: 'created', context: {} }));
+
+    const unable = await service.reopen();
+    expect(await claimFrom(unable)).toEqual([]);
+    expect(await publishTo(unable)).toBe('parked');
+    service.time.advance(2000);
+    await settled(unable);
+    expect((await unable.counts()).quarantined).toBe(4);
+    const stillUnable = await service.reopen();
+    await settled(stillUnable);
+    expect((await stillUnable.counts()).quarantined).toBe(4);
+
+    for (const [index, id] of ids.entries()) await spoil(service, id, snapshots[index] ?? '');
+    const able = await service.reopen();
+    await settled(able);
+    expect((await able.counts()).quarantined).toBe(0);
+    expect(await claimFrom(able)).toEqual([queued.runId]);
+    expect(await publishTo(able)).toBe('delivered');
+    await settled(able);
+    expect((await service.detail(asking.runId)).status).toBe('succeeded');
+    expect((await service.detail(asleep.runId)).status).toBe('succeeded');
+    expect((await service.detail(late.runId)).error?.limit).toBe('run_timeout_ms');
+    expect(await able.findStuckRuns()).toEqual([]);
+  });
 });

@@ -541,6 +541,18 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 9, quarantined: 1 });
     });
 
+    it('names the runs that were set aside, by id from any place on, until they are taken back', async () => {
+      const { commit, find, put } = await opened();
+      await put(aRun('a', { fault: 'f' }), aRun('b'), aRun('c', { fault: 'f', version: 1 }), aRun('d', { fault: 'g' }));
+      const aside = (after: string, limit: number) => find({ kind: 'set_aside', after, limit });
+      expect(await aside('', 2)).toEqual(['a', 'c']);
+      expect(await aside('c', 2)).toEqual(['d']);
+      await commit((changes) =>
+        changes.runsUpdated.push({ record: aRun('c', { version: 2 }), queueOrderChanged: true }),
+      );
+      expect(await aside('', 9)).toEqual(['a', 'd']);
+    });
+
     it('erases a run with all that is its own', async () => {
       const { store, commit, put, find } = await opened();
       await put(

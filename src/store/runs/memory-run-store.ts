@@ -261,6 +261,11 @@ export const createMemoryRunStore = (): RunStore => {
           )
           .toSorted((a, b) => a.order - b.order || (a.runId < b.runId ? -1 : 1))
           .slice(0, lookup.limit);
+      case 'set_aside':
+        return [...runs.values()]
+          .flatMap(({ record }) => (record.fault !== undefined && record.runId > lookup.after ? [record.runId] : []))
+          .toSorted()
+          .slice(0, lookup.limit);
       case 'open_children': {
         const shelf = runs.get(lookup.runId);
         return shelf === undefined

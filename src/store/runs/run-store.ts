@@ -272,6 +272,8 @@ export type Lookup =
     }
   /** Runs that can be offered, in order, from beyond `after`. */
   | { readonly kind: 'runnable'; readonly definitionId: string; readonly after: number; readonly limit: number }
+  /** Runs that were set aside, by id from beyond `after`. */
+  | { readonly kind: 'set_aside'; readonly after: string; readonly limit: number }
   /** Children that one visit of a step started, by index: those that are open, or the outputs of all. */
   | { readonly kind: 'open_children'; readonly runId: string }
   | { readonly kind: 'child_outputs'; readonly runId: string; readonly stepId: string; readonly visit: number }
@@ -319,6 +321,7 @@ export type Found = {
   event_id: SeenEvent | undefined;
   meeting: Meeting;
   runnable: readonly Runnable[];
+  set_aside: readonly string[];
   open_children: readonly string[];
   child_outputs: readonly (readonly [index: number, body: JsonText | undefined])[];
   attempt_before: AttemptRecord | undefined;

@@ -57,6 +57,9 @@ export const lookupsOf = (db: Database.Database) => {
     `SELECT run_id, project, definition_id, definition_version, queue_order FROM run
      WHERE definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
   );
+  const setAside = many(
+    'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
+  );
   const openChildren = many(
     `SELECT run_id FROM run WHERE parent_run_id = ? AND ended_at IS NULL
      ORDER BY parent_step_id, parent_visit, parent_index`,
@@ -159,6 +162,8 @@ export const lookupsOf = (db: Database.Database) => {
           definitionVersion: row['definition_version'] as number,
           order: row['queue_order'] as number,
         }));
+      case 'set_aside':
+        return setAside(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
       case 'open_children':
         return openChildren(lookup.runId).map((row) => row['run_id'] as string);
       case 'child_outputs':
