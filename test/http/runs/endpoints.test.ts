@@ -146,6 +146,7 @@ describe('claim', () => {
   it('a claimer that hangs up while its offer is committed gives it back', async () => {
     await open();
     const { run_id } = await service.start('flow');
+    await service.runs.flushOutbox(); // so that the commit which is held is that of the offer
     const release = service.holdCommits();
     const gone = new AbortController();
     const held = service.claim('w1', { wait_ms: 10_000 }, { signal: gone.signal });
