@@ -54,12 +54,12 @@ export const createEventActor = (host: {
         return run !== undefined && isWaitingFor(run, event, key);
       } catch (error) {
         if (!(error instanceof Quarantined)) throw error;
-        const body: RunMessage = { kind: 'quarantine', fault: error.fault };
+        const body: RunMessage = { kind: 'quarantine' };
         spoilt.push({ type: 'run', id: runId, body });
         return false;
       }
     });
-    // More are open in the store than this group has seen: they are read once it is committed.
+    // More are open in the store than this turn has seen: it looks farther in the next group.
     if (taker === undefined && meeting.moreWaits) throw new NotInThisGroup(spoilt);
     for (const { type, id, body } of spoilt) turn.tell({ type, id }, body);
     return taker?.runId;

@@ -24,7 +24,8 @@ export class Missing {
 
 /**
  * Thrown by a turn that needs what this group has changed to be committed first: it joins the next group, after messages
- * that nobody waits for.
+ * that nobody waits for. It is for turns that find more by then: in what the commit changed, or by looking farther
+ * (`Turn.postponed`). One that finds the same again is postponed for ever.
  */
 export class NotInThisGroup extends Error {
   readonly before: readonly Message[];
@@ -42,6 +43,8 @@ export interface Turn {
   /** The time at which the message was taken; never earlier than that of a turn before. */
   readonly at: UnixMs;
   newId(): string;
+  /** How many groups put this message off. */
+  readonly postponed: number;
   /** At least 0, below 1. */
   random(): number;
   /**
@@ -103,7 +106,7 @@ export type KernelOptions = {
   readonly groupLimit?: number;
   /** Most keys kept in memory between groups. */
   readonly cacheLimit?: number;
-  /** Whether the groups that follow may go on with what one of them holds under a key; an excerpt may be more than one knows. */
+  /** Whether the groups that follow may go on with what one of them holds under a key. What does not last is asked for again. */
   readonly lasts?: (key: string, value: unknown) => boolean;
   /** About how many bytes a key holds, where that is not little; and how many memory keeps between groups in all. */
   readonly weigh?: (key: string, value: unknown) => number;
@@ -118,8 +121,8 @@ export type FollowUp =
 /**
  * What one message drew by chance. A turn that is tried again draws the same: what it looked up by an id of its own is there.
  */
-type Draws = { readonly ids: string[]; readonly chances: number[] };
-const noDraws = (): Draws => ({ ids: [], chances: [] });
+type Draws = { readonly ids: string[]; readonly chances: number[]; postponed: number };
+const noDraws = (): Draws => ({ ids: [], chances: [], postponed: 0 });
 
 type Waiting = Message & { readonly draws: Draws } & {
   readonly settle: (reply: unknown) => void;
@@ -142,6 +145,8 @@ type Group = {
   readonly senders: Set<Waiting>;
   /** Messages that must see this group committed first. */
   readonly postponed: Waiting[];
+  /** Where those send what is to be taken before them. */
+  readonly sentFirst: Set<string>;
   /** Why the group can never be written: what it was decided upon was not. */
   failure: { readonly error: unknown } | undefined;
 };
@@ -199,7 +204,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
 
   /**
    * What a group starts from. The store answers as of the commit in hand, so what that takes away, or found absent, is asked
-   * for again, and an excerpt is never inherited.
+   * for again, and so is what does not last.
    */
   const inherited = ({ base }: Group, key: string): unknown => {
     if (base !== undefined) {
@@ -244,6 +249,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
     const turn: Turn = {
       at: group.at,
       newId: () => (draws.ids[idsDrawn++] ??= options.newId()),
+      postponed: draws.postponed,
       random: () => (draws.chances[chancesDrawn++] ??= options.random()),
       read: <K extends Lookup['kind']>(key: string, lookup: Lookup & { readonly kind: K }): Found[K] => {
         let value = overlay.get(key);
@@ -323,6 +329,15 @@ export const createKernel = (options: KernelOptions): Kernel => {
     keys.forEach((key, index) => group.loaded.set(key, found[index] ?? ABSENT));
   };
 
+  /** Those that nothing put off in this group sends already. */
+  const firstOf = (group: Group, messages: readonly Message[]): readonly Message[] =>
+    messages.filter(({ type, id }) => {
+      const address = `${type}/${id}`;
+      if (group.sentFirst.has(address)) return false;
+      group.sentFirst.add(address);
+      return true;
+    });
+
   const decide = async (group: Group, messages: readonly Waiting[]): Promise<void> => {
     let untaken = messages;
     while (untaken.length > 0) {
@@ -336,11 +351,13 @@ export const createKernel = (options: KernelOptions): Kernel => {
           });
         } catch (error) {
           if (error instanceof Missing) {
-            for (const [key, lookup] of error.lookups) missing.set(key, lookup);
+            // Of two lookups of one thing the first counts: what was put off looks farther, and comes first.
+            for (const [key, lookup] of error.lookups) if (!missing.has(key)) missing.set(key, lookup);
             again.push(message);
           } else if (error instanceof NotInThisGroup) {
             group.senders.delete(message);
-            group.postponed.push(...error.before.map(unawaited), message);
+            message.draws.postponed += 1;
+            group.postponed.push(...firstOf(group, error.before).map(unawaited), message);
           }
           // A fault is an answer too: what it was met upon may yet turn out never to have been.
           else
@@ -434,6 +451,7 @@ export const createKernel = (options: KernelOptions): Kernel => {
     replies: [],
     senders: new Set(),
     postponed: [],
+    sentFirst: new Set(),
     failure: undefined,
   });
 

@@ -3,8 +3,12 @@ import type { Turn } from './kernel.ts';
 
 /** Events live this long without a taker. @see Interface specification, "Limits" */
 export const PARKED_LIFETIME_MS = 24 * 60 * 60 * 1000;
-/** Most waits, and most parked events, of one name and key that one group looks at. */
+/** Most waits, and most parked events, of one name and key that a turn looks at, and that memory keeps. */
 const MEETING_LIMIT = 64;
+/** A turn for which they were not enough is put off to the next group, and looks at so many times as much there. */
+const FARTHER = 4;
+/** About what an open wait takes in memory, in bytes. */
+const WAIT_BYTES = 300;
 
 /** Where waits and events of one name and key find each other: one memory, so that neither misses the other in a group. */
 const meetingKey = (project: string, event: string, key: string): string =>
@@ -44,7 +48,7 @@ export const readMeeting = (turn: Turn, project: string, event: string, key: str
     event,
     key,
     parkedAfter,
-    limit: MEETING_LIMIT,
+    limit: MEETING_LIMIT * FARTHER ** turn.postponed,
   });
   // Memory may have known it for longer than an event lives.
   const [oldest] = meeting.parked;
@@ -64,8 +68,8 @@ export const forgetMeeting = (turn: Turn, project: string, event: string, key: s
 };
 
 /**
- * Whether memory may keep what it holds under a key for the next groups. A meeting that is whole stays so, for whoever opens
- * or closes a wait, parks or takes an event writes it too; of one that is cut off the store alone knows what comes next.
+ * Whether memory may keep what it holds under a key for the next groups. A meeting that is whole stays true, for whoever opens
+ * or closes a wait, parks or takes an event writes it too; of one that is cut off, or grew large, the store knows what comes next.
  */
 export const lastsBeyondGroup = (key: string, value: unknown): boolean => {
   if (!key.startsWith('meeting/')) return true;
@@ -75,4 +79,9 @@ export const lastsBeyondGroup = (key: string, value: unknown): boolean => {
 
 /** About how many bytes memory holds for a meeting. */
 export const weighMeeting = (key: string, value: unknown): number =>
-  key.startsWith('meeting/') ? (value as Meeting).parked.reduce((sum, { payload }) => sum + 2 * payload.length, 0) : 0;
+  key.startsWith('meeting/')
+    ? (value as Meeting).parked.reduce(
+        (sum, { payload }) => sum + 2 * payload.length,
+        WAIT_BYTES * (value as Meeting).waits.length,
+      )
+    : 0;

@@ -33,6 +33,8 @@ import { MAX_UNIX_NANO, millisFromUnixNano, parseTimestamp, unixNanoFromMillis }
 import {
   clearTimerRow,
   closeWaitRow,
+  type Meeting,
+  type ParkedEvent,
   type RunIdentity,
   type RunRecord,
   type Runnable,
@@ -49,6 +51,7 @@ import {
   flushRun,
   NO_OUTPUT,
   noteEntry,
+  Quarantined,
   readDocuments,
   readLatest,
   readProgram,
@@ -116,7 +119,7 @@ export type RunMessage =
       readonly error?: RunError;
     }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
-  | { readonly kind: 'quarantine'; readonly fault: string }
+  | { readonly kind: 'quarantine' }
   | { readonly kind: 'take_back' };
 
 export type RunHost = {
@@ -293,15 +296,10 @@ export const createRunActors = (host: RunHost): ActorKind => {
     // Read in every case: the events that are published next must see what is opened here.
     const meeting = readMeeting(turn, work.record.project, step.event, key.value);
     const [parked] = step.acceptParked ? meeting.parked : [];
-    // More are parked in the store than this group has seen: they are read once it is committed.
+    // More are parked in the store than this turn has seen: it looks farther in the next group.
     if (parked === undefined && step.acceptParked && meeting.moreParked) throw new NotInThisGroup();
     if (parked !== undefined) {
-      writeMeeting(turn, work.record.project, step.event, key.value, {
-        ...meeting,
-        parked: meeting.parked.slice(1),
-      });
-      turn.rows.unparked.push(parked.order);
-      noteEventId(turn, work.record.project, parked.eventId, work.runId);
+      takeParked(turn, meeting, parked, work.runId);
       takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
       return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
     }
@@ -1066,12 +1064,12 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { dueAt } = actor.snapshot.context;
     const step = place === undefined ? undefined : actor.program.compiled.steps.get(place.step)?.step;
     // A row that outlived its phase: nothing waits for it any more. One of the present phase may have taken its name since
-    // it was read.
+    // it was read, and is due no sooner. A row that was put off is due later than what it stands for.
     if (step === undefined || dueAt === undefined || timerOf(step) !== body.name) {
       clearTimerRow(turn.rows, { runId, name: body.name });
       return;
     }
-    if (dueAt === null || Math.ceil(dueAt) !== body.dueAt || dueAt > turn.at) return;
+    if (dueAt === null || body.dueAt < Math.ceil(dueAt) || dueAt > turn.at) return;
     if (step.kind === 'child' && childrenLeft(turn) === 0) {
       // This commit takes no more either: nothing moves, and the row stays due.
       turn.after(() => {
@@ -1110,7 +1108,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         start(turn, runId, body);
         return undefined;
       }
-      if (body.kind === 'quarantine') return quarantine(turn, runId, body.fault);
+      if (body.kind === 'quarantine') return quarantine(turn, runId);
       if (body.kind === 'take_back') return takeBack(turn, runId);
       const actor = readRun(turn, host.programs, runId);
       if (body.kind === 'offer') return offer(turn, runId, actor, body);
@@ -1200,12 +1198,20 @@ export const createRunActors = (host: RunHost): ActorKind => {
     setDocuments(work, { ...documents, state, characters });
   }
 
-  /** Sets a run aside. Reads its row only: the rest is what could not be loaded. */
-  function quarantine(turn: Turn, runId: string, fault: string): void {
-    const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
-    if (stored === undefined || 'snapshot' in stored || stored.record.fault !== undefined) return;
-    const { queueOrder: _queueOrder, ...record } = stored.record;
-    rewrite(turn, { ...stored, record: { ...record, fault } });
+  /** Sets a run aside that cannot be loaded. Reads its row only: the rest may be what is wrong with it. */
+  function quarantine(turn: Turn, runId: string): void {
+    try {
+      readRun(turn, host.programs, runId);
+      return; // Taken back, or erased, since somebody met it.
+    } catch (error) {
+      if (!(error instanceof Quarantined)) throw error;
+      const stored = turn.read(runKey(runId), { kind: 'run', runId });
+      if (stored === undefined || stored.record.fault !== undefined) return;
+      const { queueOrder: _queueOrder, ...record } = stored.record;
+      const aside = { ...record, fault: error.fault, version: record.version + 1 };
+      turn.rows.runsUpdated.push({ record: aside, queueOrderChanged: stored.record.queueOrder !== undefined });
+      turn.write(runKey(runId), { ...stored, record: aside } satisfies StoredRun);
+    }
   }
 
   /** Takes a run back that was set aside, where this release can load it after all: where it stood, it goes on. */
@@ -1225,13 +1231,20 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { context } = snapshot;
     const place = placeOf(snapshot.value);
     const order = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
-    rewrite(turn, { ...stored, record: { ...record, ...(order === undefined ? {} : { queueOrder: order }) } });
-    if (order !== undefined) {
-      const { project, definitionId, definitionVersion } = record;
+    const actor: RunActor = {
+      record: { ...record, ...(order === undefined ? {} : { queueOrder: order }) },
+      snapshot,
+      program,
+      nextSeq: stored.nextSeq,
+      changed: true,
+      pending: undefined,
+    };
+    turn.write(runKey(runId), actor);
+    const { project, definitionId, definitionVersion } = record;
+    if (order !== undefined)
       turn.atEnd(() => {
         host.ready({ runId, order, project, definitionId, definitionVersion });
       });
-    }
     const step = stepAt(program, place);
     // Timers that came due meanwhile were put off.
     const name = step === undefined ? undefined : timerOf(step);
@@ -1239,17 +1252,30 @@ export const createRunActors = (host: RunHost): ActorKind => {
       turn.rows.timersSet.push({ runId, name, dueAt: Math.ceil(context.dueAt), ...stepIdOf(place) });
     if (record.deadlineAt !== undefined && place.at !== 'end')
       turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
-    // The store has left its wait out so far: what memory knows of those who wait is no longer whole.
-    if (step?.kind === 'wait_event' && context.waitKey !== undefined)
-      forgetMeeting(turn, record.project, step.event, context.waitKey);
+    if (step?.kind === 'wait_event' && context.waitKey !== undefined) meetAgain(turn, actor, step, context.waitKey);
   }
 
-  /** Writes the row of a run that is not in memory as an actor. */
-  function rewrite(turn: Turn, { record, nextSeq }: StoredRun): void {
-    const stored: StoredRun = { record: { ...record, version: record.version + 1 }, nextSeq };
-    turn.rows.runsUpdated.push({ record: stored.record, queueOrderChanged: true });
-    turn.write(runKey(record.runId), stored);
+  /** The wait of a run that is taken back: an event that came meanwhile was parked, for nobody saw the wait. */
+  function meetAgain(turn: Turn, { record }: RunActor, step: Step & { kind: 'wait_event' }, key: string): void {
+    const { runId, project } = record;
+    const meeting = readMeeting(turn, project, step.event, key);
+    const [parked] = step.acceptParked ? meeting.parked : [];
+    // The store has left its wait out so far: what memory knows of those who wait is no longer whole.
+    if (parked === undefined) forgetMeeting(turn, project, step.event, key);
+    else {
+      takeParked(turn, meeting, parked, runId);
+      const body: RunMessage = { kind: 'deliver', event: step.event, key, payload: JSON.parse(parked.payload) as Json };
+      turn.tell({ type: 'run', id: runId }, body);
+    }
   }
+};
+
+/** Takes the oldest parked event of a meeting for a run. */
+const takeParked = (turn: Turn, meeting: Meeting, parked: ParkedEvent, runId: string): void => {
+  const { project, event, key } = parked;
+  writeMeeting(turn, project, event, key, { ...meeting, parked: meeting.parked.filter((one) => one !== parked) });
+  turn.rows.unparked.push(parked.order);
+  noteEventId(turn, project, parked.eventId, runId);
 };
 
 const OK = { ok: true, value: undefined } as const;

@@ -232,7 +232,7 @@ const inOrder = (pending: Pending): Pending[] => {
 
 /** Makes rows of what a group left of a run. */
 export const flushRun = (_key: string, before: unknown, after: unknown, changes: Changes): void => {
-  if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, or only read
+  if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, set aside, or only read
   const run = after as RunActor;
   const { pending } = run;
   if (run.changed) {
@@ -244,7 +244,14 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
     };
     run.record = record;
     if (previous === undefined) changes.runsInserted.push(record);
-    else changes.runsUpdated.push({ record, queueOrderChanged: previous.queueOrder !== record.queueOrder });
+    else {
+      // Taken back from being set aside: the fault goes with the same columns as the place in the queue.
+      const takenBack = previous.fault !== undefined;
+      changes.runsUpdated.push({
+        record,
+        queueOrderChanged: takenBack || previous.queueOrder !== record.queueOrder,
+      });
+    }
   }
   if (pending !== undefined) {
     changes.journal.push({

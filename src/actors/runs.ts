@@ -140,6 +140,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   let ticking: Promise<void> | undefined;
   let sweptAt = 0;
   let askedAt = Number.NEGATIVE_INFINITY;
+  let triesAside = false;
 
   const nextOutboxNo = (): number => outboxNo++;
   const nextOrder = (): number => order++;
@@ -262,8 +263,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
   /** Marks the run, and leaves its timers and leases alone for a while: they would fail every second. */
-  const putAside = async ({ runId, fault }: Quarantined, { type, id, body }: Message): Promise<void> => {
-    const message: RunMessage = { kind: 'quarantine', fault };
+  const putAside = async ({ runId }: Quarantined, { type, id, body }: Message): Promise<void> => {
+    const message: RunMessage = { kind: 'quarantine' };
     await kernel.send({ type: 'run', id: runId, body: message });
     if (type === 'lease') watch.putOff(id, PUT_OFF_MS);
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
@@ -275,16 +276,26 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     putAside(fault, message).catch(onFault);
   };
 
-  /** Tries the runs again that were set aside before this start: another release could not load them, and this one may. */
+  /**
+   * Tries the runs that were set aside: another release could not load them, and this one may. Once a start; where the store
+   * fails meanwhile, once more with the next sweep.
+   */
   const takeBack = async (): Promise<void> => {
     let after = '';
-    while (!closing.signal.aborted) {
-      const [ids] = (await store.load([{ kind: 'set_aside', after, limit: ASIDE_SLICE }])) as [Found['set_aside']];
-      const last = ids.at(-1);
-      if (last === undefined) return;
-      const body: RunMessage = { kind: 'take_back' };
-      await Promise.all(ids.map((id) => kernel.send({ type: 'run', id, body })));
-      after = last;
+    triesAside = false;
+    try {
+      while (!closing.signal.aborted) {
+        const [ids] = (await store.load([{ kind: 'set_aside', after, limit: ASIDE_SLICE }])) as [Found['set_aside']];
+        const last = ids.at(-1);
+        if (last === undefined) return;
+        const body: RunMessage = { kind: 'take_back' };
+        const answers = await kernel.handle(ids.map((id) => ({ type: 'run', id, body })));
+        triesAside ||= answers.some(({ status }) => status === 'rejected');
+        after = last;
+      }
+    } catch (error) {
+      triesAside = true;
+      onFault(error);
     }
   };
 
@@ -423,6 +434,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       await upkeep({ kind: 'expire_parked' });
       await noteSeenWorkers();
       await forgetSilentWorkers();
+      if (triesAside) await takeBack();
     }
   };
 
@@ -1009,7 +1021,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   await resume();
   outbox.kick();
   armTick();
-  const takingBack = takeBack().catch(onFault);
+  const takingBack = takeBack();
   return service;
 };
 

@@ -7,7 +7,7 @@ import type { Pace } from './pace.ts';
 import type { FinishConfig } from './finish.ts';
 
 /**
- * A part of one element of the request, as it comes back from the thread: at most a few hundred signals, so that taking
+ * A part of one element of the request, as it comes back from the thread: at most some dozen signals, so that taking
  * one over is a short piece of work. Refusals of an element come with its first slice. Already redacted and priced.
  */
 export type DecodedSlice = { readonly element: number; readonly decoded: DecodedBatch };
@@ -33,7 +33,7 @@ export type DecodeThreadOptions = {
   readonly heapMebibytes?: number;
   /** The thread ends after this long without work. */
   readonly idleMs?: number;
-  /** Longest time for one body. */
+  /** Longest time for one body; how long its slices wait to be taken over is not counted. */
   readonly timeoutMs?: number;
   /** The program of the thread. */
   readonly program?: URL;
@@ -100,8 +100,27 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
     worker ??= start();
     const serving = worker;
     return new Promise<void>((resolve, reject) => {
+      let isSettled = false;
+      let leftMs = timeoutMs;
+      let askedAt = performance.now();
+      let timer: NodeJS.Timeout | undefined;
+      const stopClock = (): void => {
+        clearTimeout(timer);
+        leftMs -= performance.now() - askedAt;
+      };
+      const startClock = (): void => {
+        askedAt = performance.now();
+        timer = setTimeout(onTimeout, Math.max(0, leftMs));
+      };
+      const askForMore = async (): Promise<void> => {
+        await options.pace.nextTurn();
+        if (isSettled) return;
+        startClock();
+        serving.postMessage({ kind: 'next' } satisfies ToDecodeThread);
+      };
       const settle = (error?: Error): void => {
         clearTimeout(timer);
+        isSettled = true;
         serving.off('message', onMessage).off('error', onError).off('exit', onExit);
         if (error === undefined) resolve();
         else reject(error);
@@ -109,6 +128,7 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
       const onMessage = (message: FromDecodeThread): void => {
         switch (message.kind) {
           case 'slice':
+            stopClock();
             try {
               take(message.slice);
             } catch (error) {
@@ -118,7 +138,7 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
             }
             // Taking it over was work, though most of it was done before this call: reading the message.
             options.pace.useUp();
-            void options.pace.nextTurn().then(() => serving.postMessage({ kind: 'next' }));
+            void askForMore();
             return;
           case 'done':
             settle();
@@ -140,17 +160,18 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
         settle(new Refusal({ code: 'payload_too_large', message }, { cause: error }));
       };
       const onExit = (code: number): void => settle(new Error(`the decode thread ended with ${code} during a body`));
-      const timer = setTimeout(() => {
+      const onTimeout = (): void => {
         const message = `decoding this body took longer than ${timeoutMs} ms; send smaller batches, or again later`;
         settle(new Refusal({ code: 'request_timeout', message, retryAfterSeconds: RETRY_AFTER_SECONDS }));
         void stop();
-      }, timeoutMs);
+      };
       serving.on('message', onMessage).on('error', onError).on('exit', onExit);
       // The body is moved, not copied, where it owns its memory; a small one shares a pool with others and is copied.
       const { body } = payload;
       const owned = body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
       const moved = owned ? body : new Uint8Array(body);
       const request: ToDecodeThread = { kind: 'decode', payload: { ...payload, body: moved }, context };
+      startClock();
       serving.postMessage(request, [moved.buffer as ArrayBuffer]);
     }).finally(() => {
       idle = setTimeout(() => void stop(), options.idleMs ?? IDLE_MS);

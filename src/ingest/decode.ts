@@ -24,7 +24,7 @@ const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024 } a
 /** The same while others want the event loop: those that take less than a millisecond, and leave it little garbage. */
 const SHORT_BYTES = 64 * 1024;
 
-/** Whether decoding is short for certain, or would be better off the main thread. */
+/** Whether decoding takes a few milliseconds at most, by the size of the body; else it would be better off the main thread. */
 export const isLight = (payload: Payload): boolean => {
   if (payload.kind === 'otlp_protobuf') return payload.body.length <= MAIN_THREAD_BYTES.protobuf;
   return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);

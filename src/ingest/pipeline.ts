@@ -100,7 +100,7 @@ export type Pipeline = {
   readonly close: () => Promise<void>;
 };
 
-/** Requests that are worked on in turns; small ones are done within one turn, so this is how many large ones share the loop. */
+/** Requests that are worked on in turns; small ones are done within one, unless ingest rests, so this is how many large ones share the loop. */
 const CONCURRENT_REQUESTS = 4;
 /** Signals redacted and priced between two looks at the clock. */
 const SIGNALS_PER_STEP = 32;
@@ -183,8 +183,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   /** Bodies in the decode thread, or waiting for it, that may keep it for long. */
   let heavyBodies = 0;
-  const decodeOnThread = async (...[payload, context, take]: Parameters<typeof thread.decode>): Promise<void> => {
-    const isHeavy = !isLight(payload);
+  const decodeOnThread = async (
+    isHeavy: boolean,
+    ...[payload, context, take]: Parameters<typeof thread.decode>
+  ): Promise<void> => {
     if (isHeavy) heavyBodies += 1;
     try {
       await thread.decode(payload, context, take);
@@ -206,6 +208,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const elements: Elements = new Map();
     const context = decodeContext(reach);
     let signals = 0;
+    /** What was given up on the main thread: small, but a great deal of work. */
+    let overBudget: Payload | undefined;
 
     const keep = (index: number, decoded: DecodedBatch, finished: boolean): void => {
       const found = countSignals(decoded.batch) + decoded.refusals.length;
@@ -228,8 +232,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           for (const [index, decoded] of decodePayload(payload, context, MAIN_THREAD_NODES).entries())
             keep(baseOf(payload) + index, decoded, false);
         } catch (error) {
-          if (error instanceof BudgetExceeded) return at;
-          throw error;
+          if (!(error instanceof BudgetExceeded)) throw error;
+          overBudget = payload;
+          return at;
         }
       }
       return payloads.length;
@@ -241,7 +246,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         at = await queue.add(() => decodeHere(payloads, from));
         const next = payloads[at];
         if (next !== undefined)
-          await decodeOnThread(next, context, ({ element, decoded }) => keep(baseOf(next) + element, decoded, true));
+          await decodeOnThread(next === overBudget || !isLight(next), next, context, ({ element, decoded }) =>
+            keep(baseOf(next) + element, decoded, true),
+          );
       }
     };
     const add = async (payloads: readonly Payload[]): Promise<void> => {

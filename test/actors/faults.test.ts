@@ -1,9 +1,23 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Quarantined } from '../../src/actors/run-memory.ts';
+import { type RunningRuns, startRuns } from '../../src/actors/runs.ts';
+import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { encodeSnapshot } from '../../src/machines/persisted.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
-import type { Changes } from '../../src/store/runs/run-store.ts';
-import { noChanges } from '../../src/store/runs/run-store.ts';
-import { ALL, aDefinition, codeOf, createHarness, must, settled, tasks } from './run-harness.ts';
+import { type Changes, noChanges, type RunStore } from '../../src/store/runs/run-store.ts';
+import {
+  ALL,
+  aDefinition,
+  codeOf,
+  createHarness as createOn,
+  type Harness,
+  must,
+  settled,
+  tasks,
+} from './run-harness.ts';
 import { createFaultyStore } from './store-faults.ts';
 
 const flow = aDefinition('flow', tasks('one', 'two'));
@@ -11,7 +25,7 @@ const flow = aDefinition('flow', tasks('one', 'two'));
 describe('a store that fails', () => {
   it('before the commit of a complete: store_unavailable, and the same call succeeds later', async () => {
     const faulty = createFaultyStore();
-    const service = await createHarness({ store: faulty.store, definitions: [flow] });
+    const service = await createOn({ store: faulty.store, definitions: [flow] });
     const { runId } = await service.start('flow');
     const lease = await service.take();
     faulty.failNext('before');
@@ -24,7 +38,7 @@ describe('a store that fails', () => {
 
   it('after the commit of a complete: the outcome was unknown, the repeat reads already_applied', async () => {
     const faulty = createFaultyStore();
-    const service = await createHarness({ store: faulty.store, definitions: [flow] });
+    const service = await createOn({ store: faulty.store, definitions: [flow] });
     const { runId } = await service.start('flow');
     const lease = await service.take();
     faulty.failNext('after');
@@ -36,7 +50,7 @@ describe('a store that fails', () => {
 
   it('before the commit of an offer: the claim learns it, and the step is offered again', async () => {
     const faulty = createFaultyStore();
-    const service = await createHarness({ store: faulty.store, definitions: [flow] });
+    const service = await createOn({ store: faulty.store, definitions: [flow] });
     await service.start('flow');
     faulty.failNext('before');
     expect(codeOf(await service.runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }))).toBe(
@@ -47,7 +61,7 @@ describe('a store that fails', () => {
 
   it('after the commit of an offer: the lost offer lapses, and no run is stuck', async () => {
     const faulty = createFaultyStore();
-    const service = await createHarness({ store: faulty.store, definitions: [flow] });
+    const service = await createOn({ store: faulty.store, definitions: [flow] });
     const { runId } = await service.start('flow');
     faulty.failNext('after');
     expect(codeOf(await service.runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }))).toBe(
@@ -61,7 +75,7 @@ describe('a store that fails', () => {
 
   it('while a claim waits: the claim goes on waiting', async () => {
     const faulty = createFaultyStore();
-    const service = await createHarness({ store: faulty.store, definitions: [flow] });
+    const service = await createOn({ store: faulty.store, definitions: [flow] });
     const claimed = service.runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 60_000 });
     await settled(service.runs);
     faulty.failNext('before');
@@ -82,7 +96,7 @@ describe('a store that fails', () => {
 
   it.each(['before', 'after'] as const)('%s the commit of a timer: it fires once', async (fault) => {
     const faulty = createFaultyStore();
-    const service = await createHarness({
+    const service = await createOn({
       store: faulty.store,
       definitions: [aDefinition('flow', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }, ...tasks('then')])],
     });
@@ -97,7 +111,7 @@ describe('a store that fails', () => {
     '%s the commit that deletes outbox rows: spans are sent again, never lost',
     async (fault) => {
       const faulty = createFaultyStore();
-      const service = await createHarness({ store: faulty.store, definitions: [flow] });
+      const service = await createOn({ store: faulty.store, definitions: [flow] });
       await service.start('flow');
       faulty.failNext(fault);
       await expect(service.runs.flushOutbox()).rejects.toThrow('the disk said');
@@ -110,7 +124,7 @@ describe('a store that fails', () => {
 
 describe('a process that dies', () => {
   it('after any commit: the next one goes on from there, with the same answers', async () => {
-    const service = await createHarness({ definitions: [flow] });
+    const service = await createOn({ definitions: [flow] });
     const { runId } = await service.start('flow', { n: 1 });
     const one = must(await (await service.reopen()).claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 100 }))[0];
     if (one === undefined) throw new Error('no lease');
@@ -130,12 +144,33 @@ describe('a process that dies', () => {
   });
 });
 
-describe('a run that this release cannot load', () => {
-  const spoil = async (
-    service: Awaited<ReturnType<typeof createHarness>>,
-    runId: string,
-    snapshot: string,
-  ): Promise<void> => {
+const folder = mkdtempSync(join(tmpdir(), 'runs-'));
+const opened: RunStore[] = [];
+const openSqlite = async (): Promise<RunStore> => {
+  await opened.pop()?.close();
+  const store = await openSqliteRunStore({ path: join(folder, `${crypto.randomUUID()}.db`) });
+  opened.push(store);
+  return store;
+};
+afterAll(async () => {
+  await Promise.all(opened.map((store) => store.close()));
+  rmSync(folder, { recursive: true });
+});
+
+/** A start tries what was set aside beside its other work. */
+const untilTakenBack = async (runs: RunningRuns): Promise<void> => {
+  do await settled(runs);
+  while ((await runs.counts()).quarantined > 0);
+};
+
+describe.each([
+  ['memory', async () => createMemoryRunStore()],
+  ['SQLite', openSqlite],
+] as const)('a run that this release cannot load, in %s', (_engine, open) => {
+  const createHarness = async (options: Parameters<typeof createOn>[0] = {}) =>
+    createOn({ store: await open(), ...options });
+
+  const spoil = async (service: Harness, runId: string, snapshot: string): Promise<void> => {
     const stored = (await service.store.findRun(runId))?.stored.record;
     if (stored === undefined) throw new Error('no run');
     const changes: Changes = noChanges();
@@ -147,9 +182,7 @@ describe('a run that this release cannot load', () => {
   };
 
   it('is set aside, stays readable, moves nothing and stops nobody', async () => {
-    const store = createMemoryRunStore();
     const service = await createHarness({
-      store,
       definitions: [flow, aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }])],
     });
     const asleep = await service.start('nap');
@@ -173,7 +206,7 @@ describe('a run that this release cannot load', () => {
       machineVersion: 99,
     });
     expect(codeOf(await again.cancelRun({ ...ALL, runId: asleep.runId }))).toBe('conflict');
-    expect((await store.dueTimers(service.time.now() + 60_000, 10)).length).toBe(0);
+    expect((await service.store.dueTimers(service.time.now() + 60_000, 10)).length).toBe(0);
     expect(await again.findStuckRuns()).toEqual([]);
   });
 
@@ -242,8 +275,7 @@ describe('a run that this release cannot load', () => {
 
     for (const [index, id] of ids.entries()) await spoil(service, id, snapshots[index] ?? '');
     const able = await service.reopen();
-    await settled(able);
-    expect((await able.counts()).quarantined).toBe(0);
+    await untilTakenBack(able);
     expect(await claimFrom(able)).toEqual([queued.runId]);
     expect(await publishTo(able)).toBe('delivered');
     await settled(able);
@@ -251,5 +283,102 @@ describe('a run that this release cannot load', () => {
     expect((await service.detail(asleep.runId)).status).toBe('succeeded');
     expect((await service.detail(late.runId)).error?.limit).toBe('run_timeout_ms');
     expect(await able.findStuckRuns()).toEqual([]);
+  });
+
+  const spoilt = encodeSnapshot(99, { value: 'created', context: {} });
+  const snapshotOf = async (service: Harness, runId: string): Promise<string> =>
+    (await service.store.findRun(runId))?.stored.record.snapshot ?? '';
+  /** Starts a run, spoils it, lets a service meet it, mends it, and starts the next service. */
+  const takenBack = async (
+    service: Harness,
+    definition: string,
+    meet: (unable: RunningRuns, runId: string) => Promise<unknown>,
+  ): Promise<{ runId: string; able: RunningRuns }> => {
+    const { runId } = await service.start(definition);
+    const snapshot = await snapshotOf(service, runId);
+    await spoil(service, runId, spoilt);
+    const unable = await service.reopen();
+    await meet(unable, runId);
+    await settled(unable);
+    expect((await unable.counts()).quarantined).toBe(1);
+    await spoil(service, runId, snapshot);
+    return { runId, able: await service.reopen() };
+  };
+  const cancel = (runs: RunningRuns, runId: string) => runs.cancelRun({ ...ALL, runId });
+
+  it('is taken back although a claim waits for it, in one commit with its offer', async () => {
+    const service = await createHarness({ definitions: [flow] });
+    const { runId, able } = await takenBack(service, 'flow', cancel);
+    const offered = must(await able.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }));
+    expect(offered.map((lease) => lease.runId)).toEqual([runId]);
+    expect([(await able.counts()).quarantined, service.faults.filter((one) => !(one instanceof Quarantined))]).toEqual([
+      0,
+      [],
+    ]);
+  });
+
+  it('stays taken back although a call met it just before', async () => {
+    const service = await createHarness({ definitions: [flow] });
+    const { runId, able } = await takenBack(service, 'flow', cancel);
+    await cancel(able, runId);
+    await untilTakenBack(able);
+    expect(must(await cancel(able, runId)).status).toBe('cancelled');
+  });
+
+  it('takes the event that was parked meanwhile', async () => {
+    const wait = { id: 'ask', kind: 'wait_event', event: 'go', accept_parked: true };
+    const service = await createHarness({ definitions: [aDefinition('ask', [wait])] });
+    const publish = async (runs: RunningRuns) =>
+      must(await runs.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 })).outcome;
+    const { runId, able } = await takenBack(service, 'ask', async (unable) =>
+      expect(await publish(unable)).toBe('parked'),
+    );
+    await untilTakenBack(able);
+    expect((await service.detail(runId)).status).toBe('succeeded');
+    expect(await publish(able)).toBe('parked');
+  });
+
+  it('hears of a child whose timer came due meanwhile', async () => {
+    const service = await createHarness({
+      definitions: [
+        aDefinition('kid', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }]),
+        aDefinition('parent', [{ id: 'child', kind: 'child', definition: 'kid' }]),
+      ],
+    });
+    const { runId, able } = await takenBack(service, 'parent', async (unable) => {
+      service.time.advance(2000);
+      await settled(unable);
+    });
+    await untilTakenBack(able);
+    service.time.advance(3600_000);
+    await settled(able);
+    expect((await service.detail(runId)).status).toBe('succeeded');
+  });
+
+  it('is tried again by the next sweep when the store failed at the start', async () => {
+    const service = await createHarness({ definitions: [flow] });
+    const { runId } = await service.start('flow');
+    const snapshot = await snapshotOf(service, runId);
+    await spoil(service, runId, spoilt);
+    const unable = await service.reopen();
+    await cancel(unable, runId);
+    await settled(unable);
+    await spoil(service, runId, snapshot);
+    let failing = true;
+    const able = await startRuns({
+      store: {
+        ...service.store,
+        commit: (changes) => (failing ? Promise.reject(new Error('the disk said')) : service.store.commit(changes)),
+      },
+      writeSpans: () => Promise.resolve(),
+      price: () => undefined,
+      clock: service.time.clock,
+      ticks: false,
+    });
+    await settled(able);
+    expect((await able.counts()).quarantined).toBe(1);
+    failing = false;
+    service.time.advance(60_000);
+    await untilTakenBack(able);
   });
 });

@@ -766,6 +766,49 @@ export const runsSuite = (open: () => Promise<RunStore>): void => {
       expect(started).toEqual([...Array.from({ length: count }, () => 'queued'), 'waiting']);
     });
 
+    const mailbox = { id: 'inbox', kind: 'wait_event', event: 'approval', accept_parked: true };
+    const letters = async (service: Awaited<ReturnType<typeof createHarness>>, count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 1) must(await publish(service, ''));
+    };
+
+    it.each([64, 65, 260])('%i parked events are all taken by one run, in the turn that starts it', async (count) => {
+      const next = [{ when: `visits.inbox >= ${count}`, to: 'end' }, { to: 'inbox' }];
+      const service = await createHarness({ definitions: [aDefinition('flow', [{ ...mailbox, next }])] });
+      await letters(service, count);
+      expect((await service.start('flow')).status).toBe('succeeded');
+    });
+
+    it('more parked events than a turn looks at are taken by a run that a timer moves', async () => {
+      const next = [{ when: 'visits.inbox >= 65', to: 'end' }, { to: 'inbox' }];
+      const service = await createHarness({
+        definitions: [
+          aDefinition('flow', [
+            { id: 'nap', kind: 'sleep', sleep_ms: 1000 },
+            { ...mailbox, next },
+          ]),
+        ],
+      });
+      const { runId } = await service.start('flow');
+      await letters(service, 65);
+      await service.pass(2000);
+      expect((await service.detail(runId)).status).toBe('succeeded');
+    });
+
+    it('more parked events than a turn looks at are taken by children that start together', async () => {
+      const many = { id: 'many', kind: 'child', definition: 'kid', for_each: '${input}', max_parallel: 100 };
+      const service = await createHarness({
+        definitions: [aDefinition('kid', [mailbox]), aDefinition('flow', [many])],
+      });
+      await letters(service, 80);
+      const { runId } = await service.start(
+        'flow',
+        Array.from({ length: 81 }, (_, n) => n),
+      );
+      expect((await service.detail(runId)).status).toBe('waiting');
+      must(await publish(service, ''));
+      expect((await service.detail(runId)).status).toBe('succeeded');
+    });
+
     it.each([63, 64, 65, 66, 130])('%i waits and events of one key, found again in the store', async (count) => {
       const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
       const ids: string[] = [];

@@ -76,6 +76,12 @@ describe('decode thread', () => {
     expect(next).toEqual(['a', 'b']);
   });
 
+  it('does not count how long a slice waits to be taken over', async () => {
+    const rested = { ...createPace(), nextTurn: () => new Promise<void>((resolve) => setTimeout(resolve, 250)) };
+    thread = createDecodeThread({ finish: { redaction: {} }, pace: rested, program: scripted, timeoutMs: 600 });
+    expect(await decode(thread, "slices('a', 'b', 'c', 'd')")).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('refuses only the body that needs more memory than the thread has, and serves the next one', async () => {
     const on = open({ heapMebibytes: 16 });
     const hoard = 'const held = []; for (;;) held.push(Array.from({ length: 1000 }, () => ({})));';

@@ -86,8 +86,10 @@ export const createMemoryRunStore = (): RunStore => {
 
   /** Everything that can be refused is refused before the first change: a commit happens whole or not at all. */
   const check = (changes: Changes): void => {
+    const versions = new Map<string, number>();
     for (const { record } of changes.runsUpdated) {
-      const stored = runs.get(record.runId)?.record.version;
+      const stored = versions.get(record.runId) ?? runs.get(record.runId)?.record.version;
+      versions.set(record.runId, record.version);
       if (stored !== record.version - 1)
         throw new StoreUnavailable(
           `run ${record.runId} is at version ${stored} in the store, not at ${record.version - 1}: another process writes to it`,
