@@ -1064,12 +1064,18 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { dueAt } = actor.snapshot.context;
     const step = place === undefined ? undefined : actor.program.compiled.steps.get(place.step)?.step;
     // A row that outlived its phase: nothing waits for it any more. One of the present phase may have taken its name since
-    // it was read, and is due no sooner. A row that was put off is due later than what it stands for.
-    if (step === undefined || dueAt === undefined || timerOf(step) !== body.name) {
+    // it was read, and is due no sooner: its row is as it should be, or will be. A row that was put off is due later than
+    // what it stands for.
+    if (place === undefined || step === undefined || dueAt === undefined || timerOf(step) !== body.name) {
       clearTimerRow(turn.rows, { runId, name: body.name });
       return;
     }
-    if (dueAt === null || body.dueAt < Math.ceil(dueAt) || dueAt > turn.at) return;
+    if (dueAt === null) return;
+    if (body.dueAt < Math.ceil(dueAt)) {
+      turn.rows.timersSet.push({ runId, name: body.name, dueAt: Math.ceil(dueAt), ...stepIdOf(place) });
+      return;
+    }
+    if (dueAt > turn.at) return;
     if (step.kind === 'child' && childrenLeft(turn) === 0) {
       // This commit takes no more either: nothing moves, and the row stays due.
       turn.after(() => {
@@ -1256,10 +1262,12 @@ export const createRunActors = (host: RunHost): ActorKind => {
   }
 
   /** The wait of a run that is taken back: an event that came meanwhile was parked, for nobody saw the wait. */
-  function meetAgain(turn: Turn, { record }: RunActor, step: Step & { kind: 'wait_event' }, key: string): void {
-    const { runId, project } = record;
+  function meetAgain(turn: Turn, actor: RunActor, step: Step & { kind: 'wait_event' }, key: string): void {
+    const { runId, project } = actor.record;
+    const since = actor.snapshot.context.enteredAt ?? turn.at;
     const meeting = readMeeting(turn, project, step.event, key);
-    const [parked] = step.acceptParked ? meeting.parked : [];
+    const parked = meeting.parked.find(({ at }) => step.acceptParked || at > since);
+    if (parked === undefined && meeting.moreParked) throw new NotInThisGroup();
     // The store has left its wait out so far: what memory knows of those who wait is no longer whole.
     if (parked === undefined) forgetMeeting(turn, project, step.event, key);
     else {

@@ -269,7 +269,13 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     if (type === 'lease') watch.putOff(id, PUT_OFF_MS);
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
     if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
-      await upkeep({ kind: 'put_off', runId: id, name: timer.name, until: serviceClock.now() + PUT_OFF_MS });
+      await upkeep({
+        kind: 'put_off',
+        runId: id,
+        name: timer.name,
+        because: runId,
+        until: serviceClock.now() + PUT_OFF_MS,
+      });
   };
 
   const setAside = (fault: Quarantined, message: Message): void => {
@@ -278,7 +284,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
   /**
    * Tries the runs that were set aside: another release could not load them, and this one may. Once a start; where the store
-   * fails meanwhile, once more with the next sweep.
+   * fails meanwhile, again with the next sweep.
    */
   const takeBack = async (): Promise<void> => {
     let after = '';

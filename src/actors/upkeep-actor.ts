@@ -1,5 +1,5 @@
 import type { UnixMs } from '../model/run.ts';
-import { type ActorKind, GONE } from './kernel.ts';
+import { type ActorKind, GONE, type Turn } from './kernel.ts';
 import { PARKED_LIFETIME_MS } from './meeting.ts';
 import { documentsKey, runKey } from './run-memory.ts';
 
@@ -19,8 +19,17 @@ export type UpkeepMessage =
       readonly before: UnixMs;
       readonly isSilent: (workerId: string) => boolean;
     }
-  /** A timer whose run cannot be loaded is looked at again later. */
-  | { readonly kind: 'put_off'; readonly runId: string; readonly name: string; readonly until: UnixMs };
+  /** A timer that met a run which cannot be loaded, its own or another's, is looked at again later. */
+  | {
+      readonly kind: 'put_off';
+      readonly runId: string;
+      readonly name: string;
+      readonly because: string;
+      readonly until: UnixMs;
+    };
+
+const isSetAside = (turn: Turn, runId: string): boolean =>
+  turn.read(runKey(runId), { kind: 'run', runId })?.record.fault !== undefined;
 
 /** Changes that belong to no run, lease or project, taken through the same commits as all others. */
 export const upkeepActor: ActorKind = {
@@ -50,7 +59,9 @@ export const upkeepActor: ActorKind = {
           if (body.isSilent(workerId)) turn.rows.workersForgotten.push({ workerId, before: body.before });
         return undefined;
       case 'put_off':
-        turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });
+        // Whoever was set aside may have been taken back since, and its timers with it.
+        if (isSetAside(turn, body.because))
+          turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });
         return undefined;
       default:
         return body satisfies never;

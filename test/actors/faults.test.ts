@@ -381,4 +381,58 @@ describe.each([
     service.time.advance(60_000);
     await untilTakenBack(able);
   });
+
+  /** Runs of the definitions, all set aside, then taken back together. */
+  const allTakenBack = async (
+    service: Harness,
+    starts: readonly string[],
+    publishWhileAside: number,
+  ): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for (const definition of starts) ids.push((await service.start(definition)).runId);
+    const snapshots = await Promise.all(ids.map((id) => snapshotOf(service, id)));
+    for (const id of ids) await spoil(service, id, spoilt);
+    const unable = await service.reopen();
+    service.time.advance(10);
+    const published = { ...ALL, project: 'p', event: 'go', key: '', payload: 1 };
+    for (let n = 0; n < publishWhileAside; n += 1)
+      expect(must(await unable.publishEvent(published)).outcome).toBe('parked');
+    for (const id of ids) await cancel(unable, id);
+    await settled(unable);
+    expect((await unable.counts()).quarantined).toBe(ids.length);
+    for (const [index, id] of ids.entries()) await spoil(service, id, snapshots[index] ?? '');
+    await untilTakenBack(await service.reopen());
+    return Promise.all(ids.map(async (id) => (await service.detail(id)).status));
+  };
+  const asking = (id: string, acceptParked: boolean) =>
+    aDefinition(id, [{ id: 'ask', kind: 'wait_event', event: 'go', accept_parked: acceptParked }]);
+
+  it.each([1, 64, 65, 80])('%i that waited for the same event take as many that were parked', async (count) => {
+    const service = await createHarness({ definitions: [asking('ask', true)] });
+    const states = await allTakenBack(service, Array<string>(count + 1).fill('ask'), count);
+    expect(states.toSorted()).toEqual([...Array<string>(count).fill('succeeded'), 'waiting']);
+  });
+
+  it('takes an event that came while its wait stood, also where it accepts none that were parked before', async () => {
+    const service = await createHarness({ definitions: [asking('strict', false), asking('ask', true)] });
+    expect(await allTakenBack(service, ['strict', 'ask'], 2)).toEqual(['succeeded', 'succeeded']);
+    const other = await createHarness({ definitions: [asking('strict', false)] });
+    must(await other.runs.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 }));
+    other.time.advance(10);
+    expect(await allTakenBack(other, ['strict'], 0)).toEqual(['waiting']);
+  });
+
+  it('a timer row that says too early a time is set right, and the timer fires at its own', async () => {
+    const service = await createHarness({
+      definitions: [aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 5000 }])],
+    });
+    const { runId } = await service.start('nap');
+    const changes = noChanges();
+    changes.timersSet.push({ runId, name: 'sleep', dueAt: service.time.now() + 1000 });
+    await service.store.commit(changes);
+    await service.pass(4000);
+    expect(await service.detail(runId)).toMatchObject({ status: 'waiting', timers: [{ dueAt: expect.any(Number) }] });
+    await service.pass(1000);
+    expect((await service.detail(runId)).status).toBe('succeeded');
+  });
 });
