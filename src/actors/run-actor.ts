@@ -9,7 +9,6 @@ import {
   statusAt,
   type UsageDelta,
 } from '../machines/run.ts';
-import { Unloadable } from '../machines/persisted.ts';
 import { type Effect, step as transition } from '../machines/transition.ts';
 import { type CompiledStep, resolveNext } from '../model/definition/compile.ts';
 import { evaluate } from '../model/definition/condition.ts';
@@ -47,6 +46,7 @@ import type { LeaseMessage } from './lease-actor.ts';
 import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from './meeting.ts';
 import type { Program, Programs } from './program.ts';
 import {
+  bringToLife,
   documentsKey,
   flushRun,
   NO_OUTPUT,
@@ -56,7 +56,6 @@ import {
   readLatest,
   readProgram,
   readRun,
-  reviveRun,
   type RunActor,
   type RunDocuments,
   runKey,
@@ -801,6 +800,14 @@ export const createRunActors = (host: RunHost): ActorKind => {
     }
   };
 
+  /** Where it stands in the queue, the dispatcher knows of it before the commit. */
+  const offerSoon = (turn: Turn, { runId, queueOrder, project, definitionId, definitionVersion }: RunRecord): void => {
+    if (queueOrder === undefined) return;
+    turn.atEnd(() => {
+      host.ready({ runId, order: queueOrder, project, definitionId, definitionVersion });
+    });
+  };
+
   /** Writes what the events made of the run: its row, its place in the queue, its memory. */
   const store = (work: Work, before: RunActor | undefined): RunActor => {
     const place = placeOf(work.snapshot.value);
@@ -819,12 +826,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
     };
     const actor = actorOf(work, before);
     turn.write(runKey(work.runId), actor);
-    if (queueOrder !== undefined) {
-      const { runId, project, definitionId, definitionVersion } = work.record;
-      turn.atEnd(() => {
-        host.ready({ runId, order: queueOrder, project, definitionId, definitionVersion });
-      });
-    }
+    offerSoon(turn, work.record);
     if (hasEnded(status)) {
       // What is over leaves memory at once. A run that rests leaves it when others have been busy for long enough: most
       // waits are short, and what ends them would have to read three times. A hundred thousand of them cost rows.
@@ -1224,33 +1226,22 @@ export const createRunActors = (host: RunHost): ActorKind => {
   function takeBack(turn: Turn, runId: string): void {
     const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
     if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;
-    const { fault: _fault, ...record } = stored.record;
-    let program: Program;
-    let snapshot: RunSnapshot;
+    const { fault: _fault, ...withoutFault } = stored.record;
+    let revived: RunActor;
     try {
-      program = readProgram(turn, host.programs, record.definitionId, record.definitionVersion);
-      snapshot = reviveRun(program, record.snapshot);
+      revived = bringToLife(turn, host.programs, { ...stored, record: withoutFault });
     } catch (error) {
-      if (error instanceof Unloadable) return;
+      if (error instanceof Quarantined) return;
       throw error;
     }
+    const { program, snapshot } = revived;
     const { context } = snapshot;
     const place = placeOf(snapshot.value);
-    const order = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
-    const actor: RunActor = {
-      record: { ...record, ...(order === undefined ? {} : { queueOrder: order }) },
-      snapshot,
-      program,
-      nextSeq: stored.nextSeq,
-      changed: true,
-      pending: undefined,
-    };
+    const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
+    const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
+    const actor: RunActor = { ...revived, record, changed: true };
     turn.write(runKey(runId), actor);
-    const { project, definitionId, definitionVersion } = record;
-    if (order !== undefined)
-      turn.atEnd(() => {
-        host.ready({ runId, order, project, definitionId, definitionVersion });
-      });
+    offerSoon(turn, record);
     const step = stepAt(program, place);
     // Timers that came due meanwhile were put off.
     const name = step === undefined ? undefined : timerOf(step);

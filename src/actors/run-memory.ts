@@ -82,11 +82,18 @@ export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor
   const key = runKey(runId);
   const found: StoredRun | RunActor | undefined = turn.read(key, { kind: 'run', runId });
   if (found === undefined || isLive(found)) return found;
-  const { record, nextSeq } = found;
+  const run = bringToLife(turn, programs, found);
+  turn.keep(key, run);
+  return run;
+};
+
+/** @throws Quarantined when it is set aside, or this release cannot load it */
+export const bringToLife = (turn: Turn, programs: Programs, { record, nextSeq }: StoredRun): RunActor => {
+  const { runId } = record;
   if (record.fault !== undefined) throw new Quarantined(runId, record.fault);
   try {
     const program = readProgram(turn, programs, record.definitionId, record.definitionVersion);
-    const run: RunActor = {
+    return {
       record,
       snapshot: reviveRun(program, record.snapshot),
       program,
@@ -94,8 +101,6 @@ export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor
       changed: false,
       pending: undefined,
     };
-    turn.keep(key, run);
-    return run;
   } catch (cause) {
     if (cause instanceof Unloadable) throw new Quarantined(runId, cause.message, { cause });
     throw cause;

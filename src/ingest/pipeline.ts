@@ -183,13 +183,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   /** Bodies in the decode thread, or waiting for it, that may keep it for long. */
   let heavyBodies = 0;
-  const decodeOnThread = async (
-    isHeavy: boolean,
-    ...[payload, context, take]: Parameters<typeof thread.decode>
-  ): Promise<void> => {
+  const countHeavy = async (isHeavy: boolean, decode: () => Promise<void>): Promise<void> => {
     if (isHeavy) heavyBodies += 1;
     try {
-      await thread.decode(payload, context, take);
+      await decode();
     } finally {
       if (isHeavy) heavyBodies -= 1;
     }
@@ -246,8 +243,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         at = await queue.add(() => decodeHere(payloads, from));
         const next = payloads[at];
         if (next !== undefined)
-          await decodeOnThread(next === overBudget || !isLight(next), next, context, ({ element, decoded }) =>
-            keep(baseOf(next) + element, decoded, true),
+          await countHeavy(next === overBudget || !isLight(next), () =>
+            thread.decode(next, context, ({ element, decoded }) => keep(baseOf(next) + element, decoded, true)),
           );
       }
     };
