@@ -7,8 +7,8 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import PQueue from 'p-queue';
-import { MOST_SHAPES } from '../src/actors/watch-readings.ts';
-import { createWatchers } from '../src/actors/watchers.ts';
+import { MOST_SHAPES } from '../src/watch/readings.ts';
+import { createWatchers } from '../src/watch/watchers.ts';
 import { emptyBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import { nowUnixNano, unixNanoFromMillis } from '../src/model/time.ts';

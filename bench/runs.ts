@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import type Database from 'better-sqlite3';
-import { startRuns } from '../src/actors/runs.ts';
+import { startRuns } from '../src/actors/start.ts';
 import { emptyBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import type { Changes } from '../src/store/runs/run-store.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 /** The floors of the house, lowest first. A file may import from its own floor and from those below. */
-const floors = ['model', 'machines', 'store', 'ingest', 'actors', 'scoring', 'http', 'cli'] as const;
+const floors = ['model', 'machines', 'store', 'ingest', 'actors', 'watch', 'scoring', 'http', 'cli'] as const;
 
 /** Engines are picked by the composition root alone; everyone else sees the interfaces. */
 const engines = ['store/sqlite', 'store/postgres', 'store/clickhouse'];

@@ -1,8 +1,8 @@
 import type { UnixMs } from '../model/run.ts';
 import type { Span } from '../model/span.ts';
 import type { OutboxRow, RunStore } from '../store/runs/run-store.ts';
-import type { Clock } from './clock.ts';
-import { type SpanDraft, spanOfDraft } from './run-spans.ts';
+import type { Clock } from './kernel/clock.ts';
+import { type SpanDraft, spanOfDraft } from './run/run-spans.ts';
 
 /** Spans gather this long before they are sent: one batch, and one delete, for many. */
 const GATHER_MS = 250;

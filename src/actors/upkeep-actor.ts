@@ -1,7 +1,7 @@
 import type { UnixMs } from '../model/run.ts';
-import { type ActorKind, GONE, type Turn } from './kernel.ts';
-import { PARKED_LIFETIME_MS } from './meeting.ts';
-import { documentsKey, runKey } from './run-memory.ts';
+import { type ActorKind, GONE, type Turn } from './kernel/kernel.ts';
+import { PARKED_LIFETIME_MS } from './event/event-mailbox.ts';
+import { documentsKey, runKey } from './run/run-memory.ts';
 
 export type UpkeepMessage =
   /** Nothing changes; claims that wait are looked at. */

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../actors/clock.ts';
-import type { RunsService } from '../actors/runs-service.ts';
+import { type Clock, systemClock } from '../actors/kernel/clock.ts';
+import type { RunsService } from '../actors/service/runs-service.ts';
 import { millisFromUnixNano, type UnixNano } from '../model/time.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
 import type { Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type RunningRuns, startRuns } from '../actors/runs.ts';
+import { type RunningRuns, startRuns } from '../actors/start.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';

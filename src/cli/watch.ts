@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { RunsService } from '../actors/runs-service.ts';
-import { createWatchers, type Watchers } from '../actors/watchers.ts';
+import type { RunsService } from '../actors/service/runs-service.ts';
+import { createWatchers, type Watchers } from '../watch/watchers.ts';
 import type { Monitor, Slo } from '../model/watch.ts';
 import type { WatchStore } from '../store/signals/watch.ts';
 import type { Monitor as MonitorSetting, Settings, Slo as SloSetting } from './settings.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { RunningRuns } from '../actors/runs.ts';
-import type { Page } from '../actors/runs-service.ts';
+import type { RunningRuns } from '../actors/start.ts';
+import type { Page } from '../actors/service/runs-service.ts';
 import { Refusal, type Result } from '../model/failure.ts';
 import type { ProjectReach } from '../model/scope.ts';
 import type { UnixNano } from '../model/time.ts';

@@ -1,12 +1,12 @@
 import { Refusal } from '../model/failure.ts';
-import { actorRoutes } from './actor-routes.ts';
-import { definitionRoutes } from './definition-routes.ts';
+import { actorRoutes } from './routes/actors.ts';
+import { definitionRoutes } from './routes/definitions.ts';
 import type { StreamTiming } from './event-stream.ts';
 import type { Route } from './route.ts';
-import { runRoutes } from './run-routes.ts';
+import { runRoutes } from './routes/runs.ts';
 import type { RunsDeps } from './runs-deps.ts';
-import { subjectRoutes } from './subject-routes.ts';
-import { workerRoutes } from './worker-routes.ts';
+import { subjectRoutes } from './routes/subjects.ts';
+import { workerRoutes } from './routes/workers.ts';
 
 /** The same door, closed: who may not come in is told so as ever, and who may learns that there is nothing behind it. */
 const disabled = ({ method, path, scope, operationId, surface, body }: Route): Route => ({

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/model/run.ts';
-import type { RunningRuns } from '../../src/actors/runs.ts';
+import type { RunningRuns } from '../../src/actors/start.ts';
 import { ALL, aDefinition, createHarness, must, settled } from './run-harness.ts';
 import { createFaultyStore } from './store-faults.ts';
 

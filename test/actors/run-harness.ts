@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { JournalEntry, Lease, Run, RunDetail } from '../../src/model/run.ts';
 import type { Result } from '../../src/model/failure.ts';
 import type { Span } from '../../src/model/span.ts';
-import type { Clock } from '../../src/actors/clock.ts';
-import { type RunningRuns, type RunsOptions, startRuns } from '../../src/actors/runs.ts';
+import type { Clock } from '../../src/actors/kernel/clock.ts';
+import { type RunningRuns, type RunsOptions, startRuns } from '../../src/actors/start.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, tasks } from './run-harness.ts';
 
-import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../src/actors/runs.ts';
+import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../src/actors/start.ts';
 import { noChanges, type RunRecord, type RunStore, type StoredRun } from '../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import pino from 'pino';
 import { readSettings, type Settings } from '../../src/cli/settings.ts';
 import { openWatchers, watchWarnings } from '../../src/cli/watch.ts';
-import { createFakeSignals } from '../actors/watch-harness.ts';
+import { createFakeSignals } from '../watch/watch-harness.ts';
 
 const settingsOf = (config: object): Settings => {
   const read = readSettings({

@@ -10,7 +10,7 @@ import { authorKinds, feedbackKinds, metricTypes, scoreSources, severities } fro
 import { spanKinds, spanStatuses } from '../../src/model/span.ts';
 import { costGroupings, traceSorts } from '../../src/store/signals/query.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 const source = readFileSync(new URL('spec/openapi.yaml', root), 'utf8');
 const types = readFileSync(new URL('src/model/generated/openapi.ts', root), 'utf8');
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

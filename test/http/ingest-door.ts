@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type ConfiguredKeys, createAuthenticator } from '../../src/http/auth.ts';
-import { ingestRoutes } from '../../src/http/ingest-routes.ts';
-import { operationsRoutes } from '../../src/http/operations-routes.ts';
+import { ingestRoutes } from '../../src/http/routes/ingest.ts';
+import { operationsRoutes } from '../../src/http/routes/operations.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import type { IngestLimits } from '../../src/ingest/limits.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';

@@ -5,7 +5,7 @@ import { formatTimestamp, unixNanoFromMillis } from '../../src/model/time.ts';
 import type { MonitorReading, RunShare, SloReading } from '../../src/model/watch.ts';
 import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
 import type { WatchStore } from '../../src/store/signals/watch.ts';
-import { aMonitor, anSlo, createFakeSignals, createWatchHarness } from '../actors/watch-harness.ts';
+import { aMonitor, anSlo, createFakeSignals, createWatchHarness } from '../watch/watch-harness.ts';
 import { modelPaths, type Watching } from '../machines/watch-rows.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 

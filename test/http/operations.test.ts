@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { expositionOf } from '../../src/http/operations-routes.ts';
+import { expositionOf } from '../../src/http/routes/operations.ts';
 import openapi from '../../src/model/generated/openapi.json' with { type: 'json' };
 import { type Counters, createCounters } from '../../src/model/counters.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findRouteFaults } from '../../src/http/app.ts';
 import { createAuthenticator } from '../../src/http/auth.ts';
 import { apiOperations } from '../../src/http/contract.ts';
-import { ingestRoutes } from '../../src/http/ingest-routes.ts';
+import { ingestRoutes } from '../../src/http/routes/ingest.ts';
 import type { QueryDeps } from '../../src/http/query-deps.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { Pipeline } from '../../src/ingest/pipeline.ts';
 import { createCounters } from '../../src/model/counters.ts';
 import { scopes } from '../../src/model/scope.ts';
 import openapi from '../../src/model/generated/openapi.json' with { type: 'json' };
-import { aMonitor, anSlo, createWatchHarness } from '../actors/watch-harness.ts';
+import { aMonitor, anSlo, createWatchHarness } from '../watch/watch-harness.ts';
 import { aFeedback, aScore, aSpan, aTrace, SPAN, TRACE } from './factories.ts';
 import { aStore, allRoutes, type Service, startService } from './service.ts';
 

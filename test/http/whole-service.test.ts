@@ -7,7 +7,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createAuditLog } from '../../src/http/audit-log.ts';
 import { createAuthenticator } from '../../src/http/auth.ts';
-import { ingestRoutes } from '../../src/http/ingest-routes.ts';
+import { ingestRoutes } from '../../src/http/routes/ingest.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { createPipeline } from '../../src/ingest/pipeline.ts';
 import { createQuota } from '../../src/ingest/quota.ts';

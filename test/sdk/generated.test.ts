@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { sdkDocument, type Tree } from '../../tools/codegen/sdk-document.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const types = read('sdk/typescript/src/generated/wire.ts');
 const openapi = parse(read('spec/openapi.yaml')) as Tree;

@@ -1,7 +1,7 @@
 import type { Result } from '../../src/model/failure.ts';
 import type { Json } from '../../src/model/json.ts';
 import type { Lease } from '../../src/model/run.ts';
-import { type RunningRuns, startRuns } from '../../src/actors/runs.ts';
+import { type RunningRuns, startRuns } from '../../src/actors/start.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasEnded, type JournalEntry, type RunDetail } from '../../src/model/run.ts';
 import type { Changes, RunStore } from '../../src/store/runs/run-store.ts';
-import { type RunningRuns } from '../../src/actors/runs.ts';
+import { type RunningRuns } from '../../src/actors/start.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { Result } from '../../src/model/failure.ts';
 import { NAP_MS } from './definitions.ts';

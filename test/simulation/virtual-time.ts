@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/actors/clock.ts';
+import type { Clock } from '../../src/actors/kernel/clock.ts';
 
 /**
  * Time that passes only when nothing is left to do: work waits in two queues, what is to happen at once and what is to

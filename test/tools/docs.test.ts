@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { flagNames } from '../../src/cli/flags.ts';
 import { flagTable, schemaText, withFlagTable } from '../../tools/docs.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 it("the README's table of flags is the one of the code (npm run docs writes it)", () => {

@@ -16,7 +16,7 @@ import ts from 'typescript';
 import { parse } from 'yaml';
 import { sdkDocument, type Tree } from './sdk-document.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const source = read('spec/openapi.yaml');
 const document = parse(source) as Tree;

@@ -1,7 +1,7 @@
 import type { ScopeDescription } from '../../http/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
 import type { UnixNano } from '../../model/time.ts';
-import type { RunsService } from '../../actors/runs-service.ts';
+import type { RunsService } from '../../actors/service/runs-service.ts';
 import { type SignalStore, StoreUnavailable } from '../../store/signals/signal-store.ts';
 import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';

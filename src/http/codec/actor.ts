@@ -1,4 +1,4 @@
-import type { ActorSnapshot, ActorSummary, MachineInfo } from '../../actors/runs-service.ts';
+import type { ActorSnapshot, ActorSummary, MachineInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import { instantToWire } from './instant.ts';
 

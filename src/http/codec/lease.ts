@@ -1,4 +1,4 @@
-import type { LeaseInfo, Registration, WorkerInfo } from '../../actors/runs-service.ts';
+import type { LeaseInfo, Registration, WorkerInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { Lease, ReportedUsage } from '../../model/run.ts';
 import { instantIfKnown, instantToWire } from './instant.ts';

@@ -1,4 +1,4 @@
-import type { EventOutcome } from '../../actors/runs-service.ts';
+import type { EventOutcome } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Attempt, JournalEntry, ReportedUsage, Run, RunDetail, RunError, RunSummary } from '../../model/run.ts';

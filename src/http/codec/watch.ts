@@ -1,4 +1,4 @@
-import type { Evaluation, WatchView } from '../../actors/watch-board.ts';
+import type { Evaluation, WatchView } from '../../watch/board.ts';
 import { budgetRemaining, burnRate, successRate } from '../../machines/slo.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { UnixMs } from '../../model/run.ts';

@@ -1,0 +1,136 @@
+import type { Result } from '../../model/failure.ts';
+import type { Json } from '../../model/json.ts';
+import { type ProjectReach, reaches } from '../../model/scope.ts';
+import { hasEnded } from '../../model/run.ts';
+import { placeOf } from '../../machines/run.ts';
+import type { Meeting, ParkedEvent } from '../../store/runs/run-store.ts';
+import { type ActorKind, type Message, NotInThisGroup, type Turn } from '../kernel/kernel.ts';
+import { noteEventId, readEventId, readMeeting, writeMeeting } from './event-mailbox.ts';
+import type { Programs } from '../run/program.ts';
+import { isWaitingFor, type RunMessage } from '../run/run-actor.ts';
+import { Quarantined, readRun, type RunActor } from '../run/run-memory.ts';
+import { forbidden, notFound } from '../run/run-failures.ts';
+import type { EventOutcome } from '../service/runs-service.ts';
+
+export type EventMessage =
+  | {
+      readonly kind: 'publish';
+      readonly event: string;
+      readonly key: string;
+      readonly payload: Json;
+      readonly eventId?: string;
+    }
+  | {
+      readonly kind: 'signal';
+      readonly runId: string;
+      readonly event: string;
+      readonly payload: Json;
+      readonly eventId?: string;
+      readonly reach: ProjectReach;
+    };
+
+/**
+ * Brings events to the runs that wait for them. Its id is a project: event ids are unique in it.
+ * @see Interface specification, "Run": "event published"
+ */
+export const createEventActor = (host: {
+  readonly programs: Programs;
+  readonly nextOrder: () => number;
+}): ActorKind => {
+  const seenBefore = (turn: Turn, project: string, eventId: string | undefined) =>
+    eventId === undefined ? undefined : readEventId(turn, project, eventId);
+
+  const deliver = (turn: Turn, runId: string, event: string, key: string, payload: Json): void => {
+    const message: RunMessage = { kind: 'deliver', event, key, payload };
+    turn.tell({ type: 'run', id: runId }, message);
+  };
+
+  /** The run of the oldest open wait that really still waits; one that cannot be loaded does not count, and is set aside. */
+  const takerOf = (turn: Turn, meeting: Meeting, event: string, key: string): string | undefined => {
+    const spoilt: Message[] = [];
+    const taker = meeting.waits.find(({ runId }) => {
+      try {
+        const run = readRun(turn, host.programs, runId);
+        return run !== undefined && isWaitingFor(run, event, key);
+      } catch (error) {
+        if (!(error instanceof Quarantined)) throw error;
+        const body: RunMessage = { kind: 'quarantine' };
+        spoilt.push({ type: 'run', id: runId, body });
+        return false;
+      }
+    });
+    // More are open in the store than this turn has seen: it looks farther in the next group.
+    if (taker === undefined && meeting.moreWaits) throw new NotInThisGroup(spoilt);
+    for (const { type, id, body } of spoilt) turn.tell({ type, id }, body);
+    return taker?.runId;
+  };
+
+  const publish = (
+    turn: Turn,
+    project: string,
+    { event, key, payload, eventId }: EventMessage & { kind: 'publish' },
+  ): EventOutcome => {
+    const seen = seenBefore(turn, project, eventId);
+    if (seen !== undefined) return { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) };
+    const meeting = readMeeting(turn, project, event, key);
+    const runId = takerOf(turn, meeting, event, key);
+    noteEventId(turn, project, eventId, runId);
+    if (runId !== undefined) {
+      deliver(turn, runId, event, key, payload);
+      return { outcome: 'delivered', runId };
+    }
+    const parked: ParkedEvent = {
+      order: host.nextOrder(),
+      project,
+      event,
+      key,
+      payload: JSON.stringify(payload),
+      at: turn.at,
+      ...(eventId === undefined ? {} : { eventId }),
+    };
+    turn.rows.parked.push(parked);
+    if (!meeting.moreParked)
+      writeMeeting(turn, project, event, key, { ...meeting, parked: [...meeting.parked, parked] });
+    return { outcome: 'parked' };
+  };
+
+  const openWaitOf = (run: RunActor): { readonly event: string; readonly key: string } | undefined => {
+    const place = placeOf(run.snapshot.value);
+    const step = place.at === 'step' ? run.program.compiled.steps.get(place.step)?.step : undefined;
+    const { waitKey } = run.snapshot.context;
+    return step?.kind === 'wait_event' && waitKey !== undefined ? { event: step.event, key: waitKey } : undefined;
+  };
+
+  const signal = (turn: Turn, body: EventMessage & { kind: 'signal' }): Result<EventOutcome> => {
+    const run = readRun(turn, host.programs, body.runId);
+    if (run === undefined) return notFound('run', body.runId);
+    const { project, status } = run.record;
+    if (!reaches(body.reach, project)) return forbidden(project);
+    const seen = seenBefore(turn, project, body.eventId);
+    if (seen !== undefined)
+      return { ok: true, value: { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) } };
+    if (hasEnded(status))
+      return { ok: false, failure: { code: 'run_terminal', message: `run ${body.runId} has ended: ${status}` } };
+    const wait = openWaitOf(run);
+    if (wait?.event !== body.event)
+      return {
+        ok: false,
+        failure: {
+          code: 'conflict',
+          message: `run ${body.runId} has no open wait for an event of that name; see its waits, or publish the event to park it`,
+          field: 'event',
+        },
+      };
+    noteEventId(turn, project, body.eventId, body.runId);
+    deliver(turn, body.runId, wait.event, wait.key, body.payload);
+    return { ok: true, value: { outcome: 'delivered', runId: body.runId } };
+  };
+
+  return {
+    type: 'event',
+    receive: (turn, project, message) => {
+      const body = message as EventMessage;
+      return body.kind === 'publish' ? { ok: true, value: publish(turn, project, body) } : signal(turn, body);
+    },
+  };
+};

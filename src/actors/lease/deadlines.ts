@@ -1,0 +1,64 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Message } from '../kernel/kernel.ts';
+import type { LeaseMessage, WatchedLease } from './lease-actor.ts';
+
+type Watched = {
+  readonly workerId: string;
+  readonly expiresAt: number;
+  readonly expires: number;
+  readonly timeoutAt: number | undefined;
+  readonly timeout: number | undefined;
+};
+
+/**
+ * The deadlines of live leases, on a clock that does not jump: setting the machine's clock expires nothing. What is stored
+ * of them is wall time, which counts only after a restart.
+ */
+export const createLeaseWatch = (clock: Clock) => {
+  const leases = new Map<string, Watched>();
+  return {
+    watch: (lease: WatchedLease): void => {
+      const now = clock.monotonic();
+      const before = leases.get(lease.leaseId);
+      leases.set(lease.leaseId, {
+        workerId: lease.workerId,
+        expiresAt: lease.expiresAt,
+        // An answer that extends nothing (a heartbeat before `started`) must not extend the watch either.
+        expires: before?.expiresAt === lease.expiresAt ? before.expires : now + lease.expiresInMs,
+        timeoutAt: lease.timeoutAt,
+        timeout: lease.timeoutInMs === undefined ? before?.timeout : now + lease.timeoutInMs,
+      });
+    },
+    unwatch: (leaseId: string): void => {
+      leases.delete(leaseId);
+    },
+    clear: (): void => {
+      leases.clear();
+    },
+    /** Puts a lease off whose run cannot be loaded: it is asked again later, and fills no log meanwhile. */
+    putOff: (leaseId: string, ms: number): void => {
+      const lease = leases.get(leaseId);
+      if (lease !== undefined) leases.set(leaseId, { ...lease, expires: clock.monotonic() + ms, timeout: undefined });
+    },
+    /** Messages for the leases that are past a deadline. */
+    due: (): Message[] => {
+      const now = clock.monotonic();
+      const messages: Message[] = [];
+      for (const [id, lease] of leases) {
+        let body: LeaseMessage | undefined;
+        if (lease.timeout !== undefined && lease.timeoutAt !== undefined && lease.timeout <= now)
+          body = { kind: 'timeout', timeoutAt: lease.timeoutAt };
+        else if (lease.expires <= now) body = { kind: 'expire', expiresAt: lease.expiresAt };
+        if (body !== undefined) messages.push({ type: 'lease', id, body });
+      }
+      return messages;
+    },
+    /** How many leases each worker holds; those that hold none are left out. */
+    held: (): ReadonlyMap<string, number> => {
+      const held = new Map<string, number>();
+      for (const { workerId } of leases.values()) held.set(workerId, (held.get(workerId) ?? 0) + 1);
+      return held;
+    },
+    size: (): number => leases.size,
+  };
+};

@@ -1,0 +1,51 @@
+import { compileRun, RUN_MACHINE_VERSION, type RunMachine, type RunSnapshot } from '../../machines/run.ts';
+import { type Migration, Unloadable } from '../../machines/persisted.ts';
+import { initialSnapshot } from '../../machines/transition.ts';
+import { type CompiledDefinition, compileDefinition } from '../../model/definition/compile.ts';
+import type { Definition } from '../../model/definition/definition.ts';
+import { parseDefinition } from '../../model/definition/parse.ts';
+import type { DefinitionRecord } from '../../store/runs/run-store.ts';
+
+/** A stored definition, ready to run: its expressions parsed, its machine compiled. */
+export type Program = {
+  readonly definition: Definition;
+  readonly compiled: CompiledDefinition;
+  readonly machine: RunMachine;
+  readonly initial: RunSnapshot;
+};
+
+/** From the version they start from. None yet: version 1 is the first. */
+export const runMigrations: ReadonlyMap<number, Migration> = new Map();
+export { RUN_MACHINE_VERSION };
+
+/** The largest definitions take megabytes as a machine, so only those in use are kept compiled. */
+const PROGRAMS_KEPT = 200;
+
+/**
+ * Compiles stored definitions at their first use and keeps those last used. A definition is immutable, so what was compiled
+ * stays right; the fingerprint in the key keeps one that was never committed from standing in for another.
+ * @returns a function that throws `Unloadable` for a definition that this release no longer accepts
+ */
+export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
+  const programs = new Map<string, Program>();
+  return (record: DefinitionRecord): Program => {
+    const key = `${record.id}@${record.version}#${record.hash}`;
+    let program = programs.get(key);
+    if (program === undefined) {
+      const parsed = parseDefinition(JSON.parse(record.document));
+      if (!parsed.ok)
+        throw new Unloadable(`definition ${record.id} version ${record.version}: ${parsed.failure.message}`);
+      const machine = compileRun(parsed.value);
+      program = {
+        definition: parsed.value,
+        compiled: compileDefinition(parsed.value),
+        machine,
+        initial: initialSnapshot(machine) as unknown as RunSnapshot,
+      };
+    } else programs.delete(key);
+    programs.set(key, program);
+    if (programs.size > kept) for (const oldest of programs.keys()) if (programs.size > kept) programs.delete(oldest);
+    return program;
+  };
+};
+export type Programs = ReturnType<typeof createPrograms>;

@@ -1,0 +1,57 @@
+import type { RunEvent, RunSnapshot } from '../../machines/run.ts';
+import { step as transition } from '../../machines/transition.ts';
+import type { JournalEntry } from '../../model/run.ts';
+import type { JournalRow, RunStore } from '../../store/runs/run-store.ts';
+import type { Program } from './program.ts';
+import { reviveRun } from './run-memory.ts';
+
+/** Rows read at once. */
+const SLICE = 200;
+
+export const entriesOf = (row: JournalRow): readonly JournalEntry[] => JSON.parse(row.entries) as JournalEntry[];
+
+/** One entry of a journal, when the journal reaches it. */
+export const entryAt = async (
+  store: Pick<RunStore, 'journal'>,
+  runId: string,
+  seq: number,
+): Promise<JournalEntry | undefined> => {
+  const [row] = await store.journal(runId, seq - 1, 1);
+  return row === undefined ? undefined : entriesOf(row).find((entry) => entry.seq === seq);
+};
+
+type Step = readonly [event: RunEvent | null, entries: number];
+
+/**
+ * The snapshot of a run as it was after a journal entry: the machine events of the journal, folded from the last
+ * checkpoint before it. Events that made no entry of their own belong to the entry before them.
+ * @returns `undefined` when the journal does not reach that entry
+ */
+export const snapshotAt = async (
+  store: Pick<RunStore, 'checkpoint' | 'journal'>,
+  program: Program,
+  runId: string,
+  seq: number,
+): Promise<RunSnapshot | undefined> => {
+  const checkpoint = seq < 0 ? undefined : await store.checkpoint(runId, seq);
+  let snapshot = checkpoint === undefined ? program.initial : reviveRun(program, checkpoint.snapshot);
+  let next = checkpoint === undefined ? 0 : checkpoint.seq + 1;
+  for (;;) {
+    const rows = await store.journal(runId, next - 1, SLICE);
+    for (const row of rows) {
+      let at = row.firstSeq;
+      for (const [event, entries] of JSON.parse(row.events) as Step[]) {
+        if (at > seq && entries > 0) return snapshot;
+        // A checkpoint stands between rows, so no event before it is taken twice.
+        if (event !== null && at >= next) snapshot = fold(program, snapshot, event);
+        at += entries;
+      }
+      next = row.lastSeq + 1;
+      if (next > seq) return snapshot;
+    }
+    if (rows.length < SLICE) return next > seq ? snapshot : undefined;
+  }
+};
+
+const fold = (program: Program, snapshot: RunSnapshot, event: RunEvent): RunSnapshot =>
+  transition(program.machine, snapshot as never, event).next;

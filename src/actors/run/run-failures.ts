@@ -1,0 +1,40 @@
+import type { LeaseRefusal } from '../../machines/lease.ts';
+import type { Failure, Result } from '../../model/failure.ts';
+
+/** The refusing half of a result: fits a result of any value. */
+export type Refused = Extract<Result<never>, { ok: false }>;
+const refused = (failure: Failure): Refused => ({ ok: false, failure });
+
+/** @param field the member of the body that names it; absent where the path does */
+export const notFound = (what: string, id: string, field?: string): Refused =>
+  refused({ code: 'not_found', message: `there is no ${what} ${id}`, ...(field === undefined ? {} : { field }) });
+
+export const forbidden = (project: string): Refused =>
+  refused({ code: 'forbidden', message: `the key does not reach project ${project}` });
+
+const reasons: Record<LeaseRefusal, string> = {
+  already_applied: 'this lease has already ended by its own complete or fail; treat the call as done',
+  run_terminal: 'the run has ended; stop the body and claim no more steps of this run',
+  fenced: 'the lease is not held by this worker any more; abandon the body',
+  not_started: 'the step is at_most_once and its body was never declared by started; call started before the body',
+};
+export const leaseRefused = (reason: LeaseRefusal): Refused => refused({ code: reason, message: reasons[reason] });
+
+export const runTooLarge = (characters: number, limit: number): Refused =>
+  refused({
+    code: 'payload_too_large',
+    message: `input, state and outputs of the run hold ${characters} characters, more than ${limit}; complete the step without output and state_patch, or fail it`,
+  });
+
+export const badCursor: Refused = refused({
+  code: 'invalid_parameter',
+  message: 'the cursor is not one of this list with these filters',
+  field: 'cursor',
+});
+
+export const overloaded = (waiting: number): Refused =>
+  refused({
+    code: 'overloaded',
+    message: `${waiting} calls wait for the runs store; try again in a second`,
+    retryAfterSeconds: 1,
+  });

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { isSpanId } from '../../model/ids.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { AttemptStatus, RunError, RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
+import type { Correlation, Cost, Span } from '../../model/span.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import { unixNanoFromMillis } from '../../model/time.ts';
+import type { RunRecord } from '../../store/runs/run-store.ts';
+
+/**
+ * Ids of a run's trace come from the ids of its parts, so that a span that is sent twice is the same span twice. A UUIDv7
+ * without its dashes is a trace id; its last 64 bits, which are random but for the variant, are a span id, never zero.
+ */
+export const traceIdOf = (runId: string): string => runId.replaceAll('-', '');
+export const spanIdOf = (recordId: string): string => recordId.replaceAll('-', '').slice(16);
+
+/** The span of one visit of a step that starts children: they hang under it, and no lease lends it an id. */
+export const visitSpanIdOf = (runId: string, stepId: string, visit: number): string => {
+  const id = createHash('sha256').update(`${runId}/${stepId}/${visit}`).digest('hex').slice(0, 16);
+  return isSpanId(id) ? id : spanIdOf(runId);
+};
+
+/** A span as it waits in the outbox: plain JSON. Unredacted, as the specification has it for the runs store. */
+export type SpanDraft = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: Span['kind'];
+  readonly status: Span['status'];
+  readonly startMs: UnixMs;
+  readonly endMs?: UnixMs;
+  readonly input?: Json;
+  readonly output?: Json;
+  readonly error?: { readonly message: string; readonly type?: string };
+  readonly correlation: JsonObject;
+  readonly project: string;
+  readonly runId: string;
+  readonly attributes: JsonObject;
+};
+
+const base = (record: RunRecord) => ({
+  traceId: record.traceId,
+  correlation: JSON.parse(record.correlation) as JsonObject,
+  project: record.project,
+  runId: record.runId,
+});
+
+const failure = (error: StepError): { status: 'error'; error: { message: string; type: string } } => ({
+  status: 'error',
+  error: { message: error.message, type: error.code ?? error.class },
+});
+
+/**
+ * The span of a run: `unset` while it is open, whole when it has ended. A cancelled run did not fail. The span of a child
+ * hangs under that of the step that started it.
+ */
+export const runSpan = (
+  record: RunRecord,
+  status: RunStatus,
+  end: { readonly at: UnixMs; readonly error?: RunError; readonly usage: RunUsage; readonly output?: Json } | undefined,
+  input: Json,
+): SpanDraft => ({
+  ...base(record),
+  spanId: spanIdOf(record.runId),
+  ...(record.parent === undefined
+    ? {}
+    : { parentSpanId: visitSpanIdOf(record.parent.runId, record.parent.stepId, record.parent.visit) }),
+  name: record.definitionId,
+  kind: 'workflow_run',
+  status: end === undefined ? 'unset' : 'ok',
+  startMs: record.createdAt,
+  ...(end === undefined ? {} : { endMs: end.at }),
+  input,
+  ...(end?.output === undefined ? {} : { output: end.output }),
+  attributes: {
+    'svc.run_id': record.runId,
+    'svc.run.definition_id': record.definitionId,
+    'svc.run.definition_version': record.definitionVersion,
+    'svc.run.status': status,
+    ...(end?.error?.limit === undefined ? {} : { 'svc.run.limit': end.error.limit }),
+    ...(end?.usage.cost === undefined ? {} : { 'svc.run.cost_usd': end.usage.cost }),
+  },
+  ...(end !== undefined && status === 'failed' && end.error !== undefined ? failure(end.error) : {}),
+});
+
+/**
+ * The span of one attempt, or of one visit of a step that starts children. Tokens sit on the spans that the worker records
+ * under it; the priced total is an attribute, so that a trace counts each token once.
+ */
+export const stepSpan = (
+  record: RunRecord,
+  step: {
+    readonly spanId: string;
+    readonly stepId: string;
+    readonly visit: number;
+    readonly attempt?: number;
+    readonly leaseId?: string;
+    readonly workerId?: string;
+    readonly status: AttemptStatus;
+    readonly startedAt: UnixMs;
+    readonly endedAt: UnixMs;
+    readonly input?: Json;
+    readonly output?: Json;
+    readonly error?: StepError;
+    readonly cost?: Cost;
+  },
+): SpanDraft => ({
+  ...base(record),
+  spanId: step.spanId,
+  parentSpanId: spanIdOf(record.runId),
+  name: step.stepId,
+  kind: 'generic',
+  status: 'ok',
+  startMs: step.startedAt,
+  endMs: step.endedAt,
+  ...(step.input === undefined ? {} : { input: step.input }),
+  ...(step.output === undefined ? {} : { output: step.output }),
+  attributes: {
+    'svc.run_id': record.runId,
+    'svc.step.id': step.stepId,
+    'svc.step.visit': step.visit,
+    'svc.step.status': step.status,
+    ...(step.attempt === undefined ? {} : { 'svc.step.attempt': step.attempt }),
+    ...(step.leaseId === undefined ? {} : { 'svc.step.lease_id': step.leaseId }),
+    ...(step.workerId === undefined ? {} : { 'svc.step.worker_id': step.workerId }),
+    ...(step.cost === undefined
+      ? {}
+      : { 'svc.step.total_cost': step.cost.totalCost, 'svc.step.currency': step.cost.currency }),
+  },
+  ...(step.error !== undefined && (step.status === 'failed' || step.status === 'orphaned') ? failure(step.error) : {}),
+});
+
+const correlationKeys = {
+  environment: 'environment',
+  service_name: 'serviceName',
+  service_version: 'serviceVersion',
+  session_id: 'sessionId',
+  thread_id: 'threadId',
+  user_id: 'userId',
+  request_id: 'requestId',
+  release: 'release',
+  resource_id: 'resourceId',
+  experiment_id: 'experimentId',
+} as const satisfies Record<string, keyof Correlation>;
+
+const correlationOf = (draft: SpanDraft): Correlation => {
+  const correlation: Record<string, unknown> = { project: draft.project, runId: draft.runId };
+  for (const [wire, name] of Object.entries(correlationKeys)) {
+    const value = draft.correlation[wire];
+    if (typeof value === 'string') correlation[name] = value;
+  }
+  const { tags } = draft.correlation;
+  if (Array.isArray(tags)) correlation['tags'] = tags.filter((tag) => typeof tag === 'string');
+  return correlation as Correlation;
+};
+
+/** The span that goes into the pipeline, where it is redacted, hashed and stored like any other. */
+export const spanOfDraft = (draft: SpanDraft, receivedAt: UnixMs): Span => ({
+  traceId: draft.traceId,
+  spanId: draft.spanId,
+  ...(draft.parentSpanId === undefined ? {} : { parentSpanId: draft.parentSpanId }),
+  name: draft.name,
+  kind: draft.kind,
+  status: draft.status,
+  startTime: unixNanoFromMillis(draft.startMs),
+  ...(draft.endMs === undefined ? {} : { endTime: unixNanoFromMillis(draft.endMs) }),
+  isEvent: false,
+  receivedAt: unixNanoFromMillis(receivedAt),
+  ...(draft.input === undefined ? {} : { input: draft.input }),
+  ...(draft.output === undefined ? {} : { output: draft.output }),
+  ...(draft.error === undefined ? {} : { error: draft.error }),
+  correlation: correlationOf(draft),
+  attributes: draft.attributes,
+  events: [],
+  links: [],
+  scopeName: 'svc.runs',
+});

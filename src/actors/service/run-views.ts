@@ -1,0 +1,95 @@
+import { attemptStatus } from '../../machines/lease.ts';
+import { decodeSnapshot } from '../../machines/persisted.ts';
+import type { RunContext } from '../../machines/run.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import type { Json } from '../../model/json.ts';
+import { isLive } from '../../machines/lease.ts';
+import type { Attempt, ReportedUsage, Run, RunDetail, RunSummary } from '../../model/run.ts';
+import type { Cost } from '../../model/span.ts';
+import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
+import { NO_OUTPUT, parseDocuments, summaryOf } from '../run/run-memory.ts';
+import { spanIdOf } from '../run/run-spans.ts';
+
+const blank: RunContext = {
+  stepCount: 0,
+  visits: {},
+  attempt: 0,
+  failures: 0,
+  orphans: 0,
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+};
+
+/** What a stored snapshot remembers, read without its machine: a run that is set aside stays readable. */
+export const contextOf = (record: Pick<RunRecord, 'snapshot'>): RunContext => {
+  try {
+    return { ...blank, ...(decodeSnapshot(record.snapshot).context as RunContext) };
+  } catch {
+    return blank; // quarantined for this very reason: `doctor` and the actor list name the fault
+  }
+};
+
+export const summaryOfRecord = (record: RunRecord): RunSummary => summaryOf(record, { context: contextOf(record) });
+
+export const attemptOf = (record: AttemptRecord & { readonly output?: string }): Attempt => ({
+  leaseId: record.leaseId,
+  stepId: record.stepId,
+  visit: record.visit,
+  attempt: record.attempt,
+  status: attemptStatus(record.state),
+  workerId: record.workerId,
+  offeredAt: record.offeredAt,
+  ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),
+  ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
+  ...(isLive(record.state) ? { leaseExpiresAt: record.expiresAt } : {}),
+  ...(record.output === undefined || record.output === NO_OUTPUT ? {} : { output: JSON.parse(record.output) as Json }),
+  ...(record.error === undefined ? {} : { error: JSON.parse(record.error) as StepError }),
+  ...(record.usage === undefined ? {} : { usage: JSON.parse(record.usage) as ReportedUsage[] }),
+  ...(record.cost === undefined ? {} : { cost: JSON.parse(record.cost) as Cost }),
+  spanId: spanIdOf(record.leaseId),
+});
+
+export const runOfRows = ({ stored, documents }: RunRows): Run => {
+  const { input, output, state } = parseDocuments(documents);
+  return { ...summaryOfRecord(stored.record), input, ...(output === undefined ? {} : { output }), state };
+};
+
+/** The timeout of a body that runs: kept with its lease, not among the timers of the run, and a timer all the same. */
+const timeoutsOf = (attempts: readonly AttemptRecord[]): RunDetail['timers'] =>
+  attempts.flatMap(({ state, timeoutAt, stepId }) =>
+    isLive(state) && timeoutAt !== undefined ? [{ name: 'timeout', dueAt: timeoutAt, stepId }] : [],
+  );
+
+export const detailOfRows = (rows: RunRows): RunDetail => ({
+  ...runOfRows(rows),
+  attempts: rows.attempts.map(attemptOf),
+  timers: [
+    ...rows.timers.map(({ name, dueAt, stepId }) => ({
+      name,
+      ...(dueAt === undefined ? {} : { dueAt }),
+      ...(stepId === undefined ? {} : { stepId }),
+    })),
+    ...timeoutsOf(rows.attempts),
+  ],
+  waits: rows.waits.map(({ event, key, stepId, since, deadlineAt }) => ({
+    event,
+    key,
+    stepId,
+    since,
+    ...(deadlineAt === undefined ? {} : { deadlineAt }),
+  })),
+  children: rows.children.flatMap(({ runId, definitionId, definitionVersion, status, parent }) =>
+    parent === undefined
+      ? []
+      : [
+          {
+            runId,
+            definitionId,
+            definitionVersion,
+            status,
+            stepId: parent.stepId,
+            visit: parent.visit,
+            index: parent.index,
+          },
+        ],
+  ),
+});

@@ -1,0 +1,295 @@
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { Result } from '../../model/failure.ts';
+import type {
+  Attempt,
+  AttemptStatus,
+  JournalEntry,
+  Lease,
+  ReportedUsage,
+  Run,
+  RunDetail,
+  RunStatus,
+  RunSummary,
+  UnixMs,
+} from '../../model/run.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+
+/** Who asks, as far as it matters here: which projects the key reaches. A stored object outside them answers `forbidden`. */
+export type Asking = { readonly reach: ProjectReach };
+
+export type Page<T> = { readonly items: readonly T[]; readonly nextCursor?: string };
+export type Paging = { readonly limit: number; readonly cursor?: string };
+
+export type RegisterWorker = Asking & {
+  readonly workerId: string;
+  /** Definition documents as sent; each is parsed, and one bad document refuses the whole call. */
+  readonly definitions: readonly Json[];
+  readonly name?: string;
+  readonly version?: string;
+  /** Limits the claims of this worker. */
+  readonly project?: string;
+  readonly concurrency?: number;
+};
+export type Registration = {
+  readonly workerId: string;
+  readonly leaseTtlMs: number;
+  readonly heartbeatMs: number;
+  readonly definitions: readonly {
+    readonly id: string;
+    readonly version: number;
+    readonly stored: 'created' | 'unchanged';
+  }[];
+};
+
+export type ClaimSteps = Asking & {
+  readonly workerId: string;
+  /** Most steps to offer, at least 1. */
+  readonly max: number;
+  /** How long to wait for the first; the caller has capped it. */
+  readonly waitMs: number;
+  readonly runId?: string;
+};
+
+/** Names a lease and its holder, for the four worker calls. */
+export type HeldLease = Asking & { readonly leaseId: string; readonly workerId: string };
+export type CompleteStep = HeldLease & {
+  readonly output?: Json;
+  /** Top-level keys replace those of the run's state. */
+  readonly statePatch?: JsonObject;
+  readonly usage?: readonly ReportedUsage[];
+};
+export type FailStep = HeldLease & {
+  readonly error: StepError;
+  /** A minimum; at most 3650 days. */
+  readonly retryAfterMs?: number;
+  readonly usage?: readonly ReportedUsage[];
+};
+
+export type StartRun = Asking & {
+  readonly project: string;
+  readonly definitionId: string;
+  /** Absent: the highest stored. */
+  readonly definitionVersion?: number;
+  readonly input: Json;
+  /** Unique in the project while the run is retained. */
+  readonly idempotencyKey?: string;
+  /** In wire spelling. `project` inside it is ignored. */
+  readonly correlation?: JsonObject;
+};
+
+export type PublishEvent = Asking & {
+  readonly project: string;
+  readonly event: string;
+  readonly key: string;
+  readonly payload: Json;
+  /** Unique in the project: a second event with it changes nothing. */
+  readonly eventId?: string;
+};
+export type SignalRun = Asking & {
+  readonly runId: string;
+  readonly event: string;
+  readonly payload: Json;
+  readonly eventId?: string;
+};
+export type EventOutcome = { readonly outcome: 'delivered' | 'parked' | 'duplicate'; readonly runId?: string };
+
+export type RunQuery = Asking &
+  Paging & {
+    /** Absent: all projects of the reach. */
+    readonly project?: string;
+    readonly status?: RunStatus;
+    readonly definitionId?: string;
+    readonly userId?: string;
+    /** Bounds of `createdAt`: from inclusive, to exclusive. */
+    readonly from?: UnixMs;
+    readonly to?: UnixMs;
+  };
+
+export type JournalQuery = Asking & {
+  readonly runId: string;
+  /** The last `seq` seen; -1 for the start. */
+  readonly after: number;
+};
+
+export type DefinitionVersion = {
+  readonly id: string;
+  readonly version: number;
+  readonly createdAt: UnixMs;
+  /** The document as it was registered. */
+  readonly document: JsonObject;
+};
+export type DefinitionOverview = {
+  readonly id: string;
+  readonly versions: readonly {
+    readonly version: number;
+    readonly createdAt: UnixMs;
+    readonly openRuns: number;
+    /** Workers that registered this version. */
+    readonly workers: number;
+  }[];
+  readonly latest: JsonObject;
+};
+
+export type WorkerInfo = {
+  readonly workerId: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly project?: string;
+  readonly concurrency?: number;
+  readonly definitions: readonly { readonly id: string; readonly version: number }[];
+  readonly lastSeenAt: UnixMs;
+  /** Live leases that it holds. */
+  readonly leases: number;
+};
+export type LeaseInfo = {
+  readonly leaseId: string;
+  readonly runId: string;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly status: AttemptStatus;
+  readonly workerId: string;
+  readonly offeredAt: UnixMs;
+  readonly startedAt?: UnixMs;
+  readonly leaseExpiresAt: UnixMs;
+};
+
+export type ActorStatus = 'active' | 'done' | 'quarantined';
+export type ActorSummary = {
+  readonly type: string;
+  readonly id: string;
+  readonly machine: string;
+  readonly value: Json;
+  readonly status: ActorStatus;
+  /** Counts the changes of this actor. */
+  readonly version: number;
+  readonly updatedAt: UnixMs;
+};
+export type ActorSnapshot = ActorSummary & {
+  readonly machineVersion: number;
+  readonly context: Json;
+  /** Messages that wait for this actor. */
+  readonly mailbox: number;
+  /** Present on an actor that this release cannot load. */
+  readonly fault?: string;
+};
+
+export type MachineInfo = { readonly name: string; readonly version: number; readonly states: readonly string[] };
+export type MachineDescription = MachineInfo & {
+  /** Opens in xstate's `createMachine`. */
+  readonly config: JsonObject;
+};
+
+export type ErasedSubject = {
+  readonly runsErased: number;
+  readonly runsInFlight: number;
+};
+
+/** An open run that nothing will ever move: no runnable step, live lease, timer, wait or live child. There must be none. */
+export type StuckRun = { readonly runId: string; readonly project: string; readonly cursor?: string };
+
+/** The shape of one ended run, for the monitors that read durable runs. */
+export type RunShape = {
+  readonly runId: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly stepCount: number;
+  /** The most attempts that any one step made. */
+  readonly maxStepAttempts: number;
+};
+
+/**
+ * Durable runs, one method an endpoint. Arguments were validated at the door; what is expected to be refused comes back as
+ * a failure; every change is answered after its commit. A store that fails answers `store_unavailable`: the outcome is
+ * unknown, and a repeat is safe for every call but a start without an idempotency key and an event without an `eventId`.
+ * @see Interface decisions, "9. Durable runs" and "10. Actors and machines"
+ */
+export interface RunsService {
+  registerWorker(request: RegisterWorker): Promise<Result<Registration>>;
+  /**
+   * Holds until a step can be offered, `waitMs` is over, `signal` aborts or the service closes; then answers, maybe empty.
+   * A caller that finds its client gone after the answer hands the leases to `giveBack`.
+   */
+  claim(request: ClaimSteps, signal?: AbortSignal): Promise<Result<readonly Lease[]>>;
+  /** Puts offers back whose answer never reached a worker. Costs nothing; what was started meanwhile stays. */
+  giveBack(leaseIds: readonly string[]): Promise<void>;
+  started(request: HeldLease): Promise<Result<{ runStatus: RunStatus; leaseExpiresAt: UnixMs }>>;
+  heartbeat(request: HeldLease & { readonly details?: Json }): Promise<Result<{ leaseExpiresAt: UnixMs }>>;
+  complete(request: CompleteStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string }>>;
+  fail(request: FailStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string; willRetry: boolean }>>;
+
+  /** `created` is false when the idempotency key was used before: then it is that run, as it is now. */
+  startRun(request: StartRun): Promise<Result<{ run: Run; created: boolean }>>;
+  cancelRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
+  signalRun(request: SignalRun): Promise<Result<EventOutcome>>;
+  publishEvent(request: PublishEvent): Promise<Result<EventOutcome>>;
+
+  getRun(request: Asking & { readonly runId: string }): Promise<Result<RunDetail>>;
+  /** Newest-updated first. */
+  listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
+  /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */
+  projectOfRun(runId: string): Promise<string | undefined>;
+  journal(
+    query: JournalQuery & { readonly limit: number },
+  ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number }>>;
+  /**
+   * Pages of new entries in committed order, from `after` on. Ends after `run.finished`, when `signal` aborts, or when the
+   * service closes. A slow reader costs nothing: entries are read when it asks.
+   */
+  followJournal(query: JournalQuery, signal: AbortSignal): Promise<Result<AsyncIterable<readonly JournalEntry[]>>>;
+  /** The chain of journal entries that led to the latest attempt of a step (or the one named), oldest last. */
+  stepCause(
+    request: Asking & {
+      readonly runId: string;
+      readonly stepId: string;
+      readonly visit?: number;
+      readonly attempt?: number;
+    },
+  ): Promise<Result<{ attempt?: Attempt; chain: readonly JournalEntry[] }>>;
+
+  /** By id, the latest version of each. */
+  listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
+  getDefinition(id: string): Promise<Result<DefinitionOverview>>;
+  getDefinitionVersion(id: string, version: number): Promise<Result<DefinitionVersion>>;
+  /** By id: those of the projects in reach, and those of none. */
+  listWorkers(query: Asking & Paging): Promise<Result<Page<WorkerInfo>>>;
+  /** Live leases, oldest first. */
+  listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
+
+  listActors(
+    query: Asking & Paging & { readonly type?: string; readonly status?: ActorStatus },
+  ): Promise<Result<Page<ActorSummary>>>;
+  getActor(
+    request: Asking & { readonly type: string; readonly id: string; readonly atSeq?: number },
+  ): Promise<Result<ActorSnapshot>>;
+  listMachines(): Promise<Result<readonly MachineInfo[]>>;
+  /** `lease`, or `run:<definition>@<version>`. */
+  getMachine(name: string): Promise<Result<MachineDescription>>;
+  /** A Mermaid `stateDiagram-v2`. */
+  getMachineDiagram(name: string): Promise<Result<string>>;
+
+  /**
+   * Erases the finished runs of a person. Their traces go first: when something fails between, the runs are still there to
+   * be found by the next call.
+   * @param eraseTraces deletes these from the trace store; all their spans have been sent there before
+   */
+  eraseSubject(
+    request: Asking & { readonly userId: string },
+    eraseTraces: (traceIds: readonly string[]) => Promise<void>,
+  ): Promise<Result<ErasedSubject>>;
+  /** Removes up to `limit` runs of the project whose root ended before the boundary, with all that is theirs. */
+  trimFinishedRuns(project: string, before: UnixMs, limit: number): Promise<number>;
+  findStuckRuns(): Promise<readonly StuckRun[]>;
+  /** Ended runs of a window, newest first, at most `limit`. */
+  listRunShapes(project: string, from: UnixMs, to: UnixMs, limit: number): Promise<readonly RunShape[]>;
+  counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
+
+  /** One trivial read of the store. */
+  ping(): Promise<void>;
+  /** Answers held claims at once, ends journals, commits what was taken, lets go of the store. */
+  close(): Promise<void>;
+}

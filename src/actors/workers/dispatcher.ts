@@ -1,0 +1,313 @@
+import type { Lease, UnixMs } from '../../model/run.ts';
+import { type ProjectReach, reaches } from '../../model/scope.ts';
+import type { Lookup, Runnable, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Message } from '../kernel/kernel.ts';
+import type { RunMessage } from '../run/run-actor.ts';
+
+/** Runs of one definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
+type Queue = {
+  /** Ascending by order. */
+  entries: Runnable[];
+  /** The store may hold runs beyond `watermark` that memory does not. */
+  more: boolean;
+  watermark: number;
+  /** Runs beyond the watermark that became runnable in the group that is being decided: not yet in the store. */
+  uncommitted: Runnable[];
+};
+
+type Claim = {
+  readonly worker: WorkerRecord;
+  readonly max: number;
+  readonly reach: ProjectReach;
+  readonly runId: string | undefined;
+  /** A claim on one run asks it directly once, in case memory does not know it. */
+  asked: boolean;
+  granted: number;
+  readonly leases: Lease[];
+  readonly settle: (leases: readonly Lease[]) => void;
+  readonly reject: (error: unknown) => void;
+  readonly stopWaiting: () => void;
+};
+
+export type DispatcherOptions = {
+  readonly clock: Clock;
+  readonly offerTtlMs: number;
+  /** How long a version is not offered again to a worker that could not serve it. */
+  readonly unservableMs?: number;
+  /** Most runs of one definition that memory holds. */
+  readonly queueLimit?: number;
+};
+const defaults = { unservableMs: 5 * 60 * 1000, queueLimit: 2000 } as const;
+
+/** What the dispatcher wants to know before it can match: the next slice of a queue. */
+export type SliceWanted = Extract<Lookup, { kind: 'runnable' }>;
+
+/**
+ * Matches waiting claims with runnable steps inside the commit that makes a step runnable. Nothing here is the truth: the
+ * queues repeat what the store orders, and a claim is only as durable as the connection that waits on it.
+ * @see Interface decisions, "Worker protocol"
+ */
+export const createDispatcher = (options: DispatcherOptions) => {
+  const { clock } = options;
+  const unservableMs = options.unservableMs ?? defaults.unservableMs;
+  const queueLimit = options.queueLimit ?? defaults.queueLimit;
+  const queues = new Map<string, Queue>();
+  const known = new Map<string, Runnable>();
+  const claims = new Set<Claim>();
+  /** Claims that the group in hand gives something, and those that the group in commit does. */
+  const fulfilled = new Set<Claim>();
+  const sealed = new Set<Claim>();
+  const unservable = new Map<string, number>();
+
+  const queueOf = (definitionId: string): Queue => {
+    let queue = queues.get(definitionId);
+    if (queue === undefined) {
+      queue = { entries: [], more: true, watermark: -1, uncommitted: [] };
+      queues.set(definitionId, queue);
+    }
+    return queue;
+  };
+
+  const insert = (queue: Queue, entry: Runnable): void => {
+    const before = known.get(entry.runId);
+    if (before !== undefined) {
+      if (before.order === entry.order) return;
+      remove(before);
+    }
+    const { entries } = queue;
+    let at = entries.length;
+    while (at > 0 && (entries[at - 1] as Runnable).order > entry.order) at -= 1;
+    entries.splice(at, 0, entry);
+    known.set(entry.runId, entry);
+    // While claims wait, a head that none of them may have must not push out what they may.
+    if (entries.length > queueLimit && claims.size === 0) {
+      const kept = entries.slice(0, queueLimit / 2);
+      for (const { runId } of entries.slice(kept.length)) known.delete(runId);
+      queue.entries = kept;
+      queue.more = true;
+      queue.watermark = kept.at(-1)?.order ?? -1;
+    }
+  };
+
+  const remove = (entry: Runnable): void => {
+    known.delete(entry.runId);
+    const queue = queues.get(entry.definitionId);
+    if (queue === undefined) return;
+    const at = queue.entries.indexOf(entry);
+    if (at >= 0) queue.entries.splice(at, 1);
+  };
+
+  const versionKey = (workerId: string, definitionId: string, version: number): string =>
+    JSON.stringify([workerId, definitionId, version]);
+
+  const mayServe = (claim: Claim, entry: Runnable): boolean => {
+    const { worker } = claim;
+    if (worker.project !== undefined && worker.project !== entry.project) return false;
+    if (!reaches(claim.reach, entry.project)) return false;
+    if (unservable.size === 0) return true;
+    const until = unservable.get(versionKey(worker.workerId, entry.definitionId, entry.definitionVersion));
+    return until === undefined || until <= clock.monotonic();
+  };
+
+  /** The oldest entry that this claim may have, or the slice that is to be read first. */
+  const bestFor = (claim: Claim): Runnable | SliceWanted | undefined => {
+    let best: Runnable | undefined;
+    const ids = new Set(claim.worker.definitions.map(({ id }) => id));
+    for (const id of ids) {
+      const queue = queueOf(id);
+      const found = queue.entries.find((entry) => mayServe(claim, entry));
+      if (found === undefined && queue.more)
+        return { kind: 'runnable', definitionId: id, after: queue.watermark, limit: queueLimit / 2 };
+      if (found !== undefined && (best === undefined || found.order < best.order)) best = found;
+    }
+    return best;
+  };
+
+  const offer = (claim: Claim, runId: string, at: UnixMs, stale: () => void): Message => {
+    const body: RunMessage = {
+      kind: 'offer',
+      workerId: claim.worker.workerId,
+      lapsesAt: at + options.offerTtlMs,
+      granted: (lease) => {
+        claim.leases.push(lease);
+        claim.granted += 1;
+        fulfilled.add(claim);
+      },
+      stale,
+    };
+    return { type: 'run', id: runId, body };
+  };
+
+  const serves = (claim: Claim, entry: Runnable): boolean =>
+    claim.worker.definitions.some(({ id }) => id === entry.definitionId) && mayServe(claim, entry);
+
+  const end = (claim: Claim): void => {
+    claims.delete(claim);
+    claim.stopWaiting();
+  };
+
+  return {
+    /** A run became runnable in the group in hand. */
+    ready: (entry: Runnable): void => {
+      const queue = queueOf(entry.definitionId);
+      // A claim on this very run need not wait for the run's place in the queue.
+      const isWanted = [...claims].some((claim) => claim.runId === entry.runId);
+      if (queue.more && entry.order > queue.watermark && !isWanted) queue.uncommitted.push(entry);
+      else insert(queue, entry);
+    },
+
+    /** The slice that `next` asked for. */
+    fill: (wanted: SliceWanted, found: readonly Runnable[]): void => {
+      const queue = queueOf(wanted.definitionId);
+      queue.more = found.length >= wanted.limit;
+      queue.watermark = found.at(-1)?.order ?? queue.watermark;
+      for (const entry of found) insert(queue, entry);
+      const { uncommitted } = queue;
+      queue.uncommitted = [];
+      for (const entry of uncommitted)
+        if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
+        else insert(queue, entry);
+    },
+
+    /**
+     * The next offer to make for the claims that wait, oldest claim first, or the slice to read before that can be said.
+     * Taken entries leave the queue at once; a group that fails drops all queues.
+     */
+    next: (at: UnixMs): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
+      for (const claim of claims) {
+        if (claim.granted >= claim.max) continue;
+        if (claim.runId !== undefined) {
+          const entry = known.get(claim.runId);
+          if (entry !== undefined && serves(claim, entry)) {
+            remove(entry);
+            return { offer: offer(claim, entry.runId, at, () => {}) };
+          }
+          continue;
+        }
+        const best = bestFor(claim);
+        if (best === undefined) continue;
+        if ('kind' in best) return { wanted: best };
+        remove(best);
+        return { offer: offer(claim, best.runId, at, () => {}) };
+      }
+      return undefined;
+    },
+
+    /** A run that a claim names and that memory may not know: the caller looks it up and answers with `known`. */
+    unasked: (): string | undefined => {
+      for (const claim of claims)
+        if (claim.runId !== undefined && !claim.asked) {
+          claim.asked = true;
+          if (!known.has(claim.runId)) return claim.runId;
+        }
+      return undefined;
+    },
+    known: (entry: Runnable): void => {
+      insert(queueOf(entry.definitionId), entry);
+    },
+    /** Asks again, now and then: a safety net under the claims on one run. */
+    askAgain: (): void => {
+      for (const claim of claims) claim.asked = false;
+    },
+
+    /**
+     * Holds a claim until it gets a lease, its time is over, its caller goes away or the service stops.
+     * @returns the leases, and what to call once the claim has been matched with what can run already: its time counts from
+     * then, so that a claim that does not want to wait gets what there is
+     */
+    claim: (
+      request: {
+        readonly worker: WorkerRecord;
+        readonly max: number;
+        readonly waitMs: number;
+        readonly reach: ProjectReach;
+        readonly runId?: string;
+      },
+      signal: AbortSignal | undefined,
+    ): { readonly leases: Promise<readonly Lease[]>; readonly matched: () => void } => {
+      let matched = (): void => {};
+      const leases = new Promise<readonly Lease[]>((settle, reject) => {
+        let claim: Claim | undefined;
+        let cancelTimer = (): void => {};
+        const giveUp = (): void => {
+          // Offers that are in the commit in hand reach the claim when it is done.
+          if (claim === undefined || claim.granted > 0 || !claims.has(claim)) return;
+          end(claim);
+          settle([]);
+        };
+        matched = () => {
+          if (claim !== undefined && claims.has(claim)) cancelTimer = clock.after(request.waitMs, giveUp);
+        };
+        signal?.addEventListener('abort', giveUp, { once: true });
+        claim = {
+          worker: request.worker,
+          max: request.max,
+          reach: request.reach,
+          runId: request.runId,
+          asked: false,
+          granted: 0,
+          leases: [],
+          settle,
+          reject,
+          stopWaiting: () => {
+            cancelTimer();
+            signal?.removeEventListener('abort', giveUp);
+          },
+        };
+        claims.add(claim);
+        if (signal?.aborted === true) giveUp();
+      });
+      return { leases, matched };
+    },
+
+    /** The group goes to its commit. Claims that it gives something wait for that alone: the next group gives them nothing. */
+    sealed: (): void => {
+      // From now on the store answers as of this commit.
+      for (const queue of queues.values()) if (queue.uncommitted.length > 0) queue.uncommitted = [];
+      for (const claim of fulfilled) {
+        end(claim);
+        sealed.add(claim);
+      }
+      fulfilled.clear();
+    },
+    /** The sealed group was committed: claims that got something are answered. */
+    committed: (): void => {
+      for (const claim of sealed) claim.settle(claim.leases);
+      sealed.clear();
+    },
+
+    /** The group failed: memory may be ahead of the store, so all of it goes. Claims that had been given something fail. */
+    dropped: (error: unknown): void => {
+      queues.clear();
+      known.clear();
+      for (const claim of [...sealed, ...fulfilled]) {
+        end(claim);
+        claim.reject(error);
+      }
+      sealed.clear();
+      fulfilled.clear();
+      for (const claim of claims) claim.asked = false;
+    },
+
+    unservable: (workerId: string, definitionId: string, version: number): void => {
+      const now = clock.monotonic();
+      for (const [key, until] of unservable) if (until <= now) unservable.delete(key);
+      unservable.set(versionKey(workerId, definitionId, version), now + unservableMs);
+    },
+    /** A worker that registers again may have learnt the version. */
+    forgive: (workerId: string): void => {
+      for (const key of unservable.keys()) if ((JSON.parse(key) as string[])[0] === workerId) unservable.delete(key);
+    },
+
+    /** Answers every claim that waits. */
+    close: (): void => {
+      for (const claim of claims)
+        if (claim.granted === 0) {
+          end(claim);
+          claim.settle([]);
+        }
+    },
+    waiting: (): number => claims.size,
+  };
+};

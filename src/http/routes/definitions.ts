@@ -1,0 +1,71 @@
+import { instantToWire } from '../codec/instant.ts';
+import type { PathOf } from '../contract.ts';
+import { mapLazily } from '../json-pieces.ts';
+import { pageBody } from '../listing.ts';
+import type { Route } from '../route.ts';
+import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+
+/** Stored definitions. They belong to the service, so a key of any project reads them. @see Interface decisions, "9. Durable runs" */
+export const definitionRoutes = (deps: RunsDeps): Route[] => {
+  const { runs } = deps;
+  return [
+    {
+      method: 'GET',
+      path: '/v1/api/definitions',
+      scope: 'read',
+      operationId: 'listDefinitions',
+      surface: 'runs',
+      handler: async (request) => {
+        const { paging, cursorAfter } = runListingOf(request, 'listDefinitions', deps);
+        const page = valueOf(await runs.listDefinitions(paging));
+        return pageBody(
+          'definitions',
+          mapLazily(page.items, ({ id, version, createdAt }) => ({
+            id,
+            version,
+            created_at: instantToWire(createdAt),
+          })),
+          cursorAfter(page),
+        );
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/definitions/:id',
+      scope: 'read',
+      operationId: 'getDefinition',
+      surface: 'runs',
+      handler: async (request) => {
+        const { id } = request.params as PathOf<'getDefinition'>;
+        const overview = valueOf(await runs.getDefinition(id));
+        return {
+          id: overview.id,
+          versions: overview.versions.map(({ version, createdAt, openRuns, workers }) => ({
+            version,
+            created_at: instantToWire(createdAt),
+            open_runs: openRuns,
+            workers,
+          })),
+          latest: overview.latest,
+        };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/definitions/:id/versions/:version',
+      scope: 'read',
+      operationId: 'getDefinitionVersion',
+      surface: 'runs',
+      handler: async (request) => {
+        const { id, version } = request.params as PathOf<'getDefinitionVersion'>;
+        const stored = valueOf(await runs.getDefinitionVersion(id, version));
+        return {
+          id: stored.id,
+          version: stored.version,
+          created_at: instantToWire(stored.createdAt),
+          definition: stored.document,
+        };
+      },
+    },
+  ];
+};

@@ -1,0 +1,170 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { checkBodyHeaders, type IncomingBody, readBody, streamBody } from '../../ingest/body.ts';
+import type { OtlpSignal, Payload } from '../../ingest/decode.ts';
+import { createLineSplitter, isBlank } from '../../ingest/lines.ts';
+import type { IngestResult, Intake, Pipeline } from '../../ingest/pipeline.ts';
+import type { SignalRefusal } from '../../ingest/decoded.ts';
+import { type Failure, Refusal } from '../../model/failure.ts';
+import { discardBody, incomingBodyOf } from '../incoming-body.ts';
+import { encodeStatus, encodeTraceResponse, JSON_TYPE, PROTOBUF } from '../otlp-answer.ts';
+import { statusOf } from '../problem.ts';
+import type { Route } from '../route.ts';
+
+export type IngestRoutesDependencies = { readonly pipeline: Pipeline; readonly log: Logger };
+
+/** Reads a body and hands what it holds to the intake. */
+type BodyReader = (body: IncomingBody, intake: Intake, abandoned: AbortSignal) => Promise<void>;
+
+/** How many different reasons an OTLP answer names; a batch may be refused for thousands, mostly the same. */
+const NAMED_REASONS = 5;
+
+const rejectedKey = { traces: 'rejectedSpans', logs: 'rejectedLogRecords', metrics: 'rejectedDataPoints' } as const;
+
+const mediaType = (request: FastifyRequest): string =>
+  (request.headers['content-type'] ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase() ?? JSON_TYPE;
+
+/** Refusals in a sentence: each reason once with its count, the commonest first. */
+const summarise = (refusals: readonly SignalRefusal[]): string => {
+  const counts = new Map<string, number>();
+  for (const { message } of refusals) counts.set(message, (counts.get(message) ?? 0) + 1);
+  const reasons = [...counts].toSorted((a, b) => b[1] - a[1]);
+  const named = reasons
+    .slice(0, NAMED_REASONS)
+    .map(([message, count]) => (count === 1 ? message : `${message} (${count} times)`));
+  const unnamed = reasons.slice(NAMED_REASONS).reduce((sum, [, count]) => sum + count, 0);
+  return unnamed === 0 ? named.join('; ') : `${named.join('; ')}; and ${unnamed} more`;
+};
+
+/**
+ * The doors through which clients send. They share one way in: the headers are judged first, then the body is let in, read
+ * under its bounds, decoded and written; the answer follows the commit.
+ * @see Interface specification, "OTLP ingest", "Native ingest"
+ */
+export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): readonly Route[] => {
+  const { limits } = pipeline;
+
+  const ingest = async (request: FastifyRequest, read: BodyReader): Promise<IngestResult> => {
+    const body = incomingBodyOf(request);
+    const { contentLength } = body;
+    try {
+      checkBodyHeaders(body, limits);
+      return await pipeline.ingest(
+        { reach: request.caller.reach, ...(contentLength === undefined ? {} : { announcedBytes: contentLength }) },
+        (intake) => read(body, intake, request.abandoned),
+      );
+    } catch (error) {
+      discardBody(request, limits);
+      throw error;
+    }
+  };
+
+  const whole =
+    (payloadOf: (body: Buffer) => Payload): BodyReader =>
+    async (body, intake, abandoned) =>
+      intake.add([payloadOf(await readBody(body, limits, intake.reservation, abandoned))]);
+
+  const lineByLine: BodyReader = async (body, intake, abandoned) => {
+    const splitter = createLineSplitter();
+    let element = 0;
+    const payloadsOf = (lines: readonly Buffer[]): Payload[] =>
+      lines.filter((line) => !isBlank(line)).map((line) => ({ kind: 'native_line', body: line, element: element++ }));
+    await streamBody(
+      body,
+      limits,
+      intake.reservation,
+      (piece) => {
+        const payloads = payloadsOf(splitter.push(piece));
+        return payloads.length === 0 ? undefined : intake.add(payloads);
+      },
+      abandoned,
+    );
+    const last = splitter.end();
+    if (last !== undefined) await intake.add(payloadsOf([last]));
+  };
+
+  const otlp =
+    (signal: OtlpSignal) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().includes('protobuf');
+      if (isProtobuf && signal !== 'traces') {
+        discardBody(request, limits);
+        throw new Refusal({ code: 'invalid_body', message: 'body is not valid JSON' });
+      }
+      const answersProtobuf = isProtobuf && !/\bjson\b/i.test(request.headers.accept ?? '');
+      const refuse = (failure: Failure): FastifyReply => {
+        if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+        return reply.code(statusOf[failure.code]).type(PROTOBUF).send(encodeStatus(failure));
+      };
+      let result: IngestResult;
+      try {
+        result = await ingest(
+          request,
+          whole((body) => (isProtobuf ? { kind: 'otlp_protobuf', body } : { kind: 'otlp_json', signal, body })),
+        );
+      } catch (error) {
+        if (!answersProtobuf || !(error instanceof Refusal)) throw error;
+        if (error.failure.code === 'store_unavailable')
+          log.warn({ err: error, request_id: request.id, route: request.routeOptions.url }, 'the store did not answer');
+        return refuse(error.failure);
+      }
+      const rejected = result.refusals.length;
+      const errorMessage = summarise(result.refusals);
+      const quota = result.refusedByQuota;
+      if (answersProtobuf) {
+        if (quota !== undefined) return refuse(quota);
+        return reply.type(PROTOBUF).send(encodeTraceResponse(rejected, errorMessage));
+      }
+      const answer = { partialSuccess: { [rejectedKey[signal]]: rejected, errorMessage } };
+      return answerJson(reply, answer, quota);
+    };
+
+  const native = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const type = mediaType(request);
+    const isStream = type === 'application/x-ndjson' || type === 'application/jsonl';
+    if (!isStream && type !== JSON_TYPE) {
+      discardBody(request, limits);
+      throw new Refusal({
+        code: 'unsupported_media_type',
+        message: `content-type ${JSON.stringify(type.slice(0, 128))} is not supported; use application/json, application/x-ndjson or application/jsonl`,
+      });
+    }
+    const result = await ingest(request, isStream ? lineByLine : whole((body) => ({ kind: 'native', body })));
+    const answer = {
+      accepted: result.accepted,
+      rejected: result.refusals.length,
+      duplicate: result.duplicate,
+      ...(result.sampledOut === 0 ? {} : { sampled_out: result.sampledOut }),
+      errors: result.refusals,
+    };
+    return answerJson(reply, answer, result.refusedByQuota);
+  };
+
+  const door = (path: string, operationId: string, handler: Route['handler']): Route => ({
+    method: 'POST',
+    path,
+    scope: 'ingest',
+    operationId,
+    surface: 'ingest',
+    body: 'raw',
+    handler,
+  });
+  return [
+    door('/v1/traces', 'ingestTraces', otlp('traces')),
+    door('/v1/logs', 'ingestLogs', otlp('logs')),
+    door('/v1/metrics', 'ingestMetrics', otlp('metrics')),
+    door('/v1/ingest', 'ingestBatch', native),
+    // For exporters that can only name another product's path.
+    door('/api/public/otel/v1/traces', 'ingestTracesCompatible', otlp('traces')),
+  ];
+};
+
+/** The usual answer; refused whole because of the ceiling, the same body stands beside the code. */
+const answerJson = (reply: FastifyReply, answer: object, quota: Failure | undefined): FastifyReply => {
+  if (quota === undefined) return reply.type(JSON_TYPE).send(JSON.stringify(answer));
+  return reply
+    .code(statusOf.over_quota)
+    .header('retry-after', quota.retryAfterSeconds ?? 60)
+    .type(JSON_TYPE)
+    .send(JSON.stringify({ code: quota.code, message: quota.message, ...answer }));
+};

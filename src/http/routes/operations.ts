@@ -1,0 +1,161 @@
+import type { Counters } from '../../model/counters.ts';
+import { sendReady } from '../answer.ts';
+import { apiDocument, specVersion } from '../contract.ts';
+import type { Route } from '../route.ts';
+
+/** Something that readiness depends on. */
+export type Probe = {
+  /** What it is, as the health document names it: `signal store`, `runs store`. */
+  readonly name: string;
+  /** One trivial read; rejects when it does not answer. */
+  readonly ping: () => Promise<void>;
+};
+
+export type OperationsDeps = {
+  readonly counters: Counters;
+  readonly probes: readonly Probe[];
+  /** Kind of the signal store. */
+  readonly storage: string;
+  /** Version of the build. */
+  readonly version: string;
+  /** Seconds since the process started, from a clock that never jumps. */
+  readonly uptimeSeconds: () => number;
+};
+
+type Exposed = { readonly name: string; readonly help: string; readonly read: (counters: Counters) => number };
+
+/** @see Interface specification, "Operational endpoints" */
+const exposed: readonly Exposed[] = [
+  { name: 'svc_signals_accepted_total', help: 'Signals written.', read: (c) => c.signalsAccepted },
+  {
+    name: 'svc_signals_rejected_total',
+    help: 'Signals refused with a reason returned, over-quota refusals included.',
+    read: (c) => c.signalsRejected,
+  },
+  {
+    name: 'svc_batches_duplicate_total',
+    help: 'Batches recognised as resends and skipped.',
+    read: (c) => c.batchesDuplicate,
+  },
+  {
+    name: 'svc_traces_sampled_out_total',
+    help: 'Traces that the sampling policy dropped.',
+    read: (c) => c.tracesSampledOut,
+  },
+  {
+    name: 'svc_signals_over_quota_total',
+    help: "Signals refused for exceeding a project's ceiling per minute.",
+    read: (c) => c.signalsOverQuota,
+  },
+  {
+    name: 'svc_signals_unbounded_total',
+    help: 'Signals stored for a project that no ceiling covers.',
+    read: (c) => c.signalsUnbounded,
+  },
+  { name: 'svc_ingest_requests_total', help: 'Ingest requests handled.', read: (c) => c.ingestRequests },
+  { name: 'svc_query_requests_total', help: 'Query requests handled.', read: (c) => c.queryRequests },
+  { name: 'svc_request_errors_total', help: 'Requests that failed with a server error.', read: (c) => c.requestErrors },
+  {
+    name: 'svc_audit_write_failures_total',
+    help: 'Audit rows that could not be written; the requests they describe succeeded.',
+    read: (c) => c.auditWriteFailures,
+  },
+  {
+    name: 'svc_forward_dropped_total',
+    help: 'Accepted spans that forwarding could not deliver.',
+    read: (c) => c.forwardDropped,
+  },
+];
+
+/** The counters in the text exposition format, version 0.0.4. */
+export const expositionOf = (counters: Counters, uptimeSeconds: number): string => {
+  const lines = exposed.flatMap(({ name, help, read }) => [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} counter`,
+    `${name} ${read(counters)}`,
+  ]);
+  lines.push(
+    '# HELP svc_uptime_seconds Seconds since the process started.',
+    '# TYPE svc_uptime_seconds gauge',
+    `svc_uptime_seconds ${Math.floor(uptimeSeconds)}`,
+  );
+  return `${lines.join('\n')}\n`;
+};
+
+/** How long a probe may take before it counts as not answering, in milliseconds. */
+const PROBE_MS = 5000;
+
+/** @returns what is wrong with it, or nothing */
+const probe = async ({ name, ping }: Probe): Promise<string | undefined> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_MS} ms`)), PROBE_MS);
+  });
+  try {
+    await Promise.race([ping(), late]);
+    return undefined;
+  } catch (error) {
+    return `${name}: ${error instanceof Error ? error.message : 'does not answer'}`;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Health, readiness, counters and the document. @see Interface specification, "Operational endpoints" */
+export const operationsRoutes = (deps: OperationsDeps): Route[] => {
+  const health = (detail?: string) => ({
+    status: detail === undefined ? 'ok' : 'degraded',
+    version: deps.version,
+    spec_version: specVersion,
+    uptime_seconds: Math.floor(deps.uptimeSeconds()),
+    storage: deps.storage,
+    detail,
+  });
+  const documentText = JSON.stringify(apiDocument);
+
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      scope: 'open',
+      operationId: 'getHealth',
+      surface: 'operations',
+      handler: () => health(),
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      scope: 'open',
+      operationId: 'getReadiness',
+      surface: 'operations',
+      handler: async (_request, reply) => {
+        const details = (await Promise.all(deps.probes.map(probe))).filter((detail) => detail !== undefined);
+        if (details.length === 0) return health();
+        reply.code(503);
+        return health(details.join('; '));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      scope: 'open',
+      operationId: 'getCounters',
+      surface: 'operations',
+      handler: (request, reply) =>
+        sendReady(
+          request,
+          reply,
+          'text/plain; version=0.0.4; charset=utf-8',
+          expositionOf(deps.counters, deps.uptimeSeconds()),
+        ),
+    },
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      scope: 'open',
+      operationId: 'getDocument',
+      surface: 'operations',
+      handler: (request, reply) => sendReady(request, reply, 'application/json', documentText),
+    },
+  ];
+};

@@ -1,0 +1,270 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../model/failure.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { ownProject, type ProjectReach } from '../../model/scope.ts';
+import type { UnixNano } from '../../model/time.ts';
+import { asksForStream } from '../answer.ts';
+import {
+  attemptToWire,
+  journalEntryToWire,
+  outcomeToWire,
+  runDetailToWire,
+  runSummaryToWire,
+  runToWire,
+} from '../codec/run.ts';
+import type { BodyOf, PathOf, QueryOf } from '../contract.ts';
+import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../event-stream.ts';
+import { mapLazily } from '../json-pieces.ts';
+import { given, pageBody } from '../listing.ts';
+import type { Route } from '../route.ts';
+import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+
+/** Largest body that brings payloads: an input, an output, a patch, an event. */
+export const RUN_BODY_BYTES = 4 * 1024 * 1024;
+
+const NANOS_PER_MILLI = 1_000_000n;
+
+/** A bound of a half-open window, for times that are whole milliseconds: the first that is not before it. */
+const boundMs = (at: UnixNano | undefined): number | undefined =>
+  at === undefined ? undefined : Number((at > 0n ? at + NANOS_PER_MILLI - 1n : at) / NANOS_PER_MILLI);
+
+async function* asEvents<T extends { readonly seq: number }>(
+  pages: AsyncIterable<readonly T[]>,
+  toWire: (entry: T) => object,
+): AsyncGenerator<StreamedEvent[]> {
+  for await (const page of pages) yield page.map((entry) => ({ id: entry.seq, data: toWire(entry) }));
+}
+
+/** Runs and the events that move them. @see Interface specification, "Query API: durable runs and events" */
+export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): Route[] => {
+  const { runs, streams, defaultProject, log } = deps;
+
+  const ownerOf = (request: FastifyRequest): Promise<string | undefined> =>
+    runs.projectOfRun((request.params as PathOf<'getRun'>).run);
+  /** The audit row of a read, refused or not, stands under the project that owns the run. */
+  const noteOwner = async (request: FastifyRequest): Promise<void> => {
+    const project = await ownerOf(request);
+    if (project !== undefined) request.audit.projects = [project];
+  };
+
+  /** What a reader that connects again says it saw last. */
+  const lastEventId = (request: FastifyRequest): number | undefined => {
+    const header = request.headers['last-event-id'];
+    if (header === undefined || header === '') return undefined;
+    if (typeof header === 'string' && /^(?:-1|0|[1-9]\d{0,14})$/.test(header)) return Number(header);
+    throw new Refusal({
+      code: 'invalid_parameter',
+      message: 'the header Last-Event-ID must be the `id` of an event of this stream, an integer from -1',
+      field: 'Last-Event-ID',
+    });
+  };
+
+  /** Whether this is the last entry that the run will ever have. */
+  const isItsEnd = async (runId: string, reach: ProjectReach, seq: number): Promise<boolean> => {
+    const { events } = valueOf(await runs.journal({ runId, reach, after: seq - 1, limit: 1 }));
+    return events[0]?.seq === seq && events[0].kind === 'run.finished';
+  };
+
+  const stream = async (request: FastifyRequest, reply: FastifyReply, runId: string, after: number): Promise<void> => {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    const { reach, keyFingerprint, remoteAddress } = request.caller;
+    const release = valueOf(streams.open(keyFingerprint ?? remoteAddress, end));
+    try {
+      const pages = valueOf(await runs.followJournal({ runId, reach, after }, over.signal));
+      void streamEvents(request, reply, asEvents(pages, journalEntryToWire), end, log, timing).finally(release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+
+  return [
+    {
+      method: 'POST',
+      path: '/v1/api/runs',
+      scope: 'execute',
+      operationId: 'startRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      handler: async (request, reply) => {
+        const body = request.body as BodyOf<'startRun'>;
+        const { reach } = request.caller;
+        const { run, created } = valueOf(
+          await runs.startRun({
+            reach,
+            project: body.project ?? ownProject(reach, defaultProject),
+            definitionId: body.definition_id,
+            input: body.input as JsonObject,
+            ...given({
+              definitionVersion: body.definition_version,
+              idempotencyKey: body.idempotency_key,
+              correlation: body.correlation,
+            }),
+          }),
+        );
+        reply.code(created ? 201 : 200);
+        return runToWire(run);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs',
+      scope: 'read',
+      operationId: 'listRuns',
+      surface: 'runs',
+      audit: 'list_runs',
+      handler: async (request) => {
+        const query = request.query as QueryOf<'listRuns'>;
+        const { paging, window, cursorAfter } = runListingOf(request, 'listRuns', deps);
+        const page = valueOf(
+          await runs.listRuns({
+            ...paging,
+            ...given({
+              status: query.status,
+              definitionId: query.definition_id,
+              userId: query.user_id,
+              from: boundMs(window.from),
+              to: boundMs(window.to),
+            }),
+          }),
+        );
+        return pageBody('runs', mapLazily(page.items, runSummaryToWire), cursorAfter(page));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs/:run',
+      scope: 'read',
+      operationId: 'getRun',
+      surface: 'runs',
+      audit: 'get_run',
+      ownerOf,
+      handler: async (request) => {
+        const { run: runId } = request.params as PathOf<'getRun'>;
+        const found = await runs.getRun({ runId, reach: request.caller.reach });
+        if (found.ok) request.audit.projects = [found.value.project];
+        else await noteOwner(request);
+        return runDetailToWire(valueOf(found));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs/:run/events',
+      scope: 'read',
+      operationId: 'listRunEvents',
+      surface: 'runs',
+      audit: 'list_run_events',
+      ownerOf,
+      streams: true,
+      handler: async (request, reply) => {
+        const { run: runId } = request.params as PathOf<'listRunEvents'>;
+        const { after = -1, limit = 50 } = request.query as QueryOf<'listRunEvents'>;
+        await noteOwner(request);
+        if (asksForStream(request)) {
+          // Goes before `after`, which an EventSource repeats as it stood in its URL.
+          const seen = lastEventId(request);
+          // The one answer after which an EventSource does not come back.
+          if (seen !== undefined && (await isItsEnd(runId, request.caller.reach, seen))) return reply.code(204).send();
+          await stream(request, reply, runId, seen ?? after);
+          return reply;
+        }
+        const page = valueOf(await runs.journal({ runId, reach: request.caller.reach, after, limit }));
+        return { events: mapLazily(page.events, journalEntryToWire), next_after: page.nextAfter };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs/:run/steps/:step/cause',
+      scope: 'read',
+      operationId: 'getStepCause',
+      surface: 'runs',
+      audit: 'get_step_cause',
+      ownerOf,
+      handler: async (request) => {
+        const { run: runId, step: stepId } = request.params as PathOf<'getStepCause'>;
+        const { visit, attempt } = request.query as QueryOf<'getStepCause'>;
+        await noteOwner(request);
+        const cause = valueOf(
+          await runs.stepCause({ runId, stepId, reach: request.caller.reach, ...given({ visit, attempt }) }),
+        );
+        return {
+          attempt: cause.attempt && attemptToWire(cause.attempt),
+          chain: mapLazily(cause.chain, journalEntryToWire),
+        };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/runs/:run/cancel',
+      scope: 'execute',
+      operationId: 'cancelRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      audit: 'cancel_run',
+      ownerOf,
+      handler: async (request) => {
+        const { run: runId } = request.params as PathOf<'cancelRun'>;
+        const body = request.body as BodyOf<'cancelRun'> | undefined;
+        const cancelled = await runs.cancelRun({
+          runId,
+          reach: request.caller.reach,
+          ...given({ reason: body?.reason }),
+        });
+        if (cancelled.ok) request.audit.projects = [cancelled.value.project];
+        else await noteOwner(request);
+        return runToWire(valueOf(cancelled));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/runs/:run/signal',
+      scope: 'execute',
+      operationId: 'signalRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      handler: async (request) => {
+        const { run: runId } = request.params as PathOf<'signalRun'>;
+        const body = request.body as BodyOf<'signalRun'>;
+        return outcomeToWire(
+          valueOf(
+            await runs.signalRun({
+              runId,
+              reach: request.caller.reach,
+              event: body.event,
+              payload: body.payload as JsonObject,
+              ...given({ eventId: body.event_id }),
+            }),
+          ),
+        );
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/events',
+      scope: 'execute',
+      operationId: 'publishEvent',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      handler: async (request) => {
+        const body = request.body as BodyOf<'publishEvent'>;
+        return outcomeToWire(
+          valueOf(
+            await runs.publishEvent({
+              reach: request.caller.reach,
+              project: body.project ?? ownProject(request.caller.reach, defaultProject),
+              event: body.event,
+              key: body.key,
+              payload: body.payload as JsonObject,
+              ...given({ eventId: body.event_id }),
+            }),
+          ),
+        );
+      },
+    },
+  ];
+};

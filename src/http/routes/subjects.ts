@@ -1,0 +1,44 @@
+import type { PathOf } from '../contract.ts';
+import { auditedProjects } from '../listing.ts';
+import type { Route } from '../route.ts';
+import { type RunsDeps, valueOf } from '../runs-deps.ts';
+
+const noteOf = (inFlight: number): string => {
+  const parked = 'Parked events are not reached by erasure; they expire within 24 hours.';
+  if (inFlight === 0) return parked;
+  const left = inFlight === 1 ? '1 unfinished run was left whole' : `${inFlight} unfinished runs were left whole`;
+  return `${left}: cancel them or let them end, then erase again. ${parked}`;
+};
+
+/** Erasure of a person. @see Interface specification, "Query API: durable runs and events" */
+export const subjectRoutes = ({ runs, traces }: RunsDeps): Route[] => [
+  {
+    method: 'DELETE',
+    path: '/v1/api/subjects/:user_id',
+    scope: 'admin',
+    operationId: 'eraseSubject',
+    surface: 'runs',
+    audit: 'erase_subject',
+    handler: async (request) => {
+      const { user_id: userId } = request.params as PathOf<'eraseSubject'>;
+      const { reach } = request.caller;
+      request.audit.projects = auditedProjects(reach);
+      let tracesErased = 0;
+      let pending = false;
+      const { runsErased, runsInFlight } = valueOf(
+        await runs.eraseSubject({ userId, reach }, async (traceIds) => {
+          const outcome = await traces.deleteTraces(traceIds, reach);
+          tracesErased += outcome.deleted;
+          pending ||= outcome.pending;
+        }),
+      );
+      return {
+        runs_erased: runsErased,
+        runs_in_flight: runsInFlight,
+        traces_erased: tracesErased,
+        deletes_pending: pending,
+        note: noteOf(runsInFlight),
+      };
+    },
+  },
+];

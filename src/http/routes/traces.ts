@@ -1,0 +1,274 @@
+import type { FastifyRequest } from 'fastify';
+import { type Failure, Refusal } from '../../model/failure.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+import type { Page, Paging, TraceDetail, TraceFilter } from '../../store/signals/query.ts';
+import type { SignalStore } from '../../store/signals/signal-store.ts';
+import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
+import { logToWire } from '../codec/signal.ts';
+import { spanToWire } from '../codec/span.ts';
+import { traceToWire } from '../codec/trace.ts';
+import type { PathOf, QueryOf } from '../contract.ts';
+import { mapLazily } from '../json-pieces.ts';
+import { given, listingOf, pageBody } from '../listing.ts';
+import type { QueryDeps } from '../query-deps.ts';
+import type { Route } from '../route.ts';
+
+/** Rows of one kind that a trace detail includes, at the most; what was cut is named in `truncated`. */
+const MAX_INCLUDED = 10_000;
+const PAGE_ROWS = 1000;
+
+const notFound = (what: string): Failure => ({ code: 'not_found', message: `no ${what} is stored` });
+
+/** The wire names of the trace filters, beside those that are spelled alike. */
+const traceFilterOf = (query: QueryOf<'listTraces'>): TraceFilter =>
+  given({
+    status: query.status,
+    name: query.name,
+    model: query.model,
+    provider: query.provider,
+    entityName: query.entity_name,
+    kind: query.kind,
+    userId: query.user_id,
+    sessionId: query.session_id,
+    threadId: query.thread_id,
+    environment: query.environment,
+    serviceName: query.service_name,
+    serviceVersion: query.service_version,
+    release: query.release,
+    tag: query.tag,
+    runId: query.run_id,
+    experimentId: query.experiment_id,
+    hasFeedback: query.has_feedback,
+    hasScore: query.has_score,
+    scoreBelow: query.score_below,
+    minCost: query.min_cost,
+    maxCost: query.max_cost,
+    minDurationMs: query.min_duration_ms,
+    maxDurationMs: query.max_duration_ms,
+    hasError: query.has_error,
+    // No words ask for nothing: every trace holds them.
+    q: query.q?.trim() === '' ? undefined : query.q,
+  });
+
+/** Filters and sorts that mean something only with another one, and ranges that hold nothing. */
+const checkTraceQuery = (query: QueryOf<'listTraces'>): void => {
+  const refuse = (field: string, message: string): never => {
+    throw new Refusal({ code: 'invalid_parameter', message, field });
+  };
+  if (query.score_below !== undefined && query.has_score === undefined)
+    refuse('score_below', '`score_below` needs `has_score`, which names the scorer');
+  if (query.sort === 'score' && query.has_score === undefined)
+    refuse('sort', 'sorting by score needs `has_score`, which names the scorer');
+  if (query.min_cost !== undefined && query.max_cost !== undefined && query.min_cost > query.max_cost)
+    refuse('min_cost', '`min_cost` is above `max_cost`');
+  if (
+    query.min_duration_ms !== undefined &&
+    query.max_duration_ms !== undefined &&
+    query.min_duration_ms > query.max_duration_ms
+  )
+    refuse('min_duration_ms', '`min_duration_ms` is above `max_duration_ms`');
+};
+
+const projectsIn = ({ trace, spans }: TraceDetail): string[] => [
+  ...new Set([trace.project, ...spans.map((span) => span.correlation.project)]),
+];
+
+/** The projects that hold parts of a trace, whoever asks; empty when it is not stored. */
+const projectsHolding = async (store: SignalStore, traceId: string): Promise<string[]> => {
+  const detail = await store.findTrace(traceId, 'all', false);
+  return detail === undefined ? [] : projectsIn(detail);
+};
+
+/**
+ * Refuses to touch a trace that others hold and the key's projects do not; the audit says which.
+ * @throws Refusal `forbidden`
+ */
+const refuseForeign = async (
+  store: SignalStore,
+  request: FastifyRequest,
+  traceId: string,
+  reach: ProjectReach,
+): Promise<void> => {
+  if (reach === 'all') return;
+  const owners = await projectsHolding(store, traceId);
+  const foreign = owners.filter((owner) => !reach.includes(owner));
+  // A trace of several projects may be within reach while the wanted span of it is not there.
+  if (foreign.length === 0 || foreign.length < owners.length) return;
+  request.audit.projects = foreign;
+  throw new Refusal({ code: 'forbidden', message: 'this key does not reach the project of this trace' });
+};
+
+/**
+ * Refuses a read of something that the key's projects do not hold: `forbidden` when others do, else `not_found`.
+ * @throws Refusal always
+ */
+const refuseMiss = async (
+  store: SignalStore,
+  request: FastifyRequest,
+  traceId: string,
+  reach: ProjectReach,
+  what: string,
+): Promise<never> => {
+  await refuseForeign(store, request, traceId, reach);
+  throw new Refusal(notFound(what));
+};
+
+/** Every row of a list up to a bound. @returns the rows, and whether there were more */
+const collect = async <T>(read: (paging: Paging) => Promise<Page<T>>, projects: ProjectReach) => {
+  const rows: T[] = [];
+  let after: Paging['after'];
+  do {
+    const page = await read({ projects, limit: PAGE_ROWS, ...(after === undefined ? {} : { after }) });
+    rows.push(...page.items);
+    after = page.next;
+  } while (after !== undefined && rows.length < MAX_INCLUDED);
+  return { rows, truncated: after !== undefined };
+};
+
+const include = async (store: SignalStore, traceId: string, projects: ProjectReach, asked: string | undefined) => {
+  const names = new Set(asked?.split(','));
+  const all = names.has('all');
+  const [scores, feedback, logs] = await Promise.all([
+    all || names.has('scores') ? collect((paging) => store.listScores({ ...paging, traceId }), projects) : undefined,
+    all || names.has('feedback') ? collect((paging) => store.listFeedback(traceId, paging), projects) : undefined,
+    all ? collect((paging) => store.listLogs({ ...paging, traceId, order: 'asc' }), projects) : undefined,
+  ]);
+  const truncated = Object.entries({ scores, feedback, logs })
+    .filter(([, list]) => list?.truncated === true)
+    .map(([name]) => name);
+  return {
+    scores: scores && mapLazily(scores.rows, scoreToWire),
+    feedback: feedback && mapLazily(feedback.rows, feedbackToWire),
+    logs: logs && mapLazily(logs.rows, logToWire),
+    truncated: truncated.length === 0 ? undefined : truncated,
+  };
+};
+
+/** Traces and their spans. @see Interface specification, "Query API: traces, scores, feedback" */
+export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[] => {
+  const ownerOf = async (request: FastifyRequest): Promise<string | undefined> => {
+    const { trace_id } = request.params as PathOf<'getTrace'>;
+    return (await projectsHolding(store, trace_id))[0];
+  };
+
+  return [
+    {
+      method: 'GET',
+      path: '/v1/api/traces',
+      scope: 'read',
+      operationId: 'listTraces',
+      surface: 'query',
+      audit: 'list_traces',
+      handler: async (request) => {
+        const query = request.query as QueryOf<'listTraces'>;
+        const { paging, window, cursorAfter } = listingOf(request, 'listTraces', defaultProject, clock);
+        checkTraceQuery(query);
+        const page = await store.listTraces({
+          ...paging,
+          ...window,
+          ...traceFilterOf(query),
+          sort: query.sort ?? 'start_time',
+          order: query.order ?? 'desc',
+        });
+        return pageBody('traces', mapLazily(page.items, traceToWire), cursorAfter(page));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/traces/:trace_id',
+      scope: 'read',
+      operationId: 'getTrace',
+      surface: 'query',
+      audit: 'get_trace',
+      ownerOf,
+      handler: async (request) => {
+        const { trace_id: traceId } = request.params as PathOf<'getTrace'>;
+        const query = request.query as QueryOf<'getTrace'>;
+        const { reach } = request.caller;
+        const payloads = query.payloads !== 'none';
+        const detail = await store.findTrace(traceId, reach, payloads);
+        if (detail === undefined) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
+        request.audit.projects = projectsIn(detail);
+        return {
+          trace: traceToWire(detail.trace),
+          spans: mapLazily(detail.spans, (span) => spanToWire(span, payloads)),
+          ...(await include(store, traceId, reach, query.include)),
+        };
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/v1/api/traces/:trace_id',
+      scope: 'admin',
+      operationId: 'deleteTrace',
+      surface: 'query',
+      audit: 'delete_trace',
+      ownerOf,
+      handler: async (request) => {
+        const { trace_id: traceId } = request.params as PathOf<'deleteTrace'>;
+        const { reach } = request.caller;
+        const detail = await store.findTrace(traceId, reach, false);
+        if (detail === undefined) await refuseForeign(store, request, traceId, reach);
+        else request.audit.projects = projectsIn(detail);
+        // Logs and judgements may name a trace of which no span has arrived; they go with it all the same.
+        const outcome = await store.deleteTraces([traceId], reach);
+        if (outcome.deleted === 0) throw new Refusal(notFound(`trace ${traceId}`));
+        return { deleted: true, deletes_pending: outcome.pending };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/traces/:trace_id/spans/:span_id',
+      scope: 'read',
+      operationId: 'getSpan',
+      surface: 'query',
+      audit: 'get_span',
+      ownerOf,
+      handler: async (request) => {
+        const { trace_id: traceId, span_id: spanId } = request.params as PathOf<'getSpan'>;
+        const { reach } = request.caller;
+        const span = await store.findSpan(traceId, spanId, reach);
+        if (span === undefined) return refuseMiss(store, request, traceId, reach, `span ${spanId} of trace ${traceId}`);
+        request.audit.projects = [span.correlation.project];
+        return { span: spanToWire(span, true) };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/spans',
+      scope: 'read',
+      operationId: 'listSpans',
+      surface: 'query',
+      audit: 'list_spans',
+      handler: async (request) => {
+        const query = request.query as QueryOf<'listSpans'>;
+        const { paging, window, cursorAfter } = listingOf(request, 'listSpans', defaultProject, clock);
+        const payloads = query.payloads !== 'none';
+        const page = await store.listSpans({
+          ...paging,
+          ...window,
+          order: query.order ?? 'desc',
+          payloads,
+          ...given({
+            traceId: query.trace_id,
+            kind: query.kind,
+            status: query.status,
+            name: query.name,
+            model: query.model,
+            provider: query.provider,
+            entityName: query.entity_name,
+            sessionId: query.session_id,
+            userId: query.user_id,
+            environment: query.environment,
+            serviceName: query.service_name,
+          }),
+        });
+        return pageBody(
+          'spans',
+          mapLazily(page.items, (span) => spanToWire(span, payloads)),
+          cursorAfter(page),
+        );
+      },
+    },
+  ];
+};

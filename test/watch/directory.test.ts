@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createActorDirectory } from '../../src/watch/directory.ts';
+import { aDefinition, codeOf, createHarness, must, tasks } from '../actors/run-harness.ts';
+import { aMonitor, anSlo, createWatchHarness } from './watch-harness.ts';
+
+const watching = () =>
+  createWatchHarness({
+    monitors: [aMonitor({ id: 'b' }), aMonitor({ id: 'a' }), aMonitor({ id: 'theirs', project: 'other' })],
+    slos: [anSlo({ id: 'c' })],
+  }).watchers;
+
+/** As with `--runs-data off`: a service without a single run. */
+const withoutRuns = async () => createActorDirectory(watching(), (await createHarness()).runs);
+
+describe('the actor list', () => {
+  it('shows monitors and SLOs with `--runs-data off`, and machines still answers', async () => {
+    const directory = await withoutRuns();
+    const { items, nextCursor } = must(await directory.listActors({ reach: 'all', limit: 50 }));
+    expect(items.map(({ type, id, value }) => [type, id, value])).toEqual([
+      ['monitor', 'a', 'nominal'],
+      ['monitor', 'b', 'nominal'],
+      ['monitor', 'theirs', 'nominal'],
+      ['slo', 'c', 'nominal'],
+    ]);
+    expect(nextCursor).toBeUndefined();
+    expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
+      ['id', 'machine', 'status', 'type', 'updatedAt', 'value', 'version'].toSorted(),
+    );
+    expect(must(await directory.listMachines()).map(({ name }) => name)).toEqual(['monitor', 'slo', 'lease']);
+    expect(must(await directory.getMachine('slo')).config).toHaveProperty('states');
+    expect(must(await directory.getMachineDiagram('monitor'))).toContain('stateDiagram-v2');
+    expect(must(await directory.getMachine('lease')).name).toBe('lease');
+    expect(must(await directory.getMachineDiagram('lease'))).toContain('orphaned');
+    expect(codeOf(await directory.getActor({ reach: 'all', type: 'run', id: 'x' }))).toBe('not_found');
+  });
+
+  it('shows a key the actors of its projects', async () => {
+    const directory = await withoutRuns();
+    const { items } = must(await directory.listActors({ reach: ['other'], limit: 50 }));
+    expect(items.map(({ id }) => id)).toEqual(['theirs']);
+    const ask = (id: string) => directory.getActor({ reach: ['other'], type: 'monitor', id });
+    expect(must(await ask('theirs'))).toMatchObject({ machineVersion: 1, context: { rule: { threshold: 0.1 } } });
+    expect(codeOf(await ask('a'))).toBe('forbidden');
+    expect(codeOf(await ask('nobody'))).toBe('not_found');
+  });
+
+  it('filters by type and status', async () => {
+    const directory = await withoutRuns();
+    const ids = async (filter: { type?: string; status?: 'active' | 'done' }) =>
+      must(await directory.listActors({ reach: 'all', limit: 50, ...filter })).items.map(({ id }) => id);
+    expect([await ids({ type: 'slo' }), await ids({ type: 'run' }), await ids({ status: 'done' })]).toEqual([
+      ['c'],
+      [],
+      [],
+    ]);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 50])('is paged without gap or repeat over all kinds, %i a page', async (limit) => {
+    const { runs, start } = await createHarness({ definitions: [aDefinition('d', tasks('one'))] });
+    for (let n = 0; n < 3; n += 1) await start('d');
+    const directory = createActorDirectory(watching(), runs);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = must(
+        await directory.listActors({ reach: 'all', limit, ...(cursor === undefined ? {} : { cursor }) }),
+      );
+      expect(page.items.length).toBeLessThanOrEqual(limit);
+      expect(page.items.length).toBeGreaterThan(0);
+      seen.push(...page.items.map(({ type, id }) => `${type}/${id}`));
+      cursor = page.nextCursor;
+      pages += 1;
+    } while (cursor !== undefined);
+    expect([new Set(seen).size, seen.length, pages]).toEqual([7, 7, Math.ceil(7 / limit)]);
+    await runs.close();
+  });
+
+  it('refuses a cursor of other filters, or of nothing', async () => {
+    const directory = await withoutRuns();
+    const { nextCursor = '' } = must(await directory.listActors({ reach: 'all', limit: 1 }));
+    expect(codeOf(await directory.listActors({ reach: 'all', limit: 1, type: 'slo', cursor: nextCursor }))).toBe(
+      'invalid_parameter',
+    );
+    expect(codeOf(await directory.listActors({ reach: 'all', limit: 1, cursor: 'nonsense' }))).toBe(
+      'invalid_parameter',
+    );
+  });
+
+  it('at_seq is for runs', async () =>
+    expect(codeOf(await (await withoutRuns()).getActor({ reach: 'all', type: 'slo', id: 'c', atSeq: 1 }))).toBe(
+      'invalid_parameter',
+    ));
+});
