@@ -18,7 +18,7 @@ import {
 import { type ProjectReach, reaches } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { DefinitionRecord, Found, RunRecord, RunStore, StoredRun, WorkerRecord } from '../store/runs/run-store.ts';
-import { StoreUnavailable } from '../store/signals/signal-store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { type Clock, createServiceClock, systemClock } from './kernel/clock.ts';
 import { createDispatcher } from './workers/dispatcher.ts';
 import { createEventActor, type EventMessage } from './event/event-actor.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { type Failure, type FailureCode, Refusal } from '../model/failure.ts';
-import { StoreUnavailable } from '../store/signals/signal-store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 
 /** The only table of HTTP statuses. A new code does not compile until it has one. @see Interface decisions, "2. Errors" */
 export const statusOf = {

@@ -6,7 +6,7 @@ import { newRecordId } from '../model/ids.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { Monitor, MonitorReading, Slo, SloReading, WatchEvent } from '../model/watch.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
-import { StoreUnavailable } from '../store/signals/signal-store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { type Clock, createServiceClock, systemClock } from '../actors/kernel/clock.ts';
 import { createKernel, type Kernel } from '../actors/kernel/kernel.ts';
 import type { ActorSnapshot, MachineDescription } from '../actors/service/runs-service.ts';

@@ -3,7 +3,7 @@ import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, tas
 
 import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../src/actors/start.ts';
 import { noChanges, type RunRecord, type RunStore, type StoredRun } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
 const DAY = 24 * 3600_000;
 /** How often the service looks for what is past its time. */

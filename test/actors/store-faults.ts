@@ -1,6 +1,6 @@
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
 /** Where the next commits fail: before anything was written, or after all of it was, with the answer lost. */
 export type Fault = 'before' | 'after';

@@ -3,7 +3,7 @@ import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { examineForwarding } from '../../src/cli/doctor/forwarding.ts';
 import { reportText } from '../../src/cli/doctor/text.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { aScore } from '../http/factories.ts';
 import { aDeployment, aProject, aSpan, DAY, type Given, NOW, runsOf, SECOND, said, signalsOf } from './deployments.ts';
 

@@ -6,7 +6,7 @@ import { findRouteFaults } from '../../src/http/app.ts';
 import { problemBody, statusOf } from '../../src/http/problem.ts';
 import type { Route } from '../../src/http/route.ts';
 import { failureCodes, Refusal } from '../../src/model/failure.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { TRACE } from './factories.ts';
 import { rawRequest, type Service, type ServiceOptions, startService } from './service.ts';
 

@@ -3,7 +3,7 @@ import { MONITOR_MACHINE_VERSION, monitorMachine } from '../../src/machines/moni
 import { SLO_MACHINE_VERSION, sloMachine } from '../../src/machines/slo.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../../src/model/time.ts';
 import type { MonitorReading, RunShare, SloReading } from '../../src/model/watch.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import type { WatchStore } from '../../src/store/signals/watch.ts';
 import { aMonitor, anSlo, createFakeSignals, createWatchHarness } from '../watch/watch-harness.ts';
 import { modelPaths, type Watching } from '../machines/watch-rows.ts';

@@ -4,7 +4,7 @@ import type { Lease } from '../../src/model/run.ts';
 import { type RunningRuns, startRuns } from '../../src/actors/start.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createPrices } from '../actors/run-prices.ts';
 import { createChance, createIds } from './chance.ts';
 import { simulated } from './definitions.ts';

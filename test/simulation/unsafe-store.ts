@@ -1,5 +1,5 @@
 import type { Changes, RunStore } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import type { Chance } from './chance.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

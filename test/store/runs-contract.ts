@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AttemptRecord, Changes, Lookup, RunRecord, RunStore } from '../../src/store/runs/run-store.ts';
 import { noChanges } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 
 const AT = 1_000_000;
 

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Span } from '../../src/model/span.ts';
 import type { Page, Position, TraceFilter, TraceQuery, TraceSummary } from '../../src/store/signals/query.ts';
-import { type SignalStore, StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import type { SignalStore } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import {
   aFeedback,
   aLog,

@@ -4,7 +4,7 @@ import { KEPT_EVALUATIONS } from '../../src/watch/board.ts';
 import { MOST_SHAPES } from '../../src/watch/readings.ts';
 import { unixNanoFromMillis } from '../../src/model/time.ts';
 import type { Condition, Monitor } from '../../src/model/watch.ts';
-import { StoreUnavailable } from '../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import type { WatchStore } from '../../src/store/signals/watch.ts';
 import { codeOf, must } from '../actors/run-harness.ts';
 import { aMonitor, anSlo, aShape, createFakeSignals, createWatchHarness, settle } from './watch-harness.ts';

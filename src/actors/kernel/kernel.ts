@@ -8,7 +8,7 @@ import {
   noChanges,
   type RunStore,
 } from '../../store/runs/run-store.ts';
-import { StoreUnavailable } from '../../store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../store/unavailable.ts';
 
 /** Where a message goes: the kind of actor that takes it, and which one. */
 export type Address = { readonly type: string; readonly id: string };

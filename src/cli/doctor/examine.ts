@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../model/time.ts';
 import type { Position, ProjectSummary } from '../../store/signals/query.ts';
-import { StoreUnavailable } from '../../store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../store/unavailable.ts';
 import { version } from '../version.ts';
 import { examineClock } from './clock.ts';
 import { type Deployment, type Look, NANOS_PER_DAY, type SignalReads } from './deployment.ts';

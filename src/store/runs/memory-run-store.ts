@@ -1,7 +1,7 @@
 import { isLive } from '../../machines/lease.ts';
 import { reaches } from '../../model/scope.ts';
 import { hasEnded, openRunStatuses } from '../../model/run.ts';
-import { StoreUnavailable } from '../signals/signal-store.ts';
+import { StoreUnavailable } from '../unavailable.ts';
 import type {
   ActorRecord,
   ActorRow,

@@ -90,11 +90,3 @@ export interface SignalStore extends EvaluationStore, WatchStore {
   /** Commits what was taken, then lets go of the store. Writes after it are refused. */
   close(): Promise<void>;
 }
-
-/** The store failed or is away. `message` is fit for an operator: it names the store and the cause, never a value. */
-export class StoreUnavailable extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'StoreUnavailable';
-  }
-}

@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Transferable, Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../signals/signal-store.ts';
+import { StoreUnavailable } from '../unavailable.ts';
 import type { ErrorInfo, Replies } from './messages.ts';
 
 /** A worker thread that answers requests by their id. */

@@ -9,7 +9,7 @@ import {
 } from '../../../src/actors/kernel/kernel.ts';
 import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
 import type { RunStore } from '../../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { createFaultyStore } from '../store-faults.ts';
 
 /** An account: its balance is an actor record, and it can pay another in the same turn. */

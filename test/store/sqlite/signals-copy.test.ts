@@ -1,7 +1,8 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
+import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { aSpan, aUnit, traceIdOf, traces } from '../signal-factories.ts';
 import { temporaryFolder } from './temporary-store.ts';

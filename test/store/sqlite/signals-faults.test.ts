@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type SignalStore, StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
+import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
 import { aLog, aNote, aSpan, aUnit, inDefault, spanIdOf, T0, traceIdOf, traces } from '../signal-factories.ts';

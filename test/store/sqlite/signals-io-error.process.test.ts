@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../../src/store/signals/signal-store.ts';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { aLog, aSpan, aUnit, traceIdOf, traces } from '../signal-factories.ts';
 import { openTemporary } from './temporary-store.ts';
 

@@ -1,5 +1,5 @@
 import type { RunStore } from '../../runs/run-store.ts';
-import { StoreUnavailable } from '../../signals/signal-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';

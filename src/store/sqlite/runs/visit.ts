@@ -1,6 +1,6 @@
 import { inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
 import { driverCode, describeFault } from '../driver-error.ts';
-import { StoreUnavailable } from '../../signals/signal-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
 import { transactionsOf } from '../transaction.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { type Queries, queriesOf } from './queries.ts';

@@ -3,13 +3,8 @@ import PQueue from 'p-queue';
 import { nowUnixNano } from '../../../model/time.ts';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
 import type { CostReport, Page, SummaryReport } from '../../signals/query.ts';
-import {
-  type DeleteOutcome,
-  type SignalStore,
-  StoreUnavailable,
-  type WriteOutcome,
-  type WriteUnit,
-} from '../../signals/signal-store.ts';
+import type { DeleteOutcome, SignalStore, WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
 import { decodeSpan, decodeTrace } from './decode.ts';
 import {

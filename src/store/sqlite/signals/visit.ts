@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Page } from '../../signals/query.ts';
-import { type SignalStore, StoreUnavailable } from '../../signals/signal-store.ts';
+import type { SignalStore } from '../../signals/signal-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
 import { type FileFacts, inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
 import { decodeSpan } from './decode.ts';
 import { decodeProject, decodeScore } from './decode-records.ts';
