@@ -14,7 +14,7 @@ import { createQuota } from '../src/ingest/quota.ts';
 import { createSampler } from '../src/ingest/sample.ts';
 import { skippedToWire } from '../src/http/codec/evaluation.ts';
 import { scoreToWire } from '../src/http/codec/judgement.ts';
-import { jsonPieces, mapLazily } from '../src/http/json-pieces.ts';
+import { jsonPieces, mapLazily } from '../src/http/answer/json-pieces.ts';
 import { createCounters } from '../src/model/counters.ts';
 import { nowUnixNano } from '../src/model/time.ts';
 import { builtInScorers } from '../src/scoring/built-in.ts';

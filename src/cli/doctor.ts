@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createAuthenticator } from '../http/auth.ts';
+import { createAuthenticator } from '../http/access/auth.ts';
 import { nowUnixNano } from '../model/time.ts';
 import type { RefusedSample } from './doctor/deployment.ts';
 import { examine } from './doctor/examine.ts';

@@ -1,6 +1,6 @@
 /**
  * Every reason for which the service refuses a call. Callers branch on `code`; codes are added or retired, never renamed
- * or given a second meaning. The HTTP status of each code stands in `http/problem.ts`, and nowhere else.
+ * or given a second meaning. The HTTP status of each code stands in `http/answer/problem.ts`, and nowhere else.
  * @see Interface decisions, "2. Errors"
  */
 export const failureCodes = [
@@ -52,7 +52,7 @@ export type Result<T, F extends Failure = Failure> =
 
 /**
  * A failure on its way through code that cannot return it as a value (streams, decoders, store drivers). The one error
- * handler in `http/problem.ts` answers it as its `failure`; `cause` is logged, never sent.
+ * handler in `http/answer/problem.ts` answers it as its `failure`; `cause` is logged, never sent.
  */
 export class Refusal extends Error {
   readonly failure: Failure;

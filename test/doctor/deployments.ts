@@ -2,7 +2,7 @@ import type { Deployment, RunReads, SignalReads } from '../../src/cli/doctor/dep
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { readSettings, type Settings } from '../../src/cli/settings.ts';
-import { createAuthenticator } from '../../src/http/auth.ts';
+import { createAuthenticator } from '../../src/http/access/auth.ts';
 import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
 import type { ProjectSummary, StoredSpan } from '../../src/store/signals/query.ts';
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { findRouteFaults } from '../../src/http/app.ts';
-import { problemBody, statusOf } from '../../src/http/problem.ts';
+import { problemBody, statusOf } from '../../src/http/answer/problem.ts';
 import type { Route } from '../../src/http/route.ts';
 import { failureCodes, Refusal } from '../../src/model/failure.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';

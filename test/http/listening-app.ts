@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type AppDeps, type AppOptions, buildApp } from '../../src/http/app.ts';
-import { parseTrustedRanges } from '../../src/http/peer.ts';
-import { createStreamRegistry } from '../../src/http/streams.ts';
+import { parseTrustedRanges } from '../../src/http/access/peer.ts';
+import { createStreamRegistry } from '../../src/http/answer/streams.ts';
 
 type Parts = Omit<AppDeps, 'streams' | 'options'> & {
   readonly streams?: AppDeps['streams'];

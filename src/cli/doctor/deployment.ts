@@ -1,4 +1,4 @@
-import type { ScopeDescription } from '../../http/auth.ts';
+import type { ScopeDescription } from '../../http/access/auth.ts';
 import type { UnixMs } from '../../model/run.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';

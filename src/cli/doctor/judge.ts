@@ -1,5 +1,5 @@
 import { BLOCKED_ADDRESS, blockedHostOf } from '../../ingest/outbound.ts';
-import { isLoopbackHost } from '../../http/open-surfaces.ts';
+import { isLoopbackHost } from '../../http/access/open-surfaces.ts';
 import { originOf } from '../config.ts';
 import { isPrivateRange } from './address-space.ts';
 import { isIP } from 'node:net';

@@ -1,5 +1,5 @@
-import type { ScopeDescription } from '../../http/auth.ts';
-import { isLoopbackHost } from '../../http/open-surfaces.ts';
+import type { ScopeDescription } from '../../http/access/auth.ts';
+import { isLoopbackHost } from '../../http/access/open-surfaces.ts';
 import type { Scope } from '../../model/scope.ts';
 import type { Look } from './deployment.ts';
 import { counted, type Finding, fault, ok, warning } from './finding.ts';

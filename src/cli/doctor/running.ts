@@ -1,4 +1,4 @@
-import type { ScopeDescription } from '../../http/auth.ts';
+import type { ScopeDescription } from '../../http/access/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { RunsService } from '../../actors/service/runs-service.ts';

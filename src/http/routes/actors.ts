@@ -1,11 +1,11 @@
 import type { RunsService } from '../../actors/service/runs-service.ts';
-import { sendReady } from '../answer.ts';
+import { sendReady } from '../answer/send-json.ts';
 import { actorToWire, machineToWire, snapshotToWire } from '../codec/actor.ts';
-import type { PathOf, QueryOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { given, pageBody } from '../listing.ts';
+import type { PathOf, QueryOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 export type ActorDeps = Pick<RunsDeps, 'defaultProject' | 'clock'> & {
   readonly runs: Pick<

@@ -1,10 +1,10 @@
 import { Refusal } from '../../model/failure.ts';
-import { readPresentedKey } from '../auth.ts';
+import { readPresentedKey } from '../access/auth.ts';
 import { auditEntryToWire } from '../codec/audit.ts';
-import { type QueryOf, specVersion } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { auditedProjects, given, listingOf, pageBody } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import { type QueryOf, specVersion } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { auditedProjects, given, listingOf, pageBody } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Who may do what, and who read what. @see Interface decisions, "3. Keys and scopes", "4. Signals, native names" */

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../model/failure.ts';
 import type { UnixNano } from '../../model/time.ts';
 import { costReportToWire, summaryReportToWire } from '../codec/report.ts';
-import type { QueryOf } from '../contract.ts';
-import { auditedProjects, given, projectsOf, windowOf, withinStoredTimes } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { QueryOf } from '../contract/contract.ts';
+import { auditedProjects, given, projectsOf, windowOf, withinStoredTimes } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 const DEFAULT_WINDOW: UnixNano = 7n * 86_400n * 1_000_000_000n;

@@ -6,12 +6,12 @@ import { captureRuns } from '../../scoring/capture.ts';
 import type { Written } from '../../scoring/redact-item.ts';
 import type { Dataset, NewDatasetItem } from '../../store/signals/evaluation.ts';
 import { captureToWire, datasetToWire, itemToWire } from '../codec/evaluation.ts';
-import type { BodyOf, PathOf, QueryOf } from '../contract.ts';
-import { type CursorBinding, readCursor, writeCursor } from '../cursor.ts';
-import { checkTraceIds, lookupReach, projectToWrite } from '../evaluation-scope.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { listingOf, pageBody } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
+import { type CursorBinding, readCursor, writeCursor } from '../lists/cursor.ts';
+import { checkTraceIds, lookupReach, projectToWrite } from './evaluation-scope.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { listingOf, pageBody } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 export type EvaluationDeps = Pick<QueryDeps, 'store' | 'defaultProject' | 'clock'> & {

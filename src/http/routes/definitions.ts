@@ -1,9 +1,9 @@
 import { instantToWire } from '../codec/instant.ts';
-import type { PathOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { pageBody } from '../listing.ts';
+import type { PathOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** Stored definitions. They belong to the service, so a key of any project reads them. @see Interface decisions, "9. Durable runs" */
 export const definitionRoutes = (deps: RunsDeps): Route[] => {

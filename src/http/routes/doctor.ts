@@ -1,6 +1,6 @@
 import { Refusal } from '../../model/failure.ts';
 import type { components } from '../../model/generated/openapi.ts';
-import type { QueryOf } from '../contract.ts';
+import type { QueryOf } from '../contract/contract.ts';
 import type { Route } from '../route.ts';
 
 export type DoctorDeps = {

@@ -6,11 +6,11 @@ import { compareStatistics } from '../../scoring/compare.ts';
 import { loadTwoSidedT } from '../../scoring/significance.ts';
 import type { ScoreStatistic } from '../../store/signals/evaluation.ts';
 import { comparisonToWire, experimentToWire } from '../codec/evaluation.ts';
-import type { BodyOf, PathOf, QueryOf } from '../contract.ts';
+import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type EvaluationDeps, idOrNew } from './datasets.ts';
-import { lookupReach, projectToWrite } from '../evaluation-scope.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { listingOf, pageBody } from '../listing.ts';
+import { lookupReach, projectToWrite } from './evaluation-scope.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { listingOf, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 
 /** An id that the path of the comparison takes. */

@@ -6,9 +6,9 @@ import { createLineSplitter, isBlank } from '../../ingest/lines.ts';
 import type { IngestResult, Intake, Pipeline } from '../../ingest/pipeline.ts';
 import type { SignalRefusal } from '../../ingest/decoded.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
-import { discardBody, incomingBodyOf } from '../incoming-body.ts';
-import { encodeStatus, encodeTraceResponse, JSON_TYPE, PROTOBUF } from '../otlp-answer.ts';
-import { statusOf } from '../problem.ts';
+import { discardBody, incomingBodyOf } from '../body/incoming-body.ts';
+import { encodeStatus, encodeTraceResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
+import { statusOf } from '../answer/problem.ts';
 import type { Route } from '../route.ts';
 
 export type IngestRoutesDependencies = { readonly pipeline: Pipeline; readonly log: Logger };

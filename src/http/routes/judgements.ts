@@ -4,10 +4,10 @@ import { Refusal } from '../../model/failure.ts';
 import { ownProject } from '../../model/scope.ts';
 import type { SignalBatch } from '../../model/signal.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
-import type { QueryOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { auditedProjects, given, listingOf, pageBody, projectsOf } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { QueryOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { auditedProjects, given, listingOf, pageBody, projectsOf } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Scores (of machines) and feedback (of people). @see Interface specification, "Query API: traces, scores, feedback" */

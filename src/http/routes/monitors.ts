@@ -6,12 +6,12 @@ import { reaches } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Monitor, Slo } from '../../model/watch.ts';
 import { monitorEvaluationToWire, monitorToWire, sloEvaluationToWire, sloToWire } from '../codec/watch.ts';
-import type { PathOf, QueryOf } from '../contract.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { listingOf, pageBody } from '../listing.ts';
+import type { PathOf, QueryOf } from '../contract/contract.ts';
+import { readCursor, writeCursor } from '../lists/cursor.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { listingOf, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { valueOf } from '../runs-deps.ts';
+import { valueOf } from './runs-deps.ts';
 
 export type MonitorDeps = {
   readonly watchers: Pick<Watchers, 'monitors' | 'slos'>;

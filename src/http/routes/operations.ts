@@ -1,6 +1,6 @@
 import type { Counters } from '../../model/counters.ts';
-import { sendReady } from '../answer.ts';
-import { apiDocument, specVersion } from '../contract.ts';
+import { sendReady } from '../answer/send-json.ts';
+import { apiDocument, specVersion } from '../contract/contract.ts';
 import type { Route } from '../route.ts';
 
 /** Something that readiness depends on. */

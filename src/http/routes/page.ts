@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { sendReady } from '../answer.ts';
+import { sendReady } from '../answer/send-json.ts';
 import type { Route } from '../route.ts';
 
 /** Nothing from elsewhere, nothing inline, no frame around it. */

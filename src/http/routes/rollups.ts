@@ -1,9 +1,9 @@
 import { projectToWire, rollUpToWire } from '../codec/report.ts';
-import type { QueryOf } from '../contract.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { listingOf, pageBody } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { QueryOf } from '../contract/contract.ts';
+import { readCursor, writeCursor } from '../lists/cursor.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { listingOf, pageBody } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Sessions, users and projects. @see Interface decisions, "4. Signals, native names", Reads */

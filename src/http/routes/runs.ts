@@ -3,7 +3,7 @@ import { Refusal } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { ownProject, type ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
-import { asksForStream } from '../answer.ts';
+import { asksForStream } from '../answer/send-json.ts';
 import {
   attemptToWire,
   journalEntryToWire,
@@ -12,12 +12,12 @@ import {
   runSummaryToWire,
   runToWire,
 } from '../codec/run.ts';
-import type { BodyOf, PathOf, QueryOf } from '../contract.ts';
-import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../event-stream.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { given, pageBody } from '../listing.ts';
+import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
+import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../answer/event-stream.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** Largest body that brings payloads: an input, an output, a patch, an event. */
 export const RUN_BODY_BYTES = 4 * 1024 * 1024;

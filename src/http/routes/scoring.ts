@@ -4,10 +4,10 @@ import { builtInScorers } from '../../scoring/built-in.ts';
 import type { Scoring } from '../../scoring/score-runs.ts';
 import { scorerToWire, skippedToWire } from '../codec/evaluation.ts';
 import { scoreToWire } from '../codec/judgement.ts';
-import type { BodyOf } from '../contract.ts';
-import { checkTraceIds, projectToWrite } from '../evaluation-scope.ts';
-import { mapLazily } from '../json-pieces.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { BodyOf } from '../contract/contract.ts';
+import { checkTraceIds, projectToWrite } from './evaluation-scope.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Of a request's time, what is kept for the answer: a quarter, and no more than a second. */

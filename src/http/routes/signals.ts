@@ -1,8 +1,8 @@
 import { aspectNoteToWire, logToWire, metricNameToWire, metricPointToWire } from '../codec/signal.ts';
-import type { PathOf, QueryOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { given, listingOf, pageBody } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { PathOf, QueryOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { given, listingOf, pageBody } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Logs, metrics and aspect notes. @see Interface decisions, "4. Signals, native names", Reads */

@@ -1,7 +1,7 @@
-import type { PathOf } from '../contract.ts';
-import { auditedProjects } from '../listing.ts';
+import type { PathOf } from '../contract/contract.ts';
+import { auditedProjects } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, valueOf } from '../runs-deps.ts';
+import { type RunsDeps, valueOf } from './runs-deps.ts';
 
 const noteOf = (inFlight: number): string => {
   const parked = 'Parked events are not reached by erasure; they expire within 24 hours.';

@@ -7,10 +7,10 @@ import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import { logToWire } from '../codec/signal.ts';
 import { spanToWire } from '../codec/span.ts';
 import { traceToWire } from '../codec/trace.ts';
-import type { PathOf, QueryOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { given, listingOf, pageBody } from '../listing.ts';
-import type { QueryDeps } from '../query-deps.ts';
+import type { PathOf, QueryOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { given, listingOf, pageBody } from '../lists/listing.ts';
+import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Rows of one kind that a trace detail includes, at the most; what was cut is named in `truncated`. */

@@ -6,12 +6,12 @@ import type { Json, JsonObject } from '../../model/json.ts';
 import { reaches } from '../../model/scope.ts';
 import { instantToWire } from '../codec/instant.ts';
 import { leaseInfoToWire, leaseToWire, registrationToWire, usageOfWire, workerToWire } from '../codec/lease.ts';
-import type { BodyOf, PathOf } from '../contract.ts';
-import { mapLazily } from '../json-pieces.ts';
-import { given, pageBody } from '../listing.ts';
+import type { BodyOf, PathOf } from '../contract/contract.ts';
+import { mapLazily } from '../answer/json-pieces.ts';
+import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { RUN_BODY_BYTES } from './runs.ts';
-import { type RunsDeps, runListingOf, valueOf } from '../runs-deps.ts';
+import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** A worker may hold many definitions, and several versions of each. */
 const REGISTER_BODY_BYTES = 16 * 1024 * 1024;

@@ -143,7 +143,7 @@ describe('a journal as a stream', () => {
 
   it('the interval is 15 seconds', async () => {
     await open();
-    const { streamTiming } = await import('../../../src/http/event-stream.ts');
+    const { streamTiming } = await import('../../../src/http/answer/event-stream.ts');
     expect(streamTiming.commentEveryMs).toBe(15_000);
   });
 

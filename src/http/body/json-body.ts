@@ -1,0 +1,76 @@
+import type { FastifyRequest } from 'fastify';
+import type { Admission } from '../../ingest/admission.ts';
+import { checkBodyHeaders, readBody } from '../../ingest/body.ts';
+import { parseJsonText } from '../../ingest/json-text.ts';
+import type { IngestLimits } from '../../ingest/limits.ts';
+import { Refusal } from '../../model/failure.ts';
+import type { CompiledOperation } from '../contract/contract.ts';
+import { discardBody, incomingBodyOf } from './incoming-body.ts';
+import { UndecodableBody } from '../answer/problem.ts';
+
+/** What bodies of the query API are read with: the bounds and the memory that the ingest doors have. */
+export type BodyReading = { readonly limits: IngestLimits; readonly admission: Admission };
+
+/** The same reading under a bound of one route's own. */
+export const boundedBy = (reading: BodyReading, maxBodyBytes: number | undefined): BodyReading =>
+  maxBodyBytes === undefined
+    ? reading
+    : {
+        ...reading,
+        limits: { ...reading.limits, maxBodyBytes, maxInflatedBytes: maxBodyBytes, fixed: true },
+      };
+
+/** Exactly this type, with nothing but parameters after it: whoever reads it more loosely than a proxy is a hole. */
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+const isEmpty = (request: FastifyRequest): boolean =>
+  request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
+
+/**
+ * Reads, parses and checks the JSON body of a request.
+ * @param kind whose shape a refusal has: the service's own (`json`) or the framework's plain text (`typed`)
+ * @returns `undefined` where there is no body and none is required
+ * @throws Refusal `unsupported_media_type`, `unsupported_content_encoding`, `payload_too_large`, `invalid_body`,
+ * `invalid_parameter`; UndecodableBody
+ */
+export const readJsonBody = async (
+  request: FastifyRequest,
+  operation: CompiledOperation,
+  kind: 'json' | 'typed',
+  { limits, admission }: BodyReading,
+): Promise<unknown> => {
+  if (isEmpty(request)) {
+    if (!operation.bodyRequired) return undefined;
+    if (kind === 'typed') throw new UndecodableBody(400, 'the request body is not JSON: it is empty');
+    throw new Refusal({ code: 'invalid_body', message: 'this call needs a JSON body' });
+  }
+  const contentType = request.headers['content-type'];
+  if (contentType === undefined || !JSON_TYPE.test(contentType))
+    throw new Refusal({
+      code: 'unsupported_media_type',
+      message: 'this call takes JSON alone: send it with "content-type: application/json"',
+    });
+
+  const body = incomingBodyOf(request);
+  checkBodyHeaders(body, limits);
+  const reservation = admission.enter(body.contentLength);
+  try {
+    const bytes = await readBody(body, limits, reservation, request.abandoned).catch((error: unknown) => {
+      discardBody(request, limits);
+      throw error;
+    });
+    let parsed: unknown;
+    try {
+      parsed = parseJsonText(bytes);
+    } catch (error) {
+      if (kind === 'typed' && error instanceof Refusal && error.failure.code === 'invalid_body')
+        throw new UndecodableBody(400, `the request body is not JSON: ${error.failure.message}`);
+      throw error;
+    }
+    if (kind === 'typed') operation.checkTyped(parsed);
+    else operation.checkJson(parsed);
+    return parsed;
+  } finally {
+    reservation.release();
+  }
+};

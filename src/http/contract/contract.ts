@@ -1,0 +1,349 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type Failure, Refusal } from '../../model/failure.ts';
+import openapi from '../../model/generated/openapi.json' with { type: 'json' };
+import type { operations } from '../../model/generated/openapi.ts';
+import { isSpanId, isTraceId } from '../../model/ids.ts';
+import { parseTimeParameter } from '../../model/time.ts';
+import { UndecodableBody } from '../answer/problem.ts';
+
+export type OperationId = keyof operations;
+
+/** The parameters of an operation's query as its handler sees them: numbers and booleans read, defaults filled in. */
+export type QueryOf<O extends OperationId> = NonNullable<operations[O]['parameters']['query']>;
+export type PathOf<O extends OperationId> = NonNullable<operations[O]['parameters']['path']>;
+/** The body of an operation, as its schema has checked it. */
+export type BodyOf<O extends OperationId> = operations[O] extends {
+  requestBody?: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : never;
+
+type Schema = { readonly [key: string]: unknown };
+type Parameter = { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: Schema };
+type Operation = {
+  readonly operationId: string;
+  readonly 'x-scope': string;
+  readonly 'x-refused-parameters'?: Readonly<Record<string, string>>;
+  readonly parameters?: readonly Schema[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, { readonly schema?: Schema }>>;
+  };
+  readonly responses: Readonly<Record<string, Schema>>;
+};
+
+/** The interface document. @see spec/openapi.yaml */
+export const apiDocument: {
+  readonly info: { readonly version: string };
+  readonly paths: object;
+  readonly components: object;
+} = openapi;
+
+/** Version of the data model that this build implements, as the health document tells it. */
+export const specVersion: string = openapi.info.version;
+
+const METHODS = ['get', 'post', 'put', 'delete'] as const;
+
+/** Follows a reference inside the document. */
+const resolve = (schema: Schema): Schema => {
+  const reference = schema['$ref'];
+  if (typeof reference !== 'string') return schema;
+  let found: unknown = openapi;
+  for (const part of reference.slice(2).split('/'))
+    found = (found as Schema)[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  return resolve(found as Schema);
+};
+
+/** References as the validator knows them: it holds the document's components under the id `oas`. */
+const withKnownReferences = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(withKnownReferences);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string' ? `oas${value}` : withKnownReferences(value),
+    ]),
+  );
+};
+
+const createAjv = (useDefaults: boolean): Ajv2020 => {
+  // Verbose: an error brings its schema along, which may tell in words what a pattern means.
+  const ajv = new Ajv2020({
+    useDefaults,
+    strictTypes: false,
+    strictRequired: false,
+    ownProperties: true,
+    verbose: true,
+  });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['components', 'example', 'x-spelling']);
+  ajv.addFormat('time-parameter', (text) => parseTimeParameter(withPlus(text), 0n) !== undefined);
+  ajv.addFormat('trace-id', isTraceId);
+  ajv.addFormat('span-id', isSpanId);
+  ajv.addSchema({ $id: 'oas', components: withKnownReferences(openapi.components) as object });
+  return ajv;
+};
+
+/** A `+` of a time zone that was sent bare arrives as a space; nothing else in a time could be meant by it. */
+export const withPlus = (text: string): string => text.replace(/ (?=\d\d:\d\d$)/, '+');
+
+const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const SHOWN_CHARACTERS = 64;
+
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+};
+
+const typeNames: ReadonlyMap<unknown, string> = new Map([
+  ['string', 'a string'],
+  ['number', 'a number'],
+  ['integer', 'an integer'],
+  ['boolean', 'true or false'],
+  ['object', 'an object'],
+  ['array', 'an array'],
+]);
+const typeWords = (type: unknown): string => typeNames.get(type) ?? String(type);
+
+/** What was wrong with one value, after its name: `must be at most 1000`. */
+const complaint = (error: ErrorObject): string => {
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'minimum':
+      return `must be at least ${String(params['limit'])}`;
+    case 'maximum':
+      return `must be at most ${String(params['limit'])}`;
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as readonly unknown[]).join(', ')}`;
+    case 'type':
+      return `must be ${[params['type']].flat().map(typeWords).join(' or ')}`;
+    case 'pattern':
+      return String(error.parentSchema?.['x-spelling'] ?? error.message ?? 'is not usable');
+    case 'minLength':
+      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`;
+    case 'maxLength':
+      return `must have at most ${String(params['limit'])} characters`;
+    case 'format':
+      switch (params['format']) {
+        case 'time-parameter':
+          return 'must be an RFC 3339 time such as 2026-11-20T09:00:00Z, or a time before now such as -7d (units s, m, h, d, w)';
+        case 'trace-id':
+          return 'must be 32 lowercase hex characters that are not all zero';
+        case 'span-id':
+          return 'must be 16 lowercase hex characters that are not all zero';
+        default:
+          return `must be a ${String(params['format'])}`;
+      }
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return 'is not known here';
+    default:
+      return error.message ?? 'is not usable';
+  }
+};
+
+const typeOf = (schema: Schema): unknown => resolve(schema)['type'];
+
+/** A parameter's text as the value its schema speaks of; text that is no such value stays text, and is refused as such. */
+const coerce = (text: string, type: unknown): unknown => {
+  if (type === 'integer' && INTEGER.test(text)) return Number(text);
+  if (type === 'number' && NUMBER.test(text) && Number.isFinite(Number(text))) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+};
+
+/** Errors that are about a field below the place where they were found, and how they name it. */
+const NAMES_FIELD: ReadonlyMap<string, string> = new Map([
+  ['required', 'missingProperty'],
+  ['additionalProperties', 'additionalProperty'],
+  ['unevaluatedProperties', 'unevaluatedProperty'],
+]);
+const MAX_FIELD_CHARACTERS = 256;
+
+/** Name of the field that an error of a body is about, from the root of the body: `correlation.tags.3`. */
+const fieldOf = (error: ErrorObject): string => {
+  const parts = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parameter = NAMES_FIELD.get(error.keyword);
+  const last: unknown = parameter === undefined ? undefined : (error.params as Record<string, unknown>)[parameter];
+  if (typeof last === 'string') parts.push(last);
+  return parts.join('.').slice(0, MAX_FIELD_CHARACTERS);
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a member may be null: those with a type or a list of words say it, any other is left to the validator. */
+const mayBeNull = (schema: Schema): boolean => {
+  const { type, enum: words } = schema;
+  if (Array.isArray(words)) return words.includes(null);
+  return type === undefined || [type].flat().includes('null');
+};
+
+/** Takes out the members that are null where their schema knows no null: clients of many languages send them for "absent". */
+const dropNulls = (body: unknown, given: Schema): void => {
+  const properties = resolve(given)['properties'];
+  if (!isObject(body) || !isObject(properties)) return;
+  for (const [name, member] of Object.entries(properties)) {
+    if (!Object.hasOwn(body, name)) continue;
+    const schema = resolve(member as Schema);
+    if (body[name] !== null) dropNulls(body[name], schema);
+    else if (!mayBeNull(schema)) delete body[name];
+  }
+};
+
+export type CompiledOperation = {
+  readonly operationId: string;
+  readonly method: string;
+  /** In the document's spelling: `/v1/api/traces/{trace_id}`. */
+  readonly path: string;
+  readonly scope: string;
+  /** Media types of its successful answers. */
+  readonly produces: readonly string[];
+  readonly takesBody: boolean;
+  readonly bodyRequired: boolean;
+  /**
+   * Reads and checks the path parameters, in place of the raw ones.
+   * @throws Refusal `invalid_id` for an id of a trace or span, `invalid_parameter` for any other
+   */
+  readonly readPath: (raw: unknown) => Record<string, unknown>;
+  /** Reads and checks the query. @throws Refusal `invalid_parameter` with `field` */
+  readonly readQuery: (raw: unknown) => Record<string, unknown>;
+  /** Checks a JSON body. @throws Refusal `invalid_body`, or `invalid_parameter` with `field` where one field is at fault */
+  readonly checkJson: (body: unknown) => void;
+  /** Checks the body of a typed endpoint, and takes members out of it that are null for "absent". @throws UndecodableBody 422 naming the field */
+  readonly checkTyped: (body: unknown) => void;
+};
+
+const invalidParameter = (field: string, message: string): Refusal =>
+  new Refusal({ code: 'invalid_parameter', message, field });
+
+const compileParameters = (
+  ajv: Ajv2020,
+  parameters: readonly Parameter[],
+  place: 'path' | 'query',
+  refused: Readonly<Record<string, string>>,
+): ((raw: unknown) => Record<string, unknown>) => {
+  const own = parameters.filter((parameter) => parameter.in === place);
+  const types = new Map(own.map((parameter) => [parameter.name, typeOf(parameter.schema)]));
+  const required = own.filter((parameter) => parameter.required === true).map((parameter) => parameter.name);
+  // Compiled at the first call: a start compiles no schema that nobody asks for.
+  let validator: ValidateFunction | undefined;
+  const compile = (): ValidateFunction =>
+    ajv.compile({
+      type: 'object',
+      properties: Object.fromEntries(own.map((parameter) => [parameter.name, withKnownReferences(parameter.schema)])),
+    });
+  return (raw) => {
+    const validate = (validator ??= compile());
+    // Not a literal: with a prototype, a parameter named `__proto__` would be lost instead of refused.
+    const values: Record<string, unknown> = Object.create(null);
+    for (const [name, given] of Object.entries(raw as Record<string, unknown>)) {
+      const reason = Object.hasOwn(refused, name) ? refused[name] : undefined;
+      if (reason !== undefined) throw invalidParameter(name, `\`${name}\` is not taken here: ${reason}`);
+      if (!types.has(name))
+        throw invalidParameter(
+          name.slice(0, SHOWN_CHARACTERS),
+          `${shown(name)} is not a parameter of this call${own.length === 0 ? '' : `; it takes ${[...types.keys()].join(', ')}`}`,
+        );
+      if (typeof given !== 'string') throw invalidParameter(name, `\`${name}\` is given more than once`);
+      values[name] = coerce(given, types.get(name));
+    }
+    for (const name of required)
+      if (values[name] === undefined) throw invalidParameter(name, `this call needs the parameter \`${name}\``);
+    if (validate(values)) return values;
+    const [error] = validate.errors ?? [];
+    if (error === undefined) throw new Error('a validator refused without an error');
+    const name = fieldOf(error);
+    const isId = place === 'path' && (error.params['format'] === 'trace-id' || error.params['format'] === 'span-id');
+    throw new Refusal({
+      code: isId ? 'invalid_id' : 'invalid_parameter',
+      message: `\`${name}\` ${complaint(error)}; it is ${shown(values[name])}`,
+      field: name,
+    });
+  };
+};
+
+/**
+ * What one error of a body says, for people. Values are left out: a body holds payloads.
+ * @returns for a missing field `missing field \`x\``, else the field and what it must be
+ */
+const bodyComplaint = (error: ErrorObject): string => {
+  const field = fieldOf(error);
+  if (error.keyword === 'required') return `missing field \`${field}\``;
+  return field === '' ? `the body ${complaint(error)}` : `\`${field}\` ${complaint(error)}`;
+};
+
+const compileOperation = (
+  ajvs: { readonly parameters: Ajv2020; readonly bodies: Ajv2020 },
+  method: string,
+  path: string,
+  operation: Operation,
+  shared: readonly Schema[],
+): CompiledOperation => {
+  const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve) as unknown as Parameter[];
+  const bodySchema = operation.requestBody?.content['application/json']?.schema;
+  // Compiled at the first body: a start compiles no schema that nobody asks for.
+  let validate: ValidateFunction | undefined;
+  const firstError = (body: unknown): ErrorObject | undefined => {
+    if (bodySchema === undefined) return undefined;
+    validate ??= ajvs.bodies.compile(withKnownReferences(bodySchema) as Schema);
+    return validate(body) ? undefined : validate.errors?.[0];
+  };
+  const refused = operation['x-refused-parameters'] ?? {};
+  return {
+    operationId: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    scope: operation['x-scope'],
+    produces: Object.entries(operation.responses)
+      .filter(([status]) => status.startsWith('2'))
+      .flatMap(([, response]) => Object.keys((resolve(response)['content'] as object | undefined) ?? {})),
+    takesBody: operation.requestBody !== undefined,
+    bodyRequired: operation.requestBody?.required === true,
+    readPath: compileParameters(ajvs.parameters, parameters, 'path', {}),
+    readQuery: compileParameters(ajvs.parameters, parameters, 'query', refused),
+    checkJson: (body) => {
+      const error = firstError(body);
+      if (error === undefined) return;
+      const field = fieldOf(error);
+      const failure: Failure =
+        field === ''
+          ? { code: 'invalid_body', message: bodyComplaint(error) }
+          : { code: 'invalid_parameter', message: bodyComplaint(error), field };
+      throw new Refusal(failure);
+    },
+    checkTyped: (body) => {
+      if (bodySchema !== undefined) dropNulls(body, bodySchema);
+      const error = firstError(body);
+      if (error !== undefined)
+        throw new UndecodableBody(422, `the request body does not decode: ${bodyComplaint(error)}`);
+    },
+  };
+};
+
+/** Compiles every operation of the document, by its id. */
+const compileDocument = (): ReadonlyMap<string, CompiledOperation> => {
+  const ajvs = { parameters: createAjv(true), bodies: createAjv(false) };
+  const compiled = new Map<string, CompiledOperation>();
+  for (const [path, item] of Object.entries(openapi.paths as unknown as Record<string, Record<string, unknown>>))
+    for (const method of METHODS) {
+      const operation = item[method] as Operation | undefined;
+      if (operation === undefined) continue;
+      const shared = (item['parameters'] ?? []) as readonly Schema[];
+      compiled.set(operation.operationId, compileOperation(ajvs, method, path, operation, shared));
+    }
+  return compiled;
+};
+
+let compiledDocument: ReadonlyMap<string, CompiledOperation> | undefined;
+
+/** Every operation of the document, by its id; compiled once a process. */
+export const apiOperations = (): ReadonlyMap<string, CompiledOperation> => {
+  compiledDocument ??= compileDocument();
+  return compiledDocument;
+};

@@ -1,0 +1,18 @@
+import type { Pipeline } from '../../ingest/pipeline.ts';
+import type { UnixNano } from '../../model/time.ts';
+import type { SignalStore } from '../../store/signals/signal-store.ts';
+import type { AuditLog } from '../access/audit-log.ts';
+import type { Authenticator } from '../access/auth.ts';
+
+/** What the routes of the query API work with. */
+export type QueryDeps = {
+  readonly store: SignalStore;
+  readonly pipeline: Pick<Pipeline, 'ingestScore' | 'ingestFeedback'>;
+  readonly authenticator: Authenticator;
+  readonly audit: AuditLog;
+  /** The daemon's `--project`. */
+  readonly defaultProject: string;
+  /** Version of the build. */
+  readonly version: string;
+  readonly clock: () => UnixNano;
+};

@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { RunningRuns } from '../../actors/start.ts';
+import type { Page } from '../../actors/service/runs-service.ts';
+import { Refusal, type Result } from '../../model/failure.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+import type { UnixNano } from '../../model/time.ts';
+import type { Window } from '../../store/signals/query.ts';
+import type { SignalStore } from '../../store/signals/signal-store.ts';
+import { listingOf } from '../lists/listing.ts';
+import type { StreamRegistry } from '../answer/streams.ts';
+
+/** What the routes of durable runs are built from. */
+export type RunsDeps = {
+  readonly runs: RunningRuns;
+  /** Where the traces of runs are. */
+  readonly traces: Pick<SignalStore, 'deleteTraces'>;
+  readonly streams: StreamRegistry;
+  readonly defaultProject: string;
+  readonly clock: () => UnixNano;
+  readonly requestTimeoutSeconds: number;
+  readonly log: Logger;
+};
+
+/** The value of a call. @throws Refusal with the failure */
+export const valueOf = <T>(result: Result<T>): T => {
+  if (result.ok) return result.value;
+  throw new Refusal(result.failure);
+};
+
+/** What the lists of the durable half take from their request; places in a list are the service's own. */
+export type RunListing = {
+  readonly paging: { readonly reach: ProjectReach; readonly limit: number; readonly cursor?: string };
+  readonly window: Window;
+  readonly cursorAfter: (page: Page<unknown>) => string | undefined;
+};
+
+/** @throws Refusal `forbidden` on `project`, `invalid_parameter` on `cursor` or `from` */
+export const runListingOf = (
+  request: FastifyRequest,
+  operation: string,
+  { defaultProject, clock }: Pick<RunsDeps, 'defaultProject' | 'clock'>,
+): RunListing => {
+  const { paging, window, cursorAfter } = listingOf(request, operation, defaultProject, clock);
+  const [cursor] = paging.after ?? [];
+  return {
+    paging: {
+      reach: paging.projects,
+      limit: paging.limit,
+      ...(typeof cursor === 'string' ? { cursor } : {}),
+    },
+    window,
+    cursorAfter: ({ nextCursor }) =>
+      cursorAfter({ items: [], ...(nextCursor === undefined ? {} : { next: [nextCursor] }) }),
+  };
+};

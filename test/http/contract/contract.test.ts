@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { apiOperations } from '../../../src/http/contract/contract.ts';
+import { failureCodes } from '../../../src/model/failure.ts';
+import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
+import { scopes } from '../../../src/model/scope.ts';
+import { authorKinds, feedbackKinds, metricTypes, scoreSources, severities } from '../../../src/model/signal.ts';
+import { spanKinds, spanStatuses } from '../../../src/model/span.ts';
+import { costGroupings, traceSorts } from '../../../src/store/signals/query.ts';
+
+const root = new URL('../../..', import.meta.url);
+const source = readFileSync(new URL('spec/openapi.yaml', root), 'utf8');
+const types = readFileSync(new URL('src/model/generated/openapi.ts', root), 'utf8');
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('generated files (npm run codegen)', () => {
+  it('the run-time document is spec/openapi.yaml', () => expect(openapi).toEqual(parse(source)));
+  it('the types were generated from spec/openapi.yaml as it is', () => {
+    expect(/^\/\/ source sha256: (\w+)$/m.exec(types)?.[1]).toBe(sha256(source));
+  });
+  it('the types were not edited by hand', () => {
+    const header = /^\/\/ content sha256: (\w+)\n/m.exec(types);
+    expect(header).not.toBeNull();
+    if (header === null) return;
+    expect(header[1]).toBe(sha256(types.slice(header.index + header[0].length)));
+  });
+  it('the generator’s lock file holds no registry address', () =>
+    expect(readFileSync(new URL('tools/codegen/package-lock.json', root), 'utf8')).not.toMatch(
+      /"resolved"|https?:\/\/registry/,
+    ));
+});
+
+describe('the document', () => {
+  it('holds no empty value: an unquoted comma in a line would end a description there', () => {
+    const empty: string[] = [];
+    const walk = (value: unknown, path: string): void => {
+      if (value === null) empty.push(path);
+      else if (typeof value === 'object') for (const [key, part] of Object.entries(value)) walk(part, `${path}/${key}`);
+    };
+    walk(openapi, '');
+    expect(empty).toEqual([]);
+  });
+});
+
+describe('the document and the domain speak of the same values', () => {
+  const schemas = openapi.components.schemas;
+  const sorts = openapi.paths['/v1/api/traces'].get.parameters.find((parameter) => parameter.name === 'sort')?.schema;
+  it.each([
+    ['failure codes', schemas.Error.properties.code.enum, failureCodes],
+    ['scopes', schemas.Scope.enum, scopes],
+    ['span kinds', schemas.SpanKind.enum, spanKinds],
+    ['span statuses', schemas.SpanStatus.enum, spanStatuses],
+    ['severities', schemas.Severity.enum, severities],
+    ['feedback kinds', schemas.FeedbackKind.enum, feedbackKinds],
+    ['author kinds', schemas.AuthorKind.enum, authorKinds],
+    ['score sources', schemas.ScoreSource.enum, scoreSources],
+    ['metric types', schemas.MetricName.properties.type.enum, metricTypes],
+    ['groupings', schemas.CostGrouping.enum, costGroupings],
+    ['trace sorts', sorts !== undefined && 'enum' in sorts ? sorts.enum : undefined, traceSorts],
+  ])('%s', (_name, documented, known) => expect(documented).toEqual([...known]));
+});
+
+describe('every operation of the document', () => {
+  const items = Object.entries(openapi.paths as unknown as Record<string, Record<string, Record<string, unknown>>>);
+  const all = items.flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+  );
+  it.each(all)('%s has an id, a scope, a tag, a summary and answers', (_name, operation) => {
+    expect(operation['operationId']).toMatch(/^[a-z][A-Za-z]+$/);
+    expect([...scopes, 'open']).toContain(operation['x-scope']);
+    expect(operation['tags']).toHaveLength(1);
+    expect(operation['summary']).toBeTruthy();
+    expect(Object.keys(operation['responses'] as object).length).toBeGreaterThan(0);
+  });
+  it('is compiled once, under its own id', () => expect(apiOperations().size).toBe(all.length));
+  it.each(all.filter(([, operation]) => operation['x-scope'] !== 'open'))(
+    '%s says how it refuses a key',
+    (_name, operation) => {
+      expect(Object.keys(operation['responses'] as object)).toEqual(expect.arrayContaining(['401', '403']));
+    },
+  );
+});

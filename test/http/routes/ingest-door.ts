@@ -1,0 +1,95 @@
+import pino from 'pino';
+import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
+import { ingestRoutes } from '../../../src/http/routes/ingest.ts';
+import { operationsRoutes } from '../../../src/http/routes/operations.ts';
+import { createAdmission } from '../../../src/ingest/admission.ts';
+import type { IngestLimits } from '../../../src/ingest/limits.ts';
+import { createPipeline, type Pipeline, type PipelineOptions } from '../../../src/ingest/pipeline.ts';
+import { createQuota, type QuotaPolicy } from '../../../src/ingest/quota.ts';
+import type { RedactionSettings } from '../../../src/ingest/redact.ts';
+import { createSampler, type SamplingPolicy } from '../../../src/ingest/sample.ts';
+import { type Counters, createCounters } from '../../../src/model/counters.ts';
+import type { Span } from '../../../src/model/span.ts';
+import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { createMemoryStore, type MemoryStore } from '../../memory-store.ts';
+import { listeningApp } from '../listening-app.ts';
+
+export type DoorOptions = {
+  readonly limits?: Partial<IngestLimits>;
+  readonly maxInflightBytes?: number;
+  readonly keys?: ConfiguredKeys;
+  readonly quota?: QuotaPolicy;
+  readonly sampling?: SamplingPolicy;
+  readonly redaction?: RedactionSettings;
+  readonly decodeThread?: PipelineOptions['decodeThread'];
+  readonly requestTimeoutSeconds?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  readonly forward?: (spans: readonly Span[]) => void;
+  /** Where signals go instead of memory. */
+  readonly writeTo?: Pick<SignalStore, 'write'>;
+};
+
+export type Door = {
+  readonly url: string;
+  readonly store: MemoryStore;
+  readonly counters: Counters;
+  readonly pipeline: Pipeline;
+  readonly heldBytes: () => number;
+  readonly logLines: readonly string[];
+  readonly close: () => Promise<void>;
+};
+
+const defaultLimits: IngestLimits = {
+  maxBodyBytes: 33_554_432,
+  maxInflatedBytes: 4 * 33_554_432,
+  maxSignals: 10_000,
+};
+
+/** The real service over HTTP on a free port of the loopback address, with the ingest doors, health and a store in memory. */
+export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
+  const store = createMemoryStore();
+  const counters = createCounters();
+  const limits = { ...defaultLimits, ...options.limits };
+  const admission = createAdmission(options.maxInflightBytes ?? 256 * 1024 * 1024);
+  const { now = Date.now } = options;
+  const pipeline = createPipeline({
+    store: options.writeTo ?? store,
+    counters,
+    limits,
+    admission,
+    defaultProject: 'default',
+    sample: createSampler(options.sampling ?? { default: 1, projects: {} }),
+    quota: createQuota(options.quota ?? { projects: {} }),
+    finish: { redaction: options.redaction ?? {} },
+    clock: () => BigInt(now()) * 1_000_000n,
+    ...(options.forward === undefined ? {} : { forward: options.forward }),
+    ...(options.decodeThread === undefined ? {} : { decodeThread: options.decodeThread }),
+  });
+  const logLines: string[] = [];
+  const log = pino({}, { write: (line: string) => void logLines.push(line) });
+  const { app, url } = await listeningApp({
+    routes: [
+      ...ingestRoutes({ pipeline, log }),
+      ...operationsRoutes({ counters, probes: [], storage: 'memory', version: '1', uptimeSeconds: () => 0 }),
+    ],
+    authenticator: createAuthenticator(options.keys ?? { topLevel: {} }),
+    audit: { append: () => undefined, flush: () => Promise.resolve() },
+    counters,
+    body: { limits, admission },
+    log,
+    options: { requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30 },
+  });
+  return {
+    url,
+    store,
+    counters,
+    pipeline,
+    heldBytes: admission.heldBytes,
+    logLines,
+    close: async () => {
+      await app.close();
+      await pipeline.close();
+    },
+  };
+};

@@ -1,0 +1,225 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Daemon, startDaemon, temporaryFolder } from '../../daemon.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+type Posted = Record<string, unknown>;
+
+/** A receiver of webhooks on this machine, and what it was sent. */
+const startReceiver = async () => {
+  const posted: Posted[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => {
+      posted.push(JSON.parse(body) as Posted);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  );
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/s3cret-path`, posted };
+};
+
+const start = async (config: object, flags: readonly string[] = []): Promise<Daemon> => {
+  const folder = temporaryFolder();
+  cleanups.push(() => folder.remove());
+  const file = join(folder.path, 'config.json');
+  writeFileSync(file, JSON.stringify({ monitor_interval_seconds: 1, ...config }));
+  const daemon = await startDaemon(folder.path, ['--config-file', file, ...flags]);
+  cleanups.push(() => daemon.stop());
+  return daemon;
+};
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a test reads answers freely, and fails where they are not as it says
+const ask = async (url: string, init?: RequestInit): Promise<any> => (await fetch(url, init)).json();
+
+const send = async ({ url }: Daemon, batch: object): Promise<void> => {
+  const answer = await ask(`${url}/v1/ingest`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(batch),
+  });
+  expect(answer.errors).toEqual([]);
+};
+
+let made = 0;
+/** Runs of one span that started a moment ago. */
+const runs = (count: number, status: 'ok' | 'error'): object[] =>
+  Array.from({ length: count }, () => {
+    made += 1;
+    const id = made.toString(16);
+    return {
+      trace_id: id.padStart(32, 'a'),
+      span_id: id.padStart(16, 'b'),
+      name: 'answer',
+      kind: 'agent_run',
+      status,
+      start_time: new Date(Date.now() - 2000).toISOString(),
+      end_time: new Date(Date.now() - 1000).toISOString(),
+    };
+  });
+
+/** Asks until the answer is as it should be: the daemon evaluates each second, on its own clock. */
+const until = async <T>(read: () => Promise<T> | T, isReady: (value: T) => boolean): Promise<T> => {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const value = await read();
+    if (isReady(value)) return value;
+    if (performance.now() > deadline) throw new Error(`not in time: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+};
+
+const monitor = (id: string, watch: string, threshold: number, more: object = {}) => ({
+  id,
+  watch,
+  threshold,
+  compare: 'above',
+  window_seconds: 3600,
+  min_samples: 5,
+  ...more,
+});
+
+describe('the daemon watches', { timeout: 60_000 }, () => {
+  it('a failing agent trips once, is acknowledged, recovers once; webhook and log tell it, the path of the webhook nobody', async () => {
+    const receiver = await startReceiver();
+    const daemon = await start({
+      monitors: [monitor('errors', 'error_rate', 0.5, { webhook: receiver.url })],
+      slos: [{ id: 'works', objective: 0.9, window_days: 30, min_samples: 5 }],
+    });
+    await send(daemon, { spans: runs(6, 'error') });
+    const read = async () => (await ask(`${daemon.url}/v1/api/monitors`)).monitors[0];
+    expect(await until(read, ({ condition }) => condition === 'tripped')).toMatchObject({ value: 1, samples: 6 });
+    const acknowledged = await ask(`${daemon.url}/v1/api/monitors/errors/ack`, { method: 'POST' });
+    expect(acknowledged.condition).toBe('acknowledged');
+    const { evaluated_at: before } = await read();
+    await until(read, ({ evaluated_at }) => evaluated_at > before);
+    expect((await read()).condition).toBe('acknowledged');
+
+    await send(daemon, { spans: runs(6, 'ok') });
+    await until(read, ({ condition }) => condition === 'nominal');
+    await until(
+      () => receiver.posted,
+      ({ length }) => length === 2,
+    );
+    expect(receiver.posted.map(({ monitor_id, condition, value }) => [monitor_id, condition, value])).toEqual([
+      ['errors', 'tripped', 1],
+      ['errors', 'nominal', 0.5],
+    ]);
+    const [slo] = (await ask(`${daemon.url}/v1/api/slos`)).slos;
+    expect(slo).toMatchObject({ success_rate: 0.5, burn_rate_1h: 5, budget_remaining: -4, samples: 12 });
+    const { evaluations } = await ask(`${daemon.url}/v1/api/monitors/errors/history?limit=1000`);
+    expect(new Set(evaluations.map(({ condition }: Posted) => condition))).toEqual(
+      new Set(['nominal', 'tripped', 'acknowledged']),
+    );
+
+    expect(await daemon.stop()).toBe(0);
+    const told = daemon.lines
+      .map((line) => JSON.parse(line) as Posted)
+      .filter((line) => line['monitor_id'] === 'errors');
+    expect(told.map(({ condition, level }) => [condition, level])).toEqual([
+      ['tripped', 'warn'],
+      ['nominal', 'info'],
+    ]);
+    expect(daemon.lines.join('\n')).not.toContain('s3cret');
+  });
+
+  it.each([['on'], ['off']] as const)('actors show monitors with durable runs %s', async (state) => {
+    const daemon = await start(
+      {
+        monitors: [
+          monitor('steps', 'step_count_divergence', 0),
+          monitor('silence', 'trace_count', 1, { compare: 'below', min_samples: 0 }),
+        ],
+        slos: [{ id: 'works', objective: 0.9, window_days: 1 }],
+      },
+      state === 'off' ? ['--runs-data', 'off'] : [],
+    );
+    const { monitors } = await until(
+      () => ask(`${daemon.url}/v1/api/monitors`),
+      (answer) => answer.monitors.every(({ evaluated_at }: Posted) => evaluated_at !== undefined),
+    );
+    expect(monitors.map(({ id, condition }: Posted) => [id, condition])).toEqual([
+      ['silence', 'tripped'],
+      ['steps', 'nominal'],
+    ]);
+    expect(monitors[1].detail.includes('--runs-data is off')).toBe(state === 'off');
+    const { actors } = await ask(`${daemon.url}/v1/api/actors`);
+    expect(actors.map(({ type, id, value }: Posted) => [type, id, value])).toEqual([
+      ['monitor', 'silence', 'tripped'],
+      ['monitor', 'steps', 'nominal'],
+      ['slo', 'works', 'nominal'],
+    ]);
+    const paged: unknown[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await ask(`${daemon.url}/v1/api/actors?limit=1${cursor}`);
+      paged.push(...page.actors.map(({ id }: Posted) => id));
+      if (page.next_cursor === undefined) break;
+      cursor = `&cursor=${String(page.next_cursor)}`;
+    }
+    expect(paged).toEqual(['silence', 'steps', 'works']);
+    expect(await ask(`${daemon.url}/v1/api/actors/monitor/silence`)).toMatchObject({
+      machine: 'monitor',
+      machine_version: 1,
+      value: 'tripped',
+      status: 'active',
+      mailbox: 0,
+      context: { rule: { compare: 'below', threshold: 1, minSamples: 0 }, reading: { value: 0, samples: 0 } },
+    });
+    const { machines } = await ask(`${daemon.url}/v1/api/machines`);
+    expect(machines.map(({ name }: Posted) => name)).toEqual(['monitor', 'slo', 'lease']);
+    expect(await (await fetch(`${daemon.url}/v1/api/machines/slo?format=mermaid`)).text()).toContain('stateDiagram');
+  });
+
+  it('a receiver that hangs moves no evaluation by a second, and holds up no stop', async () => {
+    let called = 0;
+    const server = createServer(() => void (called += 1));
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/s3cret-path`;
+    const silence = { compare: 'below', min_samples: 0, webhook };
+    const daemon = await start({
+      monitors: Array.from({ length: 20 }, (_, n) => monitor(`m-${n}`, 'trace_count', 1, silence)),
+    });
+    const { evaluations } = await until(
+      () => ask(`${daemon.url}/v1/api/monitors/m-7/history`),
+      (answer) => answer.evaluations.length >= 5,
+    );
+    const times = evaluations.map(({ evaluated_at }: Posted) => Date.parse(String(evaluated_at))).reverse();
+    for (const [index, time] of times.entries()) {
+      const drift = time - times[0] - 1000 * index;
+      expect(Math.abs(drift)).toBeLessThan(1000);
+    }
+    expect(called).toBe(4);
+    const from = performance.now();
+    expect(await daemon.stop()).toBe(0);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    const dropped = daemon.lines.filter((line) => line.includes('a webhook was not delivered'));
+    expect(dropped).toHaveLength(20);
+    expect(daemon.lines.join('\n')).not.toContain('s3cret');
+  });
+
+  it('a trace_count monitor that cannot see an outage is warned about at the start', async () => {
+    const daemon = await start({
+      monitors: [monitor('traffic', 'trace_count', 100, { compare: 'below', min_samples: 20 })],
+    });
+    expect(daemon.lines.filter((line) => line.includes('min_samples to 0'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { expositionOf } from '../../../src/http/routes/operations.ts';
+import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
+import { type Counters, createCounters } from '../../../src/model/counters.ts';
+import { type Service, type ServiceOptions, startService } from '../service.ts';
+
+let service: Service | undefined;
+const start = async (options: ServiceOptions = {}): Promise<Service> => (service = await startService(options));
+afterEach(async () => service?.close());
+
+const closed = { topLevel: { ingest: ['i'], read: ['r'], write: ['w'], admin: ['a'] } };
+
+describe('operational endpoints', () => {
+  it('/healthz tells status, version, spec_version, uptime_seconds and storage, needs no key and touches no storage', async () => {
+    const { ask, calls } = await start({ keys: closed });
+    const answer = await ask('/healthz');
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { status: 'ok', version: '1.2.3', spec_version: openapi.info.version, uptime_seconds: 61, storage: 'fake' },
+    ]);
+    expect(calls).toEqual([]);
+  });
+
+  it('/readyz reads each store once and answers 200 when all do', async () => {
+    const asked: string[] = [];
+    const probe = (name: string) => ({ name, ping: async () => void asked.push(name) });
+    const { ask } = await start({ keys: closed, probes: [probe('signal store'), probe('runs store')] });
+    const answer = await ask('/readyz');
+    expect([answer.status, answer.body.status, answer.body.detail]).toEqual([200, 'ok', undefined]);
+    expect(asked).toEqual(['signal store', 'runs store']);
+  });
+
+  it('/readyz answers 503 with status degraded and a detail naming the failure otherwise', async () => {
+    const { ask } = await start({
+      probes: [
+        { name: 'signal store', ping: async () => {} },
+        { name: 'runs store', ping: () => Promise.reject(new Error('the file is locked')) },
+      ],
+    });
+    const answer = await ask('/readyz');
+    expect([answer.status, answer.body.status, answer.body.detail]).toEqual([
+      503,
+      'degraded',
+      'runs store: the file is locked',
+    ]);
+    expect((await ask('/healthz')).status).toBe(200);
+  });
+
+  it('/metrics names every counter of the specification and one gauge, in the text format', async () => {
+    const { ask, calls } = await start({ keys: closed });
+    const answer = await ask('/metrics');
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const types = [...answer.text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
+    expect(types.filter(([, type]) => type === 'counter').map(([name]) => name)).toEqual([
+      'svc_signals_accepted_total',
+      'svc_signals_rejected_total',
+      'svc_batches_duplicate_total',
+      'svc_traces_sampled_out_total',
+      'svc_signals_over_quota_total',
+      'svc_signals_unbounded_total',
+      'svc_ingest_requests_total',
+      'svc_query_requests_total',
+      'svc_request_errors_total',
+      'svc_audit_write_failures_total',
+      'svc_forward_dropped_total',
+    ]);
+    expect(types.filter(([, type]) => type === 'gauge')).toEqual([['svc_uptime_seconds', 'gauge']]);
+    expect(answer.text).toMatch(/^svc_uptime_seconds 61$/m);
+    expect(calls).toEqual([]);
+  });
+
+  it('each counter moves its own line and no other', () => {
+    const read = (counters: Counters) =>
+      expositionOf(counters, 0)
+        .split('\n')
+        .filter((line) => !line.startsWith('#'));
+    const before = read(createCounters());
+    const moved = (Object.keys(createCounters()) as (keyof Counters)[]).map((name) => {
+      const after = read({ ...createCounters(), [name]: 7 });
+      const changed = after.filter((line, index) => line !== before[index]);
+      expect(changed).toHaveLength(1);
+      expect(changed[0]).toMatch(/ 7$/);
+      return changed[0];
+    });
+    expect(new Set(moved).size).toBe(moved.length);
+  });
+
+  it('/openapi.json serves the document', async () => {
+    const { ask } = await start({ keys: closed });
+    expect((await ask('/openapi.json')).body).toEqual(openapi);
+  });
+});
+
+describe('the page at /', () => {
+  it('needs no key, loads nothing from elsewhere and runs nothing inline', async () => {
+    const { ask } = await start({ keys: closed });
+    const page = await ask('/');
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(page.text).not.toMatch(/https?:\/\//);
+    expect(page.text).not.toMatch(/<script>|<style| style=| on[a-z]+=/);
+    const references = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, reference]) => reference ?? '');
+    expect(references).toEqual(expect.arrayContaining(['/page.js', '/page.css']));
+    for (const reference of references.filter((reference) => reference !== 'data:,'))
+      expect([reference, (await ask(reference)).status]).toEqual([reference, 200]);
+  });
+
+  it('its script makes text nodes only and keeps the key for the tab alone', async () => {
+    const { ask } = await start();
+    const script = await ask('/page.js');
+    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(script.text).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|localStorage|cookie/,
+    );
+    expect(script.text).toContain('sessionStorage');
+  });
+
+  it('tells how to send the first trace, to where the page came from', async () => {
+    const { ask } = await start();
+    const { text } = await ask('/page.js');
+    for (const piece of ['OTEL_EXPORTER_OTLP_ENDPOINT=${origin}', '${origin}/v1/traces', 'location'] as const)
+      expect(text).toContain(piece);
+  });
+});
