@@ -1,5 +1,5 @@
-import { assign, setup } from 'xstate';
-import type { ReportedCondition, RunShare, Slo, SloReading, WatchContext, WatchEvent } from '../model/watch.ts';
+import type { Judgement, RunShare, Slo, SloReading } from '../model/watch.ts';
+import { createWatchMachine } from './watch.ts';
 
 /** By what a reading is judged. */
 export type SloRule = Pick<Slo, 'objective' | 'minSamples'>;
@@ -30,10 +30,7 @@ export const budgetRemaining = (objective: number, share: RunShare): number | un
  * Whether the budget burns too fast. Each of the two windows must hold enough runs: one failed run of a quiet hour is no
  * reading. The six hours contain the one, so the hour decides.
  */
-export const judgeBurn = (
-  { objective, minSamples }: SloRule,
-  { hour, sixHours }: SloReading,
-): 'outside' | 'inside' | 'silent' => {
+export const judgeBurn = ({ objective, minSamples }: SloRule, { hour, sixHours }: SloReading): Judgement => {
   const [fast, slow] = [burnRate(objective, hour), burnRate(objective, sixHours)];
   if (fast === undefined || slow === undefined || Math.min(hour.runs, sixHours.runs) < minSamples) return 'silent';
   return fast > BURN_RATE_1H && slow > BURN_RATE_6H ? 'outside' : 'inside';
@@ -41,80 +38,14 @@ export const judgeBurn = (
 
 export const SLO_MACHINE_VERSION = 1;
 
-/**
- * The life of one service level objective; its conditions are those of a monitor.
- * @see Interface specification, "States and transitions", "Monitor (and SLO)"
- */
-export const sloMachine = setup({
-  types: {
-    context: {} as WatchContext<SloRule, SloReading>,
-    input: {} as SloRule,
-    events: {} as WatchEvent<SloReading>,
-  },
-  guards: {
-    burnsTooFast: ({ context, event }) =>
-      event.type === 'evaluation.ended' && judgeBurn(context.rule, event.reading) === 'outside',
-    burnsNoMore: ({ context, event }) =>
-      event.type === 'evaluation.ended' && judgeBurn(context.rule, event.reading) === 'inside',
-  },
-  actions: {
-    takeReading: assign(({ event }) =>
-      event.type === 'evaluation.ended' ? { reading: event.reading, evaluatedAt: event.at, missed: undefined } : {},
-    ),
-    noteMiss: assign(({ event }) => (event.type === 'evaluation.missed' ? { missed: event.note } : {})),
-    noteTrip: assign({ trippedAt: ({ event }) => event.at }),
-    noteAcknowledgement: assign({ acknowledgedAt: ({ event }) => event.at }),
-    forgetTrip: assign({ trippedAt: undefined, acknowledgedAt: undefined }),
-    // Intent: the host writes a log line and calls the webhook, after the commit.
-    report: (_args, _params: { readonly condition: ReportedCondition }) => {},
-  },
-}).createMachine({
+/** The life of one service level objective; its conditions are those of a monitor. */
+export const sloMachine = createWatchMachine({
   id: 'slo',
-  initial: 'nominal',
-  context: ({ input }) => ({ rule: input }),
-  states: {
-    nominal: {
-      description: 'The error budget is not being spent too fast.',
-      on: {
-        'evaluation.ended': [
-          {
-            guard: 'burnsTooFast',
-            target: 'tripped',
-            actions: ['takeReading', 'noteTrip', { type: 'report', params: { condition: 'tripped' } }],
-          },
-          { actions: 'takeReading' },
-        ],
-        'evaluation.missed': { actions: 'noteMiss' },
-      },
-    },
-    tripped: {
-      description: 'Burning too fast over the last hour and the last six; nobody has said that they know.',
-      on: {
-        'evaluation.ended': [
-          {
-            guard: 'burnsNoMore',
-            target: 'nominal',
-            actions: ['takeReading', 'forgetTrip', { type: 'report', params: { condition: 'nominal' } }],
-          },
-          { actions: 'takeReading' },
-        ],
-        'evaluation.missed': { actions: 'noteMiss' },
-        'trip.acknowledged': { target: 'acknowledged', actions: 'noteAcknowledgement' },
-      },
-    },
-    acknowledged: {
-      description: 'Burning too fast, and known. Ends by itself when it burns no more.',
-      on: {
-        'evaluation.ended': [
-          {
-            guard: 'burnsNoMore',
-            target: 'nominal',
-            actions: ['takeReading', 'forgetTrip', { type: 'report', params: { condition: 'nominal' } }],
-          },
-          { actions: 'takeReading' },
-        ],
-        'evaluation.missed': { actions: 'noteMiss' },
-      },
-    },
+  judge: judgeBurn,
+  guards: { outside: 'burnsTooFast', inside: 'burnsNoMore' },
+  descriptions: {
+    nominal: 'The error budget is not being spent too fast.',
+    tripped: 'Burning too fast over the last hour and the last six; nobody has said that they know.',
+    acknowledged: 'Burning too fast, and known. Ends by itself when it burns no more.',
   },
 });

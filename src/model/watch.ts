@@ -63,6 +63,9 @@ export type RunShare = { readonly runs: number; readonly failed: number };
 /** What one evaluation of an SLO found: its window, the last hour and the last six hours. */
 export type SloReading = { readonly window: RunShare; readonly hour: RunShare; readonly sixHours: RunShare };
 
+/** Where a reading stands to its rule. `silent`: it holds too little to say, and moves nothing. */
+export type Judgement = 'outside' | 'inside' | 'silent';
+
 /** What moves a monitor or an SLO. */
 export type WatchEvent<Reading> =
   | { readonly type: 'evaluation.ended'; readonly at: UnixMs; readonly reading: Reading }

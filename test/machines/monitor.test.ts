@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawMachine } from '../../src/machines/mermaid.ts';
 import { judgeReading, MONITOR_MACHINE_VERSION, monitorMachine, type MonitorRule } from '../../src/machines/monitor.ts';
 import type { Condition, MonitorReading, WatchEvent } from '../../src/model/watch.ts';
 import { play, runWatchMachineSuite, type Watching } from './watch-rows.ts';
@@ -97,9 +96,4 @@ describe('any sequence of evaluations', () => {
       }),
       { numRuns: 300 },
     ));
-});
-
-describe('the machine as a picture', () => {
-  it('is drawn with its guards', () =>
-    expect(drawMachine('monitor', monitorMachine.config)).toContain('nominal --> tripped: evaluation.ended [crosses]'));
 });
