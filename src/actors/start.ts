@@ -21,15 +21,18 @@ import type { DefinitionRecord, Found, RunRecord, RunStore, StoredRun, WorkerRec
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { type Clock, createServiceClock, systemClock } from './kernel/clock.ts';
 import { createDispatcher } from './workers/dispatcher.ts';
-import { createEventActor, type EventMessage } from './event/event-actor.ts';
+import { createEventActor } from './event/event-actor.ts';
+import type { EventMessage } from './event/messages.ts';
 import { createKernel, type FollowUp, type Message } from './kernel/kernel.ts';
-import { createLeaseActors, type LeaseMessage } from './lease/lease-actor.ts';
+import { createLeaseActors } from './lease/lease-actor.ts';
+import type { LeaseMessage } from './lease/messages.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
 import { entriesOf, entryAt, snapshotAt } from './run/replay.ts';
 import { lastsBeyondGroup, weighMeeting } from './event/event-mailbox.ts';
 import { createOutbox } from './outbox.ts';
 import { createPrograms, type Program } from './run/program.ts';
-import { createRunActors, type RunMessage } from './run/run-actor.ts';
+import type { RunMessage, Started, StartMessage } from './run/messages.ts';
+import { createRunActors } from './run/run-actor.ts';
 import { listMark, readCursor, writeCursor } from './service/page-cursor.ts';
 import { badCursor, forbidden, notFound, overloaded } from './run/run-failures.ts';
 import { Quarantined, weighRunMemory } from './run/run-memory.ts';
@@ -46,14 +49,7 @@ import type {
   RunsService,
   WorkerInfo,
 } from './service/runs-service.ts';
-import {
-  createStartActor,
-  createWorkerActors,
-  type Registered,
-  type RegisterMessage,
-  type Started,
-  type StartMessage,
-} from './run/start-actor.ts';
+import { createStartActor, createWorkerActors, type Registered, type RegisterMessage } from './run/start-actor.ts';
 import { upkeepActor, type UpkeepMessage } from './upkeep-actor.ts';
 
 export type RunsOptions = {

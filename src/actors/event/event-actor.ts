@@ -1,33 +1,18 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
-import { type ProjectReach, reaches } from '../../model/scope.ts';
+import { reaches } from '../../model/scope.ts';
 import { hasEnded } from '../../model/run.ts';
 import { placeOf } from '../../machines/run.ts';
 import type { Meeting, ParkedEvent } from '../../store/runs/run-store.ts';
 import { type ActorKind, type Message, NotInThisGroup, type Turn } from '../kernel/kernel.ts';
 import { noteEventId, readEventId, readMeeting, writeMeeting } from './event-mailbox.ts';
 import type { Programs } from '../run/program.ts';
-import { isWaitingFor, type RunMessage } from '../run/run-actor.ts';
+import type { RunMessage } from '../run/messages.ts';
+import { isWaitingFor } from '../run/run-actor.ts';
 import { Quarantined, readRun, type RunActor } from '../run/run-memory.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
-
-export type EventMessage =
-  | {
-      readonly kind: 'publish';
-      readonly event: string;
-      readonly key: string;
-      readonly payload: Json;
-      readonly eventId?: string;
-    }
-  | {
-      readonly kind: 'signal';
-      readonly runId: string;
-      readonly event: string;
-      readonly payload: Json;
-      readonly eventId?: string;
-      readonly reach: ProjectReach;
-    };
+import type { EventMessage } from './messages.ts';
 
 /**
  * Brings events to the runs that wait for them. Its id is a project: event ids are unique in it.

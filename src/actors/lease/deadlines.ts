@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Message } from '../kernel/kernel.ts';
-import type { LeaseMessage, WatchedLease } from './lease-actor.ts';
+import type { LeaseMessage, WatchedLease } from './messages.ts';
 
 type Watched = {
   readonly workerId: string;

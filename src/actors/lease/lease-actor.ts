@@ -11,17 +11,16 @@ import {
 import { restore } from '../../machines/persisted.ts';
 import type { UsageDelta } from '../../machines/run.ts';
 import { initialSnapshot, step as transition } from '../../machines/transition.ts';
-import type { Delivery } from '../../model/definition/definition.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { render } from '../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { hasEnded, type ReportedUsage, type RunStatus, type UnixMs } from '../../model/run.ts';
-import { type ProjectReach, reaches } from '../../model/scope.ts';
+import { reaches } from '../../model/scope.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../kernel/kernel.ts';
 import type { Programs } from '../run/program.ts';
-import { type RunMessage, willRetry } from '../run/run-actor.ts';
+import type { RunMessage } from '../run/messages.ts';
 import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failures.ts';
 import {
   RUN_CHARACTERS,
@@ -31,51 +30,10 @@ import {
   type RunActor,
   scopeOf,
   standing,
+  willRetry,
 } from '../run/run-memory.ts';
 import { spanIdOf, stepSpan } from '../run/run-spans.ts';
-
-type Call = { readonly workerId: string; readonly reach: ProjectReach };
-export type LeaseMessage =
-  | {
-      readonly kind: 'offered';
-      readonly runId: string;
-      readonly stepId: string;
-      readonly visit: number;
-      readonly attempt: number;
-      readonly workerId: string;
-      readonly delivery: Delivery;
-      readonly lapsesAt: UnixMs;
-    }
-  | (Call & { readonly kind: 'started' })
-  | (Call & { readonly kind: 'heartbeat'; readonly details?: Json })
-  | (Call & {
-      readonly kind: 'complete';
-      readonly output?: Json;
-      readonly statePatch?: JsonObject;
-      readonly usage?: readonly ReportedUsage[];
-    })
-  | (Call & {
-      readonly kind: 'fail';
-      readonly error: StepError;
-      readonly retryAfterMs?: number;
-      readonly usage?: readonly ReportedUsage[];
-    })
-  /** From the watch: what it believed to be the end of the present state. A lease that was extended meanwhile goes on. */
-  | { readonly kind: 'expire'; readonly expiresAt: UnixMs }
-  | { readonly kind: 'timeout'; readonly timeoutAt: UnixMs }
-  | { readonly kind: 'give_back' }
-  | { readonly kind: 'cancel' };
-
-/** How a live lease stands, for whoever watches its deadlines. */
-export type WatchedLease = {
-  readonly leaseId: string;
-  readonly workerId: string;
-  readonly expiresAt: UnixMs;
-  /** From now, on a clock that does not jump. */
-  readonly expiresInMs: number;
-  readonly timeoutAt?: UnixMs;
-  readonly timeoutInMs?: number;
-};
+import type { HolderCall, LeaseMessage, WatchedLease } from './messages.ts';
 
 export type LeaseHost = {
   readonly programs: Programs;
@@ -343,7 +301,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     };
   };
 
-  const call = (turn: Turn, leaseId: string, body: Extract<LeaseMessage, Call>): unknown => {
+  const call = (turn: Turn, leaseId: string, body: Extract<LeaseMessage, HolderCall>): unknown => {
     const actor = read(turn, leaseId);
     if (actor === undefined) return notFound('lease', leaseId);
     const { record, snapshot } = actor;

@@ -1,13 +1,11 @@
 import {
   MORE_CHILDREN,
-  type Phase,
   type Place,
   placeOf,
   type RunContext,
   type RunEvent,
   type RunSnapshot,
   statusAt,
-  type UsageDelta,
 } from '../../machines/run.ts';
 import { type Effect, step as transition } from '../../machines/transition.ts';
 import { type CompiledStep, resolveNext } from '../../model/definition/compile.ts';
@@ -17,7 +15,7 @@ import { type Evaluated, expressionError, type StepError } from '../../model/def
 import { render, renderAsText, type Template } from '../../model/definition/template.ts';
 import type { Result } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import { type ProjectReach, reaches } from '../../model/scope.ts';
+import { reaches } from '../../model/scope.ts';
 import { forbidden, notFound } from './run-failures.ts';
 import {
   hasEnded,
@@ -34,7 +32,6 @@ import {
   closeWaitRow,
   type Meeting,
   type ParkedEvent,
-  type RunIdentity,
   type RunRecord,
   type Runnable,
   type StoredRun,
@@ -42,7 +39,7 @@ import {
   type WaitRecord,
 } from '../../store/runs/run-store.ts';
 import { type ActorKind, NotInThisGroup, type Turn } from '../kernel/kernel.ts';
-import type { LeaseMessage } from '../lease/lease-actor.ts';
+import type { LeaseMessage } from '../lease/messages.ts';
 import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from '../event/event-mailbox.ts';
 import type { Program, Programs } from './program.ts';
 import {
@@ -62,64 +59,10 @@ import {
   scopeOf,
   standing,
   viewOf,
+  willRetry,
 } from './run-memory.ts';
+import type { RunMessage } from './messages.ts';
 import { runSpan, spanIdOf, stepSpan, traceIdOf, visitSpanIdOf } from './run-spans.ts';
-
-export type RunMessage =
-  | {
-      readonly kind: 'start';
-      readonly project: string;
-      readonly definitionId: string;
-      readonly definitionVersion: number;
-      readonly input: Json;
-      readonly correlation: JsonObject;
-      readonly idempotencyKey?: string;
-      readonly parent?: RunIdentity['parent'];
-      readonly traceId?: string;
-      readonly depth: number;
-    }
-  /** A waiting claim takes the step. Stale when the run is not queued any more. */
-  | {
-      readonly kind: 'offer';
-      readonly workerId: string;
-      readonly lapsesAt: UnixMs;
-      readonly granted: (lease: Lease) => void;
-      readonly stale: () => void;
-    }
-  /** From its lease: how the attempt ended. */
-  | {
-      readonly kind: 'completed';
-      readonly leaseId: string;
-      readonly output?: Json;
-      readonly statePatch?: JsonObject;
-      readonly usage?: UsageDelta;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly leaseId: string;
-      readonly error: StepError;
-      readonly bodyRan: boolean;
-      readonly retryAfterMs?: number;
-      readonly usage?: UsageDelta;
-    }
-  | { readonly kind: 'lapsed'; readonly leaseId: string }
-  | { readonly kind: 'orphaned'; readonly leaseId: string; readonly bodyRan: boolean }
-  | { readonly kind: 'note'; readonly entry: Omit<JournalEntry, 'seq'> }
-  | { readonly kind: 'timer'; readonly name: string; readonly dueAt: UnixMs }
-  | { readonly kind: 'deliver'; readonly event: string; readonly key: string; readonly payload: Json }
-  | {
-      readonly kind: 'child';
-      readonly runId: string;
-      readonly stepId: string;
-      readonly visit: number;
-      readonly index: number;
-      readonly status: 'succeeded' | 'failed' | 'cancelled';
-      readonly output?: Json;
-      readonly error?: RunError;
-    }
-  | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
-  | { readonly kind: 'quarantine' }
-  | { readonly kind: 'take_back' };
 
 export type RunHost = {
   readonly programs: Programs;
@@ -1395,6 +1338,3 @@ export const isWaitingFor = (actor: RunActor, event: string, key: string): boole
     actor.snapshot.context.waitKey === key
   );
 };
-
-/** True when the step will be tried again without another decision: what `will_retry` says. */
-export const willRetry = (phase: Phase | undefined): boolean => phase === 'queued' || phase === 'backoff';

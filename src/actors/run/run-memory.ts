@@ -1,4 +1,4 @@
-import { placeOf, RUN_MACHINE_VERSION, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
+import { type Phase, placeOf, RUN_MACHINE_VERSION, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
 import { decodeSnapshot, encodeSnapshot, restore, Unloadable } from '../../machines/persisted.ts';
 import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
@@ -298,3 +298,6 @@ export const standing = (run: RunActor) => {
   const place = placeOf(run.snapshot.value);
   return place.at === 'step' ? place : undefined;
 };
+
+/** True when the step will be tried again without another decision: what `will_retry` says. */
+export const willRetry = (phase: Phase | undefined): boolean => phase === 'queued' || phase === 'backoff';

@@ -1,26 +1,15 @@
 import { hashDefinition } from '../../model/definition/hash.ts';
 import { parseDefinition } from '../../model/definition/parse.ts';
 import type { Result } from '../../model/failure.ts';
-import type { Json, JsonObject } from '../../model/json.ts';
-import type { Run } from '../../model/run.ts';
+import type { Json } from '../../model/json.ts';
 import { covers, type ProjectReach, reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../kernel/kernel.ts';
 import type { Program, Programs } from './program.ts';
-import type { RunMessage } from './run-actor.ts';
+import type { RunMessage, Started, StartMessage } from './messages.ts';
 import { notFound } from './run-failures.ts';
 import { readDocuments, readLatest, readProgram, readRun, viewOf } from './run-memory.ts';
 import type { Registration } from '../service/runs-service.ts';
-
-export type StartMessage = {
-  readonly definitionId: string;
-  readonly definitionVersion?: number;
-  readonly input: Json;
-  readonly idempotencyKey?: string;
-  readonly correlation: JsonObject;
-};
-/** A run that was started before under the same key is named, and read by the caller: it may have ended long ago. */
-export type Started = { readonly run: Run } | { readonly existing: string };
 
 /** Starts runs. Its id is a project: idempotency keys are unique in it. */
 export const createStartActor = (host: {

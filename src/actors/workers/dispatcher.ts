@@ -3,7 +3,7 @@ import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { Lookup, Runnable, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Message } from '../kernel/kernel.ts';
-import type { RunMessage } from '../run/run-actor.ts';
+import type { RunMessage } from '../run/messages.ts';
 
 /** Runs of one definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
 type Queue = {

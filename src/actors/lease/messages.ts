@@ -1,0 +1,50 @@
+import type { Delivery } from '../../model/definition/definition.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { ReportedUsage, UnixMs } from '../../model/run.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+
+/** A call of the worker that says it holds the lease. */
+export type HolderCall = { readonly workerId: string; readonly reach: ProjectReach };
+/** What a lease takes. */
+export type LeaseMessage =
+  | {
+      readonly kind: 'offered';
+      readonly runId: string;
+      readonly stepId: string;
+      readonly visit: number;
+      readonly attempt: number;
+      readonly workerId: string;
+      readonly delivery: Delivery;
+      readonly lapsesAt: UnixMs;
+    }
+  | (HolderCall & { readonly kind: 'started' })
+  | (HolderCall & { readonly kind: 'heartbeat'; readonly details?: Json })
+  | (HolderCall & {
+      readonly kind: 'complete';
+      readonly output?: Json;
+      readonly statePatch?: JsonObject;
+      readonly usage?: readonly ReportedUsage[];
+    })
+  | (HolderCall & {
+      readonly kind: 'fail';
+      readonly error: StepError;
+      readonly retryAfterMs?: number;
+      readonly usage?: readonly ReportedUsage[];
+    })
+  /** From the watch: what it believed to be the end of the present state. A lease that was extended meanwhile goes on. */
+  | { readonly kind: 'expire'; readonly expiresAt: UnixMs }
+  | { readonly kind: 'timeout'; readonly timeoutAt: UnixMs }
+  | { readonly kind: 'give_back' }
+  | { readonly kind: 'cancel' };
+
+/** How a live lease stands, for whoever watches its deadlines. */
+export type WatchedLease = {
+  readonly leaseId: string;
+  readonly workerId: string;
+  readonly expiresAt: UnixMs;
+  /** From now, on a clock that does not jump. */
+  readonly expiresInMs: number;
+  readonly timeoutAt?: UnixMs;
+  readonly timeoutInMs?: number;
+};

@@ -1,0 +1,74 @@
+import type { UsageDelta } from '../../machines/run.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { JournalEntry, Lease, Run, RunError, UnixMs } from '../../model/run.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+import type { RunIdentity } from '../../store/runs/run-store.ts';
+
+/** What a run takes. */
+export type RunMessage =
+  | {
+      readonly kind: 'start';
+      readonly project: string;
+      readonly definitionId: string;
+      readonly definitionVersion: number;
+      readonly input: Json;
+      readonly correlation: JsonObject;
+      readonly idempotencyKey?: string;
+      readonly parent?: RunIdentity['parent'];
+      readonly traceId?: string;
+      readonly depth: number;
+    }
+  /** A waiting claim takes the step. Stale when the run is not queued any more. */
+  | {
+      readonly kind: 'offer';
+      readonly workerId: string;
+      readonly lapsesAt: UnixMs;
+      readonly granted: (lease: Lease) => void;
+      readonly stale: () => void;
+    }
+  /** From its lease: how the attempt ended. */
+  | {
+      readonly kind: 'completed';
+      readonly leaseId: string;
+      readonly output?: Json;
+      readonly statePatch?: JsonObject;
+      readonly usage?: UsageDelta;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly leaseId: string;
+      readonly error: StepError;
+      readonly bodyRan: boolean;
+      readonly retryAfterMs?: number;
+      readonly usage?: UsageDelta;
+    }
+  | { readonly kind: 'lapsed'; readonly leaseId: string }
+  | { readonly kind: 'orphaned'; readonly leaseId: string; readonly bodyRan: boolean }
+  | { readonly kind: 'note'; readonly entry: Omit<JournalEntry, 'seq'> }
+  | { readonly kind: 'timer'; readonly name: string; readonly dueAt: UnixMs }
+  | { readonly kind: 'deliver'; readonly event: string; readonly key: string; readonly payload: Json }
+  | {
+      readonly kind: 'child';
+      readonly runId: string;
+      readonly stepId: string;
+      readonly visit: number;
+      readonly index: number;
+      readonly status: 'succeeded' | 'failed' | 'cancelled';
+      readonly output?: Json;
+      readonly error?: RunError;
+    }
+  | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
+  | { readonly kind: 'quarantine' }
+  | { readonly kind: 'take_back' };
+
+/** What the actor takes that starts runs. */
+export type StartMessage = {
+  readonly definitionId: string;
+  readonly definitionVersion?: number;
+  readonly input: Json;
+  readonly idempotencyKey?: string;
+  readonly correlation: JsonObject;
+};
+/** A run that was started before under the same key is named, and read by the caller: it may have ended long ago. */
+export type Started = { readonly run: Run } | { readonly existing: string };
