@@ -162,4 +162,5 @@ export const settled = async (runs: RunningRuns): Promise<void> => {
 /** A definition of tasks that follow each other. */
 export const aDefinition = (id: string, steps: readonly object[], more: object = {}): Json =>
   JSON.parse(JSON.stringify({ id, version: 1, steps, ...more })) as Json;
-export const tasks = (...ids: string[]) => ids.map((id) => ({ id, kind: 'task' }));
+export const task = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
+export const tasks = (...ids: string[]) => ids.map((id) => task(id));

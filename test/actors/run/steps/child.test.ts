@@ -1,0 +1,237 @@
+import { expect, it } from 'vitest';
+import type { RunRecord, RunStore, StoredRun } from '../../../../src/store/runs/run-store.ts';
+import { StoreUnavailable } from '../../../../src/store/unavailable.ts';
+import { onEachEngine } from '../../engines.ts';
+import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, task } from '../../run-harness.ts';
+
+const recordOf = async (store: RunStore, runId: string): Promise<RunRecord> =>
+  ((await store.load([{ kind: 'run', runId }]))[0] as StoredRun).record;
+
+onEachEngine('children', ({ createHarness, open }) => {
+  const child = aDefinition('kid', [task('work', { input: { doc: '${input.doc}' }, next: 'end' })]);
+
+  const parent = (more: object = {}) =>
+    aDefinition('flow', [
+      {
+        id: 'index',
+        kind: 'child',
+        definition: 'kid',
+        for_each: '${input.docs}',
+        input: { doc: '${item}' },
+        max_parallel: 2,
+        ...more,
+      },
+      task('then', { input: { all: '${steps.index.output}' }, next: 'end' }),
+    ]);
+
+  it('for_each starts one child an item, at most max_parallel at once, and gives the outputs in item order', async () => {
+    const service = await createHarness({ definitions: [child, parent()] });
+    const { runId, traceId } = await service.start(
+      'flow',
+      { docs: ['a', 'b', 'c'] },
+      { correlation: { user_id: 'u' } },
+    );
+    const [first, second, none] = await service.claim('w1', 5);
+    expect(none).toBeUndefined();
+    if (first === undefined || second === undefined) throw new Error('two were expected');
+    expect([first.input, second.input]).toEqual([{ doc: 'a' }, { doc: 'b' }]);
+    expect(first).toMatchObject({ traceId, project: 'p', correlation: { user_id: 'u' } });
+    must(await service.complete(second, 'B'));
+    const third = await service.take();
+    expect(third.input).toEqual({ doc: 'c' });
+    await Promise.all([service.complete(third, 'C'), service.complete(first, 'A')]);
+    expect((await service.take()).input).toEqual({ all: ['A', 'B', 'C'] });
+    const detail = await service.detail(runId);
+    expect(detail.children.map(({ index, status, stepId }) => [index, status, stepId])).toEqual([
+      [0, 'succeeded', 'index'],
+      [1, 'succeeded', 'index'],
+      [2, 'succeeded', 'index'],
+    ]);
+    expect((await service.kinds(runId)).filter((kind) => kind.startsWith('child.'))).toEqual([
+      'child.started',
+      'child.started',
+      'child.finished',
+      'child.started',
+      'child.finished',
+      'child.finished',
+    ]);
+  });
+
+  it('for_each over 10,000 children that end at once: no commit starts more than 100, and the outputs are in order', async () => {
+    const started: number[] = [];
+    const store = await open();
+    const watched: RunStore = {
+      ...store,
+      commit: (changes) => {
+        started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
+        return store.commit(changes);
+      },
+    };
+    const docs = Array.from({ length: 10_000 }, (_, n) => n);
+    const quick = aDefinition('kid', [{ id: 'done', kind: 'succeed', output: '${input.doc}' }]);
+    const service = await createOn({ store: watched, definitions: [quick, parent({ max_parallel: 1000 })] });
+    const { runId } = await service.start('flow', { docs });
+    for (let turn = 0; turn < 1000 && (await recordOf(store, runId)).status === 'waiting'; turn += 1)
+      await settled(service.runs);
+    expect((await service.take()).input).toEqual({ all: docs });
+    expect(Math.max(...started)).toBe(100);
+    expect(started.reduce((sum, n) => sum + n)).toBe(10_000);
+    expect((await service.detail(runId)).timers).toEqual([]);
+    expect(service.faults).toEqual([]);
+  });
+
+  it('children that one commit could not start are started by the next service, and none is started twice', async () => {
+    const docs = Array.from({ length: 250 }, (_, n) => n);
+    const store = await open();
+    let dead = false;
+    const dying: RunStore = {
+      ...store,
+      commit: async (changes) => {
+        if (dead) throw new StoreUnavailable('the process is gone');
+        dead = changes.runsInserted.some(({ definitionId }) => definitionId === 'flow');
+        return store.commit(changes);
+      },
+    };
+    const service = await createOn({ store: dying, definitions: [child, parent({ max_parallel: 1000 })] });
+    const { runId } = await service.start('flow', { docs });
+    expect(await service.detail(runId)).toMatchObject({
+      status: 'waiting',
+      timers: [{ name: 'children', stepId: 'index', dueAt: service.time.now() }],
+    });
+    expect((await service.detail(runId)).children).toHaveLength(100);
+    expect(await service.runs.findStuckRuns()).toEqual([]);
+    dead = false;
+    const next = await service.reopen();
+    await settled(next);
+    const { children, timers } = await service.detail(runId);
+    expect(children).toHaveLength(250);
+    expect(timers).toEqual([]);
+    const started = (await service.journal(runId)).filter(({ kind }) => kind === 'child.started');
+    expect(started.map(({ data }) => data['index'])).toEqual(docs);
+    for (const seq of [0, 100, 200, 251])
+      expect(must(await next.getActor({ ...ALL, type: 'run', id: runId, atSeq: seq })).value).toBeDefined();
+    must(await next.cancelRun({ ...ALL, runId }));
+    expect((await service.detail(runId)).children.every(({ status }) => status === 'cancelled')).toBe(true);
+  });
+
+  it('cancel ends a step that has yet to start children, and the timer that would', async () => {
+    const docs = Array.from({ length: 150 }, (_, n) => n);
+    const service = await createHarness({ definitions: [child, parent({ max_parallel: 1000 })] });
+    const [{ runId }, cancelled] = await Promise.all([
+      service.start('flow', { docs }),
+      service.start('flow', { docs }),
+    ]);
+    must(await service.runs.cancelRun({ ...ALL, runId: cancelled.runId }));
+    await settled(service.runs);
+    const ended = await service.detail(cancelled.runId);
+    expect(ended).toMatchObject({ status: 'cancelled', timers: [] });
+    expect(ended.children.filter(({ status }) => status !== 'cancelled')).toEqual([]);
+    expect((await service.detail(runId)).children).toHaveLength(150);
+    expect(service.faults).toEqual([]);
+  });
+
+  it('cancel ends a tree of more children than one commit takes, those beyond right after it', async () => {
+    const branches = aDefinition('tree', [
+      {
+        id: 'grow',
+        kind: 'child',
+        definition: 'flow',
+        for_each: '${input.branches}',
+        input: { docs: '${item}' },
+        max_parallel: 20,
+      },
+    ]);
+    const service = await createHarness({ definitions: [child, parent({ max_parallel: 1000 }), branches] });
+    const leaves = Array.from({ length: 60 }, (_, n) => n);
+    const { runId } = await service.start('tree', { branches: Array.from({ length: 20 }, () => leaves) });
+    const openRuns = async () => (await service.runs.counts()).openRuns;
+    const dueIsDone = async () => {
+      for (let turn = 0; turn < 100 && (await service.store.dueTimers(service.time.now(), 1)).length > 0; turn += 1)
+        await settled(service.runs);
+    };
+    await dueIsDone();
+    expect(await openRuns()).toBe(1 + 20 + 20 * 60);
+    must(await service.runs.cancelRun({ ...ALL, runId }));
+    await dueIsDone();
+    expect(await openRuns()).toBe(0);
+    expect(await service.store.dueTimers(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+    expect(service.faults).toEqual([]);
+  });
+
+  it("without for_each the output is the child's", async () => {
+    const service = await createHarness({
+      definitions: [child, aDefinition('flow', [{ id: 'index', kind: 'child', definition: 'kid', input: { doc: 1 } }])],
+    });
+    const { runId } = await service.start('flow');
+    must(await service.complete(await service.take(), { done: true }));
+    expect(await service.detail(runId)).toMatchObject({ status: 'succeeded', output: { done: true } });
+  });
+
+  it('children that end in the turn that starts them are all counted, in one answer', async () => {
+    const service = await createHarness({
+      definitions: [
+        aDefinition('kid', [{ id: 'at_once', kind: 'succeed', output: '${input.doc}' }]),
+        aDefinition('flow', [
+          { id: 'index', kind: 'child', definition: 'kid', for_each: '${input.docs}', input: { doc: '${item}' } },
+        ]),
+      ],
+    });
+    const docs = Array.from({ length: 100 }, (_, n) => n);
+    const run = await service.start('flow', { docs });
+    expect(run).toMatchObject({ status: 'succeeded', output: docs });
+  });
+
+  it('an empty list gives an empty output and starts nobody', async () => {
+    const service = await createHarness({ definitions: [child, parent()] });
+    await service.start('flow', { docs: [] });
+    expect((await service.take()).input).toEqual({ all: [] });
+  });
+
+  it('a failed child fails the step with class fatal and code child_failed, and its siblings are cancelled', async () => {
+    const service = await createHarness({
+      definitions: [child, parent({ on_error: [{ code: 'child_failed', to: 'end' }] })],
+    });
+    const { runId } = await service.start('flow', { docs: ['a', 'b', 'c'] });
+    const lease = await service.take();
+    must(await service.fail(lease, 'fatal'));
+    const detail = await service.detail(runId);
+    expect(detail.status).toBe('succeeded');
+    expect(detail.children.map(({ status }) => status)).toEqual(['failed', 'cancelled']);
+    expect(await service.claim()).toEqual([]);
+  });
+
+  it('a cancelled child fails the step with class cancelled', async () => {
+    const service = await createHarness({ definitions: [child, parent()] });
+    const { runId } = await service.start('flow', { docs: ['a'] });
+    const kid = (await service.detail(runId)).children[0];
+    must(await service.runs.cancelRun({ ...ALL, runId: kid?.runId ?? '' }));
+    expect(await service.detail(runId)).toMatchObject({
+      status: 'failed',
+      error: { class: 'cancelled', stepId: 'index' },
+    });
+  });
+
+  it('cancel reaches children and grandchildren, and their leases', async () => {
+    const grand = aDefinition('grand', [{ id: 'sub', kind: 'child', definition: 'flow', input: { docs: ['x', 'y'] } }]);
+    const service = await createHarness({ definitions: [child, parent(), grand] });
+    const { runId } = await service.start('grand');
+    const lease = await service.take();
+    must(await service.runs.cancelRun({ ...ALL, runId }));
+    expect(codeOf(await service.complete(lease))).toBe('run_terminal');
+    const all = must(await service.runs.listRuns({ ...ALL, limit: 50 })).items;
+    expect(all.length).toBe(4);
+    expect(all.map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled']);
+    expect(await service.runs.findStuckRuns()).toEqual([]);
+  });
+
+  it('a definition that starts itself without end fails instead', async () => {
+    const service = await createHarness({
+      definitions: [aDefinition('flow', [{ id: 'again', kind: 'child', definition: 'flow' }])],
+    });
+    const { runId } = await service.start('flow');
+    expect(await service.detail(runId)).toMatchObject({
+      status: 'failed',
+      error: { class: 'fatal', code: 'child_failed' },
+    });
+  });
+});

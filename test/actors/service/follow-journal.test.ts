@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { onEachEngine } from '../engines.ts';
+import { ALL, aDefinition, must, settled, tasks } from '../run-harness.ts';
+
+onEachEngine('following a journal', ({ createHarness }) => {
+  it('the journal can be followed: pages in committed order until the run has ended', async () => {
+    const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
+    const { runId } = await service.start('flow');
+    const stream = must(await service.runs.followJournal({ ...ALL, runId, after: 0 }, new AbortController().signal));
+    const read = (async () => {
+      const seen: number[] = [];
+      for await (const entries of stream) seen.push(...entries.map(({ seq }) => seq));
+      return seen;
+    })();
+    const lease = await service.take();
+    await settled(service.runs);
+    must(await service.complete(lease));
+    expect(await read).toEqual([1, 2, 3, 4, 5]);
+    const over = must(await service.runs.followJournal({ ...ALL, runId, after: 5 }, new AbortController().signal));
+    for await (const entries of over) expect(entries).toEqual([]);
+  });
+
+  it('a follower ends when its reader goes away and when the service closes', async () => {
+    const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
+    const { runId } = await service.start('flow');
+    const gone = new AbortController();
+    const count = async (signal: AbortSignal): Promise<number> => {
+      let pages = 0;
+      for await (const _ of must(await service.runs.followJournal({ ...ALL, runId, after: -1 }, signal))) pages += 1;
+      return pages;
+    };
+    const left = count(gone.signal);
+    const kept = count(new AbortController().signal);
+    await settled(service.runs);
+    gone.abort();
+    expect(await left).toBe(1);
+    await service.runs.close();
+    expect(await kept).toBe(1);
+  });
+});
