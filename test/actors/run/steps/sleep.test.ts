@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { noChanges } from '../../../../src/store/runs/run-store.ts';
 import { onEachEngine } from '../../engines.ts';
 import { ALL, aDefinition, must, task } from '../../run-harness.ts';
 
@@ -43,5 +44,19 @@ onEachEngine('sleeps', ({ createHarness }) => {
     expect(await service.runs.findStuckRuns()).toEqual([]);
     const bad = await service.start('flow', { at: 'tomorrow' });
     expect(await service.detail(bad.runId)).toMatchObject({ status: 'failed', error: { class: 'expression' } });
+  });
+
+  it('a timer row that says too early a time is set right, and the timer fires at its own', async () => {
+    const service = await createHarness({
+      definitions: [aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 5000 }])],
+    });
+    const { runId } = await service.start('nap');
+    const changes = noChanges();
+    changes.timersSet.push({ runId, name: 'sleep', dueAt: service.time.now() + 1000 });
+    await service.store.commit(changes);
+    await service.pass(4000);
+    expect(await service.detail(runId)).toMatchObject({ status: 'waiting', timers: [{ dueAt: expect.any(Number) }] });
+    await service.pass(1000);
+    expect((await service.detail(runId)).status).toBe('succeeded');
   });
 });
