@@ -62,3 +62,4 @@ export const createLeaseWatch = (clock: Clock) => {
     size: (): number => leases.size,
   };
 };
+export type LeaseWatch = ReturnType<typeof createLeaseWatch>;

@@ -1,15 +1,10 @@
-import { hashDefinition } from '../../model/definition/hash.ts';
-import { parseDefinition } from '../../model/definition/parse.ts';
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
-import { covers, type ProjectReach, reaches } from '../../model/scope.ts';
-import type { DefinitionRecord, WorkerRecord } from '../../store/runs/run-store.ts';
-import type { ActorKind, Turn } from '../kernel/kernel.ts';
+import type { ActorKind } from '../kernel/kernel.ts';
 import type { Program, Programs } from './program.ts';
 import type { RunMessage, Started, StartMessage } from './messages.ts';
 import { notFound } from './run-failures.ts';
 import { readDocuments, readLatest, readProgram, readRun, viewOf } from './run-memory.ts';
-import type { Registration } from '../service/runs-service.ts';
 
 /** Starts runs. Its id is a project: idempotency keys are unique in it. */
 export const createStartActor = (host: {
@@ -61,82 +56,3 @@ export const createStartActor = (host: {
     };
   },
 });
-
-export type RegisterMessage = {
-  readonly worker: Omit<WorkerRecord, 'workerId' | 'definitions' | 'lastSeenAt'> & {
-    readonly registeredBy: ProjectReach;
-  };
-  readonly definitions: readonly Json[];
-};
-export type Registered = {
-  readonly worker: WorkerRecord;
-  readonly definitions: Registration['definitions'];
-};
-
-/**
- * True when a key may put another registration in the place of this one: it reaches the project that the worker serves, or,
- * where that is of no project, all that the key reached which registered it.
- */
-const mayReplace = (reach: ProjectReach, { project, registeredBy }: WorkerRecord): boolean =>
-  project === undefined ? registeredBy === undefined || covers(reach, registeredBy) : reaches(reach, project);
-
-/** Registers workers and stores the definitions they hold: all of them, or none when one is refused. */
-export const createWorkerActors = (): ActorKind => ({
-  type: 'worker',
-  receive: (turn, workerId, message): Result<Registered> => {
-    const body = message as RegisterMessage;
-    const key = `once/worker/${workerId}`;
-    const before: WorkerRecord | undefined = turn.read(key, { kind: 'worker', workerId });
-    if (before !== undefined && !mayReplace(body.worker.registeredBy, before))
-      return {
-        ok: false,
-        failure: {
-          code: 'forbidden',
-          message: 'a worker of a project that this key does not reach has this id; choose another',
-          field: 'worker_id',
-        },
-      };
-    const held: Registration['definitions'][number][] = [];
-    const created: DefinitionRecord[] = [];
-    for (const [index, document] of body.definitions.entries()) {
-      const parsed = parseDefinition(document);
-      if (!parsed.ok) return { ok: false, failure: { ...parsed.failure, field: `definitions[${index}]` } };
-      const { id, version } = parsed.value;
-      const hash = hashDefinition(document);
-      const stored =
-        created.find((record) => record.id === id && record.version === version) ??
-        turn.read(`definition/${id}@${version}`, { kind: 'definition', id, version });
-      if (stored !== undefined && stored.hash !== hash)
-        return {
-          ok: false,
-          failure: {
-            code: 'definition_conflict',
-            message: `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`,
-            field: `definitions[${index}]`,
-          },
-        };
-      if (stored === undefined) {
-        readLatest(turn, id);
-        created.push({ id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
-      }
-      held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
-    }
-    for (const record of created) storeDefinition(turn, record);
-    const worker: WorkerRecord = {
-      ...body.worker,
-      workerId,
-      definitions: held.map(({ id, version }) => ({ id, version })),
-      lastSeenAt: turn.at,
-    };
-    turn.rows.workers.push(worker);
-    turn.write(key, worker);
-    return { ok: true, value: { worker, definitions: held } };
-  },
-});
-
-const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
-  turn.rows.definitions.push(record);
-  turn.write(`definition/${record.id}@${record.version}`, record);
-  const latest = readLatest(turn, record.id);
-  if (latest === undefined || latest.version < record.version) turn.write(`latest/${record.id}`, record);
-};

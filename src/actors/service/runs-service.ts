@@ -202,13 +202,8 @@ export type RunShape = {
   readonly maxStepAttempts: number;
 };
 
-/**
- * Durable runs, one method an endpoint. Arguments were validated at the door; what is expected to be refused comes back as
- * a failure; every change is answered after its commit. A store that fails answers `store_unavailable`: the outcome is
- * unknown, and a repeat is safe for every call but a start without an idempotency key and an event without an `eventId`.
- * @see Interface decisions, "9. Durable runs" and "10. Actors and machines"
- */
-export interface RunsService {
+/** The calls of workers. */
+export interface WorkerCommands {
   registerWorker(request: RegisterWorker): Promise<Result<Registration>>;
   /**
    * Holds until a step can be offered, `waitMs` is over, `signal` aborts or the service closes; then answers, maybe empty.
@@ -221,13 +216,18 @@ export interface RunsService {
   heartbeat(request: HeldLease & { readonly details?: Json }): Promise<Result<{ leaseExpiresAt: UnixMs }>>;
   complete(request: CompleteStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string }>>;
   fail(request: FailStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string; willRetry: boolean }>>;
+}
 
+/** What moves runs from outside. */
+export interface RunCommands {
   /** `created` is false when the idempotency key was used before: then it is that run, as it is now. */
   startRun(request: StartRun): Promise<Result<{ run: Run; created: boolean }>>;
   cancelRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
   signalRun(request: SignalRun): Promise<Result<EventOutcome>>;
   publishEvent(request: PublishEvent): Promise<Result<EventOutcome>>;
+}
 
+export interface RunQueries {
   getRun(request: Asking & { readonly runId: string }): Promise<Result<RunDetail>>;
   /** Newest-updated first. */
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
@@ -250,28 +250,43 @@ export interface RunsService {
       readonly attempt?: number;
     },
   ): Promise<Result<{ attempt?: Attempt; chain: readonly JournalEntry[] }>>;
+}
 
+export interface DefinitionQueries {
   /** By id, the latest version of each. */
   listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
   getDefinition(id: string): Promise<Result<DefinitionOverview>>;
   getDefinitionVersion(id: string, version: number): Promise<Result<DefinitionVersion>>;
+}
+
+export interface WorkerQueries {
   /** By id: those of the projects in reach, and those of none. */
   listWorkers(query: Asking & Paging): Promise<Result<Page<WorkerInfo>>>;
   /** Live leases, oldest first. */
   listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
+}
 
+/** Actors, as debugging sees them. @see Interface decisions, "10. Actors and machines, for debugging" */
+export interface ActorDirectory {
   listActors(
     query: Asking & Paging & { readonly type?: string; readonly status?: ActorStatus },
   ): Promise<Result<Page<ActorSummary>>>;
   getActor(
     request: Asking & { readonly type: string; readonly id: string; readonly atSeq?: number },
   ): Promise<Result<ActorSnapshot>>;
+}
+
+/** The statecharts by which actors decide. */
+export interface MachineDirectory {
   listMachines(): Promise<Result<readonly MachineInfo[]>>;
   /** `lease`, or `run:<definition>@<version>`. */
   getMachine(name: string): Promise<Result<MachineDescription>>;
   /** A Mermaid `stateDiagram-v2`. */
   getMachineDiagram(name: string): Promise<Result<string>>;
+}
 
+/** What is done with runs that have ended, and what monitors, SLOs and `doctor` ask about all of them. */
+export interface RunAdministration {
   /**
    * Erases the finished runs of a person. Their traces go first: when something fails between, the runs are still there to
    * be found by the next call.
@@ -287,7 +302,23 @@ export interface RunsService {
   /** Ended runs of a window, newest first, at most `limit`. */
   listRunShapes(project: string, from: UnixMs, to: UnixMs, limit: number): Promise<readonly RunShape[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
+}
 
+/**
+ * Durable runs, one method an endpoint. Arguments were validated at the door; what is expected to be refused comes back as
+ * a failure; every change is answered after its commit. A store that fails answers `store_unavailable`: the outcome is
+ * unknown, and a repeat is safe for every call but a start without an idempotency key and an event without an `eventId`.
+ * @see Interface decisions, "9. Durable runs" and "10. Actors and machines"
+ */
+export interface RunsService
+  extends WorkerCommands,
+    RunCommands,
+    RunQueries,
+    DefinitionQueries,
+    WorkerQueries,
+    ActorDirectory,
+    MachineDirectory,
+    RunAdministration {
   /** One trivial read of the store. */
   ping(): Promise<void>;
   /** Answers held claims at once, ends journals, commits what was taken, lets go of the store. */

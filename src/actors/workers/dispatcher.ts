@@ -1,8 +1,8 @@
 import type { Lease, UnixMs } from '../../model/run.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
-import type { Lookup, Runnable, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { Lookup, Runnable, StoredRun, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Message } from '../kernel/kernel.ts';
+import type { FollowUp, Message } from '../kernel/kernel.ts';
 import type { RunMessage } from '../run/messages.ts';
 
 /** Runs of one definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
@@ -41,7 +41,7 @@ export type DispatcherOptions = {
 const defaults = { unservableMs: 5 * 60 * 1000, queueLimit: 2000 } as const;
 
 /** What the dispatcher wants to know before it can match: the next slice of a queue. */
-export type SliceWanted = Extract<Lookup, { kind: 'runnable' }>;
+type SliceWanted = Extract<Lookup, { kind: 'runnable' }>;
 
 /**
  * Matches waiting claims with runnable steps inside the commit that makes a step runnable. Nothing here is the truth: the
@@ -147,6 +147,53 @@ export const createDispatcher = (options: DispatcherOptions) => {
     claim.stopWaiting();
   };
 
+  /** The slice that `next` asked for. */
+  const fill = (wanted: SliceWanted, found: readonly Runnable[]): void => {
+    const queue = queueOf(wanted.definitionId);
+    queue.more = found.length >= wanted.limit;
+    queue.watermark = found.at(-1)?.order ?? queue.watermark;
+    for (const entry of found) insert(queue, entry);
+    const { uncommitted } = queue;
+    queue.uncommitted = [];
+    for (const entry of uncommitted)
+      if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
+      else insert(queue, entry);
+  };
+
+  /**
+   * The next offer to make for the claims that wait, oldest claim first, or the slice to read before that can be said.
+   * Taken entries leave the queue at once; a group that fails drops all queues.
+   */
+  const next = (at: UnixMs): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
+    for (const claim of claims) {
+      if (claim.granted >= claim.max) continue;
+      if (claim.runId !== undefined) {
+        const entry = known.get(claim.runId);
+        if (entry !== undefined && serves(claim, entry)) {
+          remove(entry);
+          return { offer: offer(claim, entry.runId, at, () => {}) };
+        }
+        continue;
+      }
+      const best = bestFor(claim);
+      if (best === undefined) continue;
+      if ('kind' in best) return { wanted: best };
+      remove(best);
+      return { offer: offer(claim, best.runId, at, () => {}) };
+    }
+    return undefined;
+  };
+
+  /** A run that a claim names and that memory may not know. */
+  const unasked = (): string | undefined => {
+    for (const claim of claims)
+      if (claim.runId !== undefined && !claim.asked) {
+        claim.asked = true;
+        if (!known.has(claim.runId)) return claim.runId;
+      }
+    return undefined;
+  };
+
   return {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
@@ -157,54 +204,27 @@ export const createDispatcher = (options: DispatcherOptions) => {
       else insert(queue, entry);
     },
 
-    /** The slice that `next` asked for. */
-    fill: (wanted: SliceWanted, found: readonly Runnable[]): void => {
-      const queue = queueOf(wanted.definitionId);
-      queue.more = found.length >= wanted.limit;
-      queue.watermark = found.at(-1)?.order ?? queue.watermark;
-      for (const entry of found) insert(queue, entry);
-      const { uncommitted } = queue;
-      queue.uncommitted = [];
-      for (const entry of uncommitted)
-        if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
-        else insert(queue, entry);
-    },
-
-    /**
-     * The next offer to make for the claims that wait, oldest claim first, or the slice to read before that can be said.
-     * Taken entries leave the queue at once; a group that fails drops all queues.
-     */
-    next: (at: UnixMs): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
-      for (const claim of claims) {
-        if (claim.granted >= claim.max) continue;
-        if (claim.runId !== undefined) {
-          const entry = known.get(claim.runId);
-          if (entry !== undefined && serves(claim, entry)) {
-            remove(entry);
-            return { offer: offer(claim, entry.runId, at, () => {}) };
-          }
-          continue;
-        }
-        const best = bestFor(claim);
-        if (best === undefined) continue;
-        if ('kind' in best) return { wanted: best };
-        remove(best);
-        return { offer: offer(claim, best.runId, at, () => {}) };
-      }
-      return undefined;
-    },
-
-    /** A run that a claim names and that memory may not know: the caller looks it up and answers with `known`. */
-    unasked: (): string | undefined => {
-      for (const claim of claims)
-        if (claim.runId !== undefined && !claim.asked) {
-          claim.asked = true;
-          if (!known.has(claim.runId)) return claim.runId;
-        }
-      return undefined;
-    },
-    known: (entry: Runnable): void => {
-      insert(queueOf(entry.definitionId), entry);
+    /** What follows from the group in hand: the next offer, or what must be read before that can be said. */
+    follow: (at: UnixMs): FollowUp | undefined => {
+      const runId = unasked();
+      if (runId !== undefined)
+        return {
+          lookup: { kind: 'run', runId },
+          found: (value) => {
+            const stored = value as StoredRun | undefined;
+            if (stored?.record.queueOrder === undefined) return;
+            const { project, definitionId, definitionVersion, queueOrder } = stored.record;
+            insert(queueOf(definitionId), { runId, project, definitionId, definitionVersion, order: queueOrder });
+          },
+        };
+      const wanted = next(at);
+      if (wanted === undefined || 'offer' in wanted) return wanted;
+      return {
+        lookup: wanted.wanted,
+        found: (value) => {
+          fill(wanted.wanted, value as readonly Runnable[]);
+        },
+      };
     },
     /** Asks again, now and then: a safety net under the claims on one run. */
     askAgain: (): void => {
@@ -311,3 +331,4 @@ export const createDispatcher = (options: DispatcherOptions) => {
     waiting: (): number => claims.size,
   };
 };
+export type Dispatcher = ReturnType<typeof createDispatcher>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../../src/actors/start.ts';
+import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../../src/actors/workers/registry.ts';
 import { noChanges } from '../../../src/store/runs/run-store.ts';
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, must, tasks } from '../run-harness.ts';

@@ -1,0 +1,78 @@
+import type { UnixMs } from '../model/run.ts';
+import type { Found, RunStore } from '../store/runs/run-store.ts';
+import type { Kernel, Message } from './kernel/kernel.ts';
+import type { LeaseWatch } from './lease/deadlines.ts';
+import type { RunMessage } from './run/messages.ts';
+import type { Quarantined } from './run/run-memory.ts';
+import type { UpkeepMessage } from './upkeep-actor.ts';
+
+/** How long a timer or lease of a run that cannot be loaded is left alone. */
+const DEFERRED_MS = 60 * 60 * 1000;
+/** Runs that one group tries to release. */
+const SLICE = 100;
+
+/**
+ * Runs that this release cannot load: they are marked, their deadlines deferred, and a start that can load them releases
+ * them.
+ * @param host.closing ends the release between two slices
+ */
+export const createQuarantine = (host: {
+  readonly store: Pick<RunStore, 'load'>;
+  readonly kernel: Pick<Kernel, 'send' | 'handle'>;
+  readonly leases: Pick<LeaseWatch, 'putOff'>;
+  readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
+  readonly now: () => UnixMs;
+  readonly closing: AbortSignal;
+  readonly onFault: (error: unknown) => void;
+}) => {
+  const { store, kernel, upkeep } = host;
+  let releaseFailed = false;
+
+  /** Marks the run, and defers its timer or lease: it would fail every second. */
+  const mark = async ({ runId }: Quarantined, { type, id, body }: Message): Promise<void> => {
+    const message: RunMessage = { kind: 'quarantine' };
+    await kernel.send({ type: 'run', id: runId, body: message });
+    if (type === 'lease') host.leases.putOff(id, DEFERRED_MS);
+    const timer = body as { readonly kind?: unknown; readonly name?: unknown };
+    if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
+      await upkeep({
+        kind: 'put_off',
+        runId: id,
+        name: timer.name,
+        because: runId,
+        until: host.now() + DEFERRED_MS,
+      });
+  };
+
+  const release = async (): Promise<void> => {
+    let after = '';
+    releaseFailed = false;
+    try {
+      while (!host.closing.aborted) {
+        const [ids] = (await store.load([{ kind: 'set_aside', after, limit: SLICE }])) as [Found['set_aside']];
+        const last = ids.at(-1);
+        if (last === undefined) return;
+        const body: RunMessage = { kind: 'take_back' };
+        const answers = await kernel.handle(ids.map((id) => ({ type: 'run', id, body })));
+        releaseFailed ||= answers.some(({ status }) => status === 'rejected');
+        after = last;
+      }
+    } catch (error) {
+      releaseFailed = true;
+      host.onFault(error);
+    }
+  };
+
+  return {
+    /** A turn met a run that cannot be loaded. */
+    quarantine: (fault: Quarantined, message: Message): void => {
+      mark(fault, message).catch(host.onFault);
+    },
+    /** Tries the runs in quarantine: another release could not load them, and this one may. Once a start. */
+    release,
+    /** Tries them again where the store failed meanwhile. */
+    retryRelease: async (): Promise<void> => {
+      if (releaseFailed) await release();
+    },
+  };
+};

@@ -1,0 +1,54 @@
+import type { RunStore } from '../../store/runs/run-store.ts';
+import type { UpkeepMessage } from '../upkeep-actor.ts';
+import { attempt } from './calls.ts';
+import { contextOf } from './run-views.ts';
+import type { RunAdministration } from './runs-service.ts';
+
+/** Runs that one commit erases. */
+const ERASE_SLICE = 500;
+/** Stuck runs that are looked for at most: there must be none. */
+const STUCK_LIMIT = 1000;
+
+/** What the service does with runs as a whole: erases and trims them, and counts what monitors and `doctor` ask for. */
+export const createRunAdministration = (host: {
+  readonly store: Pick<RunStore, 'subjectRuns' | 'finishedRuns' | 'stuckRuns' | 'runShapes' | 'counts'>;
+  readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
+  readonly flushOutbox: () => Promise<void>;
+}): RunAdministration => {
+  const { store } = host;
+  const erase = async (runIds: readonly string[]): Promise<void> => {
+    for (let from = 0; from < runIds.length; from += ERASE_SLICE)
+      await host.upkeep({ kind: 'erase', runIds: runIds.slice(from, from + ERASE_SLICE) });
+  };
+  return {
+    eraseSubject: ({ userId, reach }, eraseTraces) =>
+      attempt(async () => {
+        let runsErased = 0;
+        for (;;) {
+          const { finished, inFlight } = await store.subjectRuns(userId, reach, ERASE_SLICE);
+          if (finished.length === 0) return { ok: true, value: { runsErased, runsInFlight: inFlight } };
+          // A span that still waits would come back after its trace was deleted.
+          await host.flushOutbox();
+          await eraseTraces([...new Set(finished.map(({ traceId }) => traceId))]);
+          await erase(finished.map(({ runId }) => runId));
+          runsErased += finished.length;
+        }
+      }),
+
+    trimFinishedRuns: async (project, before, limit) => {
+      const runIds = await store.finishedRuns(project, before, limit);
+      await erase(runIds);
+      return runIds.length;
+    },
+
+    findStuckRuns: () => store.stuckRuns(STUCK_LIMIT),
+
+    listRunShapes: async (project, from, to, limit) =>
+      (await store.runShapes(project, from, to, limit)).map(({ snapshot, ...shape }) => ({
+        ...shape,
+        stepCount: contextOf({ snapshot }).stepCount,
+      })),
+
+    counts: () => store.counts(),
+  };
+};

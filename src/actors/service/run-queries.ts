@@ -1,0 +1,99 @@
+import type { Attempt } from '../../model/run.ts';
+import { reaches } from '../../model/scope.ts';
+import type { RunStore } from '../../store/runs/run-store.ts';
+import { entriesOf } from '../run/replay.ts';
+import { badCursor, forbidden, notFound } from '../run/run-failures.ts';
+import { attempt } from './calls.ts';
+import type { Followers } from './follow-journal.ts';
+import { page } from './page.ts';
+import { listMark, readCursor, writeCursor } from './page-cursor.ts';
+import { attemptOf, detailOfRows, summaryOfRecord } from './run-views.ts';
+import type { RunQueries } from './runs-service.ts';
+import { causeOf } from './step-cause.ts';
+import { type StoredRuns, within } from './stored-runs.ts';
+
+/** What is asked about runs. */
+export const createRunQueries = (host: {
+  readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt'>;
+  readonly storedRuns: StoredRuns;
+  readonly follow: Followers['follow'];
+}): RunQueries => {
+  const { store } = host;
+  const { recordOf, visible, programOf } = host.storedRuns;
+  return {
+    getRun: ({ runId, reach }) =>
+      attempt(async () => {
+        const rows = await store.findRun(runId);
+        if (rows === undefined) return notFound('run', runId);
+        const { project } = rows.stored.record;
+        return reaches(reach, project) ? { ok: true, value: detailOfRows(rows) } : forbidden(project);
+      }),
+
+    listRuns: (query) =>
+      attempt(async () => {
+        const reach = within(query.project, query.reach);
+        if (!reach.ok) return reach;
+        const { status, definitionId, userId, from, to, limit, cursor } = query;
+        const mark = listMark('runs', [query.project, status, definitionId, userId, from, to]);
+        const after = cursor === undefined ? undefined : readCursor(cursor, mark);
+        if (cursor !== undefined && after === undefined) return badCursor;
+        const records = await store.listRuns({
+          reach: reach.value,
+          limit: limit + 1,
+          ...(status === undefined ? {} : { status }),
+          ...(definitionId === undefined ? {} : { definitionId }),
+          ...(userId === undefined ? {} : { userId }),
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+          ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: after[1] ?? '' } }),
+        });
+        return {
+          ok: true,
+          value: page(records.map(summaryOfRecord), limit, (last) =>
+            writeCursor(mark, [String(last.updatedAt), last.runId]),
+          ),
+        };
+      }),
+
+    projectOfRun: async (runId) => (await recordOf(runId))?.project,
+
+    journal: ({ runId, reach, after, limit }) =>
+      attempt(async () => {
+        const run = await visible(runId, reach);
+        if (!run.ok) return run;
+        const rows = await store.journal(runId, after, limit);
+        const events = rows
+          .flatMap(entriesOf)
+          .filter(({ seq }) => seq > after)
+          .slice(0, limit);
+        return { ok: true, value: { events, nextAfter: events.at(-1)?.seq ?? after } };
+      }),
+
+    followJournal: ({ runId, reach, after }, signal) =>
+      attempt(async () => {
+        const run = await visible(runId, reach);
+        return run.ok ? { ok: true, value: host.follow(runId, after, signal) } : run;
+      }),
+
+    stepCause: ({ runId, reach, stepId, visit, attempt: number }) =>
+      attempt(async () => {
+        const run = await visible(runId, reach);
+        if (!run.ok) return run;
+        const program = await programOf(run.value.definitionId, run.value.definitionVersion);
+        if (program !== undefined && !program.compiled.steps.has(stepId)) return notFound('step', stepId);
+        const cause = await causeOf(
+          store,
+          runId,
+          (entry) =>
+            entry.stepId === stepId &&
+            (visit === undefined || entry.visit === visit) &&
+            (number === undefined || entry.attempt === number),
+        );
+        if (cause === undefined) return { ok: true, value: { chain: [] } };
+        const { leased, chain } = cause;
+        const record = leased.leaseId === undefined ? undefined : await store.findAttempt(leased.leaseId);
+        const of: Attempt | undefined = record === undefined ? undefined : attemptOf(record);
+        return { ok: true, value: { chain, ...(of === undefined ? {} : { attempt: of }) } };
+      }),
+  };
+};

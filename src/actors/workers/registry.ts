@@ -1,0 +1,93 @@
+import type { UnixMs } from '../../model/run.ts';
+import type { RunStore, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { UpkeepMessage } from '../upkeep-actor.ts';
+
+/** A worker that was not seen for so long is registered no more. It may register again at any time. */
+export const WORKER_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** When a worker was last seen is written down this often; between that, memory knows it. */
+export const WORKER_SEEN_MS = 60 * 60 * 1000;
+/** Workers that one sweep writes down, and that it lets go of, at most. */
+const WORKERS_SLICE = 500;
+/** Workers that memory knows; the store knows them all. */
+const WORKERS_KEPT = 10_000;
+
+/** Keeps what was learnt of a worker, and lets go of those learnt longest ago. */
+const remember = <V>(known: Map<string, V>, workerId: string, value: V): void => {
+  known.delete(workerId);
+  known.set(workerId, value);
+  for (const oldest of known.keys()) {
+    if (known.size <= WORKERS_KEPT) break;
+    known.delete(oldest);
+  }
+};
+
+/** Workers, and when each was last seen. The store has the registrations; memory those in use, and what is newer. */
+export const createWorkerRegistry = (host: {
+  readonly store: Pick<RunStore, 'load' | 'silentWorkers'>;
+  readonly now: () => UnixMs;
+  readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
+  /** How many live leases each worker holds; those that hold none are left out. */
+  readonly held: () => ReadonlyMap<string, number>;
+}) => {
+  const { store, now, upkeep } = host;
+  const workers = new Map<string, WorkerRecord>();
+  const seenAt = new Map<string, UnixMs>();
+
+  const find = async (workerId: string): Promise<WorkerRecord | undefined> => {
+    const known = workers.get(workerId);
+    if (known !== undefined) return known;
+    const [found] = await store.load([{ kind: 'worker', workerId }]);
+    if (found !== undefined) remember(workers, workerId, found as WorkerRecord);
+    return found as WorkerRecord | undefined;
+  };
+
+  return {
+    find,
+    registered: (worker: WorkerRecord): void => {
+      remember(workers, worker.workerId, worker);
+      remember(seenAt, worker.workerId, worker.lastSeenAt);
+    },
+    /** The worker has called just now. */
+    seen: (workerId: string): void => {
+      remember(seenAt, workerId, now());
+    },
+    /** When it was last seen; `undefined` when its row knows best. */
+    lastSeenAt: (workerId: string): UnixMs | undefined => seenAt.get(workerId),
+
+    /** Writes down when workers were last seen, where their rows are behind. */
+    noteSeen: async (): Promise<void> => {
+      const seen: { workerId: string; at: UnixMs }[] = [];
+      let asked = 0;
+      // A copy: those that are seen meanwhile are put to its end.
+      for (const [workerId, at] of [...seenAt]) {
+        if (seen.length >= WORKERS_SLICE || asked >= WORKERS_SLICE) break;
+        if (!workers.has(workerId)) asked += 1;
+        const worker = workers.get(workerId) ?? (await find(workerId));
+        if (worker === undefined) seenAt.delete(workerId);
+        else if (at - worker.lastSeenAt >= WORKER_SEEN_MS) seen.push({ workerId, at });
+      }
+      if (seen.length === 0) return;
+      await upkeep({ kind: 'workers_seen', seen });
+      for (const { workerId, at } of seen) {
+        const worker = workers.get(workerId);
+        if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+      }
+    },
+
+    /** Lets go of workers that were silent for long and hold no lease. */
+    forgetSilent: async (): Promise<void> => {
+      const before = now() - WORKER_RETENTION_MS;
+      const workerIds = await store.silentWorkers(before, WORKERS_SLICE);
+      if (workerIds.length === 0) return;
+      const holders = host.held();
+      const isSilent = (workerId: string): boolean =>
+        !holders.has(workerId) && (seenAt.get(workerId) ?? Number.NEGATIVE_INFINITY) < before;
+      await upkeep({ kind: 'forget_workers', workerIds, before, isSilent });
+      for (const workerId of workerIds.filter(isSilent)) {
+        workers.delete(workerId);
+        seenAt.delete(workerId);
+      }
+    },
+  };
+};
+export type WorkerRegistry = ReturnType<typeof createWorkerRegistry>;
