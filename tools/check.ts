@@ -1,12 +1,18 @@
-/** Everything that is checked without running the product: types, lint, layout, import floors. Same here and in CI. */
+/** Everything that is checked without running the product: types, lint, layout, import floors, lock files. Same here and in CI. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { findFloorFaults } from './floors.ts';
+import { findAllLockFaults } from './lock.ts';
 
 /** What the linter and the compiler look at; a folder that a release does not have is left out. */
 const FOLDERS = ['src', 'test', 'bench', 'tools', 'sdk', 'examples'];
 
 export type Check = { readonly title: string; readonly passes: () => boolean };
+
+const isFaultless = (faults: readonly string[]): boolean => {
+  for (const fault of faults) console.error(fault);
+  return faults.length === 0;
+};
 
 const runs =
   (command: string, args: readonly string[]): (() => boolean) =>
@@ -15,14 +21,8 @@ const runs =
 
 /** Each check prints what it finds. They need `node_modules/.bin` on the path, as `npm run` puts it there. */
 export const checks: readonly Check[] = [
-  {
-    title: 'imports point down the floors',
-    passes: () => {
-      const faults = findFloorFaults('src');
-      for (const fault of faults) console.error(fault);
-      return faults.length === 0;
-    },
-  },
+  { title: 'imports point down the floors', passes: () => isFaultless(findFloorFaults('src')) },
+  { title: 'lock files are complete', passes: () => isFaultless(findAllLockFaults('.')) },
   { title: 'types', passes: runs('tsc', ['-p', '.']) },
   {
     title: 'lint',

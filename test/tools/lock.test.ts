@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { completeLock, findAllLockFaults, findLockFaults } from '../../tools/lock.ts';
+
+const project = { name: 'svc', engines: { node: '>=20' } };
+const verified = { version: '1.0.0', integrity: 'sha512-a' };
+const lockOf = (packages: object, root: object = project) => ({ packages: { '': root, ...packages } });
+const faultsOf = (entry: object, root?: object) => findLockFaults('lock', lockOf({ 'node_modules/a': entry }, root));
+const nothingKnown = () => undefined;
+
+describe('every lock file of the repository', () => {
+  it('has the digest of each package, and the address of no registry', () => {
+    expect(findAllLockFaults('.')).toEqual([]);
+  });
+});
+
+describe('the check of lock files', () => {
+  it('takes a verified package, and a folder of the repository, which has no archive', () => {
+    expect(faultsOf(verified)).toEqual([]);
+    expect(faultsOf({ resolved: 'packages/a', link: true })).toEqual([]);
+  });
+
+  it('names a package without digest, one with the address of a registry, and one that npm would compare with Node 20', () => {
+    expect(faultsOf({ version: '1.0.0' })).toEqual(['lock: node_modules/a has no integrity: run npm run lock']);
+    expect(faultsOf({ ...verified, resolved: 'https://registry.example/a.tgz' })).toEqual([
+      'lock: node_modules/a names the registry it came from: run npm run lock',
+    ]);
+    expect(faultsOf({ ...verified, engines: { node: '>=22' } })).toEqual([
+      'lock: node_modules/a has engines, which npm compares with the installing Node: run npm run lock',
+    ]);
+  });
+
+  it('leaves engines to projects that promise no Node: their packages run on the Node that installs them', () => {
+    expect(faultsOf({ ...verified, engines: { node: '>=22' } }, { name: 'client' })).toEqual([]);
+  });
+
+  it('finds lock files in folders, but not among what is installed', () => {
+    const root = mkdtempSync(join(tmpdir(), 'svc-lock-'));
+    try {
+      for (const folder of ['clients/a', 'node_modules/b']) {
+        mkdirSync(join(root, folder), { recursive: true });
+        const lock = lockOf({ 'node_modules/c': { version: '1.0.0' } });
+        writeFileSync(join(root, folder, 'package-lock.json'), JSON.stringify(lock));
+      }
+      expect(findAllLockFaults(root)).toEqual([
+        `${join(root, 'clients/a/package-lock.json')}: node_modules/c has no integrity: run npm run lock`,
+      ]);
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  });
+});
+
+describe('a lock file that is completed', () => {
+  it('has no fault left, and keeps its other members where npm writes them', () => {
+    const asked: string[] = [];
+    const lock = lockOf({
+      'node_modules/a': { version: '1.0.0', resolved: 'https://registry.example/a.tgz', dev: true },
+      'node_modules/a/node_modules/@scope/b': { version: '2.0.0', engines: { node: '>=22' } },
+    });
+    const completed = completeLock(lock, (release) => {
+      asked.push(release);
+      return `sha512-${release}`;
+    });
+    expect(asked).toEqual(['a@1.0.0', '@scope/b@2.0.0']);
+    expect(findLockFaults('lock', completed)).toEqual([]);
+    expect(JSON.stringify(completed.packages['node_modules/a'])).toBe(
+      '{"version":"1.0.0","integrity":"sha512-a@1.0.0","dev":true}',
+    );
+    expect(completed.packages['']).toEqual(project);
+  });
+
+  it('still has the fault where the registry does not know the release: nothing is made up', () => {
+    const completed = completeLock(lockOf({ 'node_modules/a': { version: '1.0.0' } }), nothingKnown);
+    expect(findLockFaults('lock', completed)).toHaveLength(1);
+  });
+});

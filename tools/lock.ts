@@ -1,0 +1,95 @@
+/** `npm run lock`, after each change of dependencies: completes every lock file and takes out what it must not hold. */
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/** What this tool reads of a lock file, in npm's third format. */
+type Lock = { readonly packages: Readonly<Record<string, LockedPackage>> };
+type LockedPackage = {
+  readonly name?: string;
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly engines?: Readonly<Record<string, string>>;
+  /** A folder of this repository: it has no archive, and no digest of one. */
+  readonly link?: boolean;
+};
+
+/** The entry of the project itself. */
+const PROJECT = '';
+
+const isRegistry = (address: string): boolean => /^https?:/.test(address);
+
+/**
+ * Whether the dependencies of a lock never run on the Node that installs them. npm warns about each one that excludes the
+ * installing Node. A project that promises a Node of its own brings the one its dependencies run on, so that the warnings
+ * would be untrue. @see ARCHITECTURE.md, "Decisions"
+ */
+const bringsItsNode = ({ packages }: Lock): boolean => packages[PROJECT]?.engines?.['node'] !== undefined;
+
+/** @returns one line a fault, naming file and entry; empty when every entry is verified and none names a registry */
+export const findLockFaults = (file: string, lock: Lock): string[] => {
+  const faults: string[] = [];
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (path === PROJECT || entry.link === true) continue;
+    if (entry.integrity === undefined) faults.push(`${file}: ${path} has no integrity: run npm run lock`);
+    if (entry.resolved !== undefined && isRegistry(entry.resolved))
+      faults.push(`${file}: ${path} names the registry it came from: run npm run lock`);
+    if (entry.engines !== undefined && bringsItsNode(lock))
+      faults.push(`${file}: ${path} has engines, which npm compares with the installing Node: run npm run lock`);
+  }
+  return faults;
+};
+
+/** Asks the registry for the digest of one release. @returns `undefined` when the registry does not have that release */
+type FindIntegrity = (release: string) => string | undefined;
+
+/** @returns the same lock without its faults, as far as the registry knows its releases */
+export const completeLock = (lock: Lock, findIntegrity: FindIntegrity): Lock => {
+  const withoutEngines = bringsItsNode(lock);
+  const complete = (path: string, entry: LockedPackage): LockedPackage => {
+    if (path === PROJECT || entry.link === true) return entry;
+    const { resolved, engines, integrity, version, ...rest } = entry;
+    const name = rest.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const digest = integrity ?? findIntegrity(`${name}@${version}`);
+    return {
+      ...(version === undefined ? {} : { version }),
+      ...(resolved === undefined || isRegistry(resolved) ? {} : { resolved }),
+      ...(digest === undefined ? {} : { integrity: digest }),
+      ...rest,
+      ...(engines === undefined || withoutEngines ? {} : { engines }),
+    };
+  };
+  const packages = Object.entries(lock.packages).map(([path, entry]) => [path, complete(path, entry)] as const);
+  return { ...lock, packages: Object.fromEntries(packages) };
+};
+
+/** @returns the paths of every lock file below a folder */
+const listLocks = (root: string): string[] =>
+  globSync('**/package-lock.json', { cwd: root, exclude: (name) => basename(name) === 'node_modules' })
+    .toSorted()
+    .map((file) => join(root, file));
+
+const readLock = (file: string): Lock => JSON.parse(readFileSync(file, 'utf8')) as Lock;
+
+/** @returns the faults of every lock file below a folder */
+export const findAllLockFaults = (root: string): string[] =>
+  listLocks(root).flatMap((file) => findLockFaults(file, readLock(file)));
+
+const askRegistry: FindIntegrity = (release) => {
+  const { stdout } = spawnSync('npm', ['view', release, 'dist.integrity'], { encoding: 'utf8' });
+  return stdout.trim() === '' ? undefined : stdout.trim();
+};
+
+if (import.meta.main) {
+  for (const file of listLocks('.')) {
+    const before = readFileSync(file, 'utf8');
+    const after = `${JSON.stringify(completeLock(readLock(file), askRegistry), null, 2)}\n`;
+    if (after === before) continue;
+    writeFileSync(file, after);
+    console.log(`${file}: completed`);
+  }
+  const faults = findAllLockFaults('.');
+  for (const fault of faults) console.error(fault);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
