@@ -12,6 +12,9 @@ export const watches = [
 ] as const;
 export type Watch = (typeof watches)[number];
 
+/** The two kinds of what is watched, as their addresses name them. */
+export type WatchType = 'monitor' | 'slo';
+
 /** What monitors and SLOs have in common. Ids are unique among monitors, and among SLOs. */
 type Watched = {
   readonly id: string;

@@ -1,8 +1,10 @@
 import type { RunStore } from '../../runs/run-store.ts';
+import type { WatchJournal } from '../../runs/watch-journal.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
+import { KEPT_ENTRIES } from './watch-journal.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';
 
 export type SqliteRunStoreOptions = {
@@ -12,6 +14,9 @@ export type SqliteRunStoreOptions = {
   readonly onFatal?: (message: string) => void;
 };
 
+/** The file holds what became of monitors and SLOs beside the runs: the same writer, the same close. */
+export type SqliteRunStore = RunStore & { readonly watchJournal: WatchJournal };
+
 const WRITER_CACHE_MIB = 64;
 const READER_CACHE_MIB = 16;
 
@@ -20,7 +25,7 @@ const READER_CACHE_MIB = 16;
  * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use; nothing was changed then.
  * The message is one line that names the file and the cause
  */
-export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promise<RunStore> => {
+export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promise<SqliteRunStore> => {
   const onFatal = options.onFatal ?? (() => {});
   let lastId = 0;
   let closed = false;
@@ -77,6 +82,13 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     runShapes: (project, from, to, limit) => ask('runShapes', project, from, to, limit),
     counts: () => ask('counts'),
     ping: () => ask('ping'),
+    watchJournal: {
+      keptEntries: KEPT_ENTRIES,
+      heads: () => call(writer, 'watchHeads'),
+      record: (snapshots, entries) => call(writer, 'recordWatches', snapshots, entries),
+      listEntries: (of, before, limit) => ask('listWatchEntries', of, before, limit),
+      findEntry: (of, seq) => ask('findWatchEntry', of, seq),
+    },
     close: async () => {
       if (closed) return;
       closed = true;

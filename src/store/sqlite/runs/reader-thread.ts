@@ -6,8 +6,9 @@ import { mainPort, post } from '../inbox.ts';
 import type { Request } from '../messages.ts';
 import { transactionsOf } from '../transaction.ts';
 import { faultOf } from './fault.ts';
-import { type Queries, queriesOf } from './queries.ts';
+import { queriesOf } from './queries.ts';
 import { RUNS_FILE } from './schema.ts';
+import { watchQueriesOf } from './watch-journal.ts';
 
 export type RunsReaderOptions = { readonly path: string; readonly cacheMiB: number };
 
@@ -22,7 +23,7 @@ try {
   const db = openForWriting(options.path, options.cacheMiB, RUNS_FILE);
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   db.pragma('query_only = ON');
-  const queries = queriesOf(db);
+  const queries = { ...queriesOf(db), ...watchQueriesOf(db) };
   const transactions = transactionsOf(db);
   const checkpoints = setInterval(() => {
     try {
@@ -43,7 +44,7 @@ try {
       return;
     }
     try {
-      const read = queries[method as keyof Queries] as (...args: unknown[]) => unknown;
+      const read = queries[method as keyof typeof queries] as (...args: unknown[]) => unknown;
       const value = transactions.read(() => read(...args));
       post(main, [[id, value]]);
     } catch (error) {

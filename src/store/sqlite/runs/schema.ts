@@ -101,13 +101,27 @@ UPDATE parked SET event_id = (
 WHERE ord IN (SELECT min(ord) FROM parked GROUP BY project, at HAVING count(*) = 1);
 `;
 
+/**
+ * What became of monitors and SLOs. Their snapshots lie in `actor`, which nothing wrote to before; each transition is a row
+ * here, with the snapshot that it left.
+ */
+const watchJournal = `
+CREATE TABLE watch_journal (
+  type TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, project TEXT NOT NULL, event TEXT NOT NULL,
+  value_before TEXT, value_after TEXT NOT NULL, detail TEXT NOT NULL, snapshot TEXT NOT NULL, version INTEGER NOT NULL,
+  PRIMARY KEY (type, id, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX watch_journal_at ON watch_journal (at);
+`;
+
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 2,
+  schemaVersion: 3,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
+    { version: 3, sql: watchJournal },
   ],
 };

@@ -2,6 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { Lookup } from '../../runs/run-store.ts';
+import type { WatchEntry, WatchSnapshot } from '../../runs/watch-journal.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
 import { mainPort, post, whenIdle } from '../inbox.ts';
@@ -11,6 +12,7 @@ import { type Lookups, lookupsOf } from './lookups.ts';
 import type { EncodedChanges } from './encode-changes.ts';
 import { faultOf } from './fault.ts';
 import { RUNS_FILE } from './schema.ts';
+import { watchWriterOf } from './watch-journal.ts';
 import { changesWriterOf } from './write-changes.ts';
 
 export type RunsWriterOptions = { readonly path: string; readonly cacheMiB: number };
@@ -29,10 +31,17 @@ type Engine = {
   readonly transactions: Transactions;
   readonly write: (changes: EncodedChanges) => void;
   readonly lookups: Lookups;
+  readonly watches: ReturnType<typeof watchWriterOf>;
 };
 const engineOf = (db: Database.Database): Engine => {
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  return { db, transactions: transactionsOf(db), write: changesWriterOf(db), lookups: lookupsOf(db) };
+  return {
+    db,
+    transactions: transactionsOf(db),
+    write: changesWriterOf(db),
+    lookups: lookupsOf(db),
+    watches: watchWriterOf(db),
+  };
 };
 
 let engine: Engine | undefined;
@@ -87,6 +96,11 @@ const methods = {
   dueTimers: (now: number, limit: number) => reach().lookups.dueTimers(now, limit),
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
+  watchHeads: () => reach().watches.heads(),
+  recordWatches: (snapshots: readonly WatchSnapshot[], entries: readonly WatchEntry[]) => {
+    idle.refresh();
+    commit(({ watches }) => watches.record(snapshots, entries));
+  },
 };
 
 const releaseLock = ((): (() => void) | undefined => {

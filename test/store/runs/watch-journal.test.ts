@@ -1,0 +1,4 @@
+import { createMemoryWatchJournal } from '../../../src/store/runs/memory/watch-journal.ts';
+import { watchJournalContract } from './watch-journal-contract.ts';
+
+watchJournalContract('memory', async () => ({ journal: createMemoryWatchJournal(), close: async () => {} }));
