@@ -19,7 +19,7 @@ import type { RunMessage } from './run/messages.ts';
 import { createRunActors } from './run/run-actor.ts';
 import { Quarantined, weighRunMemory } from './run/run-memory.ts';
 import { createStartActor } from './run/start-actor.ts';
-import { createActorDirectory } from './service/actor-directory.ts';
+import { type ActorSource, createActorDirectory } from './service/actor-directory.ts';
 import { createRunAdministration } from './service/administration.ts';
 import { createCalls } from './service/calls.ts';
 import { createDefinitionQueries } from './service/definition-queries.ts';
@@ -28,6 +28,7 @@ import { createMachineDirectory } from './service/machine-directory.ts';
 import { createRunCommands } from './service/run-commands.ts';
 import { createRunQueries } from './service/run-queries.ts';
 import type { RunsService } from './service/runs-service.ts';
+import { createStoredActors } from './service/stored-actors.ts';
 import { createStoredRuns } from './service/stored-runs.ts';
 import { createWorkerCommands } from './service/worker-commands.ts';
 import { createWorkerQueries } from './service/worker-queries.ts';
@@ -61,6 +62,8 @@ const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 50
 
 /** A service that runs, with what tests and the composition root need beside its interface. */
 export type RunningRuns = RunsService & {
+  /** Its actors; a directory of more than these shows them beside others. */
+  readonly actors: readonly ActorSource[];
   /** Looks at timers, leases and claims once, as each second does. */
   tick(): Promise<void>;
   /** Sends the spans that wait in the outbox. */
@@ -209,6 +212,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   };
   const timer = createTimer({ store, kernel, leases, clock, now, eachSecond: [matchAgain, sweep], onFault });
   const calls = createCalls(kernel, clock);
+  const actors = createStoredActors({ store, storedRuns });
 
   await resume();
   outbox.kick();
@@ -230,11 +234,12 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     ...createRunQueries({ store, storedRuns, follow: followers.follow }),
     ...createDefinitionQueries(store),
     ...createWorkerQueries({ store, registry, held: leases.held }),
-    ...createActorDirectory({ store, storedRuns }),
-    ...createMachineDirectory(store, storedRuns),
+    ...createActorDirectory(actors),
+    ...createMachineDirectory(store, programs),
     ...createRunAdministration({ store, upkeep, flushOutbox: outbox.flush }),
     ping: () => store.ping(),
 
+    actors,
     tick: timer.tick,
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,

@@ -56,6 +56,25 @@ const placeOf = (value: unknown): string => {
     .join(' ');
 };
 
+type Lists = { readonly machines: Machine; readonly actors: Actor };
+
+/** All rows of a list, page by page. */
+async function* rowsOf<L extends keyof Lists>(
+  client: DaemonClient,
+  list: L,
+  filters: Readonly<Record<string, string | undefined>>,
+): AsyncGenerator<Lists[L], void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await client.get<Record<L, readonly Lists[L][]> & { readonly next_cursor?: string }>(
+      `/v1/api/${list}`,
+      { ...filters, cursor, limit: PAGE },
+    );
+    yield* page[list];
+    cursor = page.next_cursor;
+  } while (cursor !== undefined);
+}
+
 /**
  * `svc machines [name]`: the state machines of a running service, over HTTP.
  * @returns the exit status
@@ -70,13 +89,10 @@ export const showMachines = async (
     return misused(io, `--format: must be json or mermaid, is ${JSON.stringify(format.slice(0, 64))}`);
   return withDaemon(io, async (client) => {
     if (name === undefined) {
-      const { machines } = await client.get<{ machines: Machine[] }>('/v1/api/machines');
-      out(
-        table([
-          ['name', 'version', 'states'],
-          ...machines.map((one) => [one.name, `${one.version}`, one.states.join(' ')]),
-        ]),
-      );
+      const rows = [['name', 'version', 'states']];
+      for await (const { name: known, version, states } of rowsOf(client, 'machines', {}))
+        rows.push([known, `${version}`, states.join(' ')]);
+      out(table(rows));
       return;
     }
     const path = `/v1/api/machines/${encodeURIComponent(name)}`;
@@ -104,26 +120,16 @@ export const showActors = async (
       return;
     }
     const rows = [['type', 'id', 'machine', 'status', 'version', 'updated_at', 'value']];
-    for (let cursor: string | undefined; ; ) {
-      const page = await client.get<{ actors: Actor[]; next_cursor?: string }>('/v1/api/actors', {
-        type,
-        project,
-        cursor,
-        limit: PAGE,
-      });
-      for (const actor of page.actors)
-        rows.push([
-          actor.type,
-          actor.id,
-          actor.machine,
-          actor.status,
-          `${actor.version}`,
-          actor.updated_at,
-          placeOf(actor.value),
-        ]);
-      cursor = page.next_cursor;
-      if (cursor === undefined) break;
-    }
+    for await (const actor of rowsOf(client, 'actors', { type, project }))
+      rows.push([
+        actor.type,
+        actor.id,
+        actor.machine,
+        actor.status,
+        `${actor.version}`,
+        actor.updated_at,
+        placeOf(actor.value),
+      ]);
     io.out(table(rows));
   });
 };

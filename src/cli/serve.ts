@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { RunningRuns } from '../actors/start.ts';
-import { createActorDirectory } from '../watch/directory.ts';
+import { createActorDirectory } from '../actors/service/actor-directory.ts';
+import { createWatchActors } from '../watch/directory.ts';
 import { buildApp } from '../http/app.ts';
 import { administrationRoutes } from '../http/routes/administration.ts';
 import { analyticsRoutes } from '../http/routes/analytics.ts';
@@ -245,7 +246,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     }),
     ...runsSurface(
       {
-        runs: { ...runs, ...createActorDirectory(watchers, runs) },
+        runs: { ...runs, ...createActorDirectory([...createWatchActors(watchers), ...runs.actors]) },
         traces: store,
         streams,
         defaultProject,

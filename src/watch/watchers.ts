@@ -1,15 +1,14 @@
 import PQueue from 'p-queue';
-import { stateNames } from '../machines/mermaid.ts';
 import { MONITOR_MACHINE_VERSION, monitorMachine } from '../machines/monitor.ts';
 import { SLO_MACHINE_VERSION, sloMachine } from '../machines/slo.ts';
 import { newRecordId } from '../model/ids.ts';
-import type { Json, JsonObject } from '../model/json.ts';
+import type { Json } from '../model/json.ts';
 import type { Monitor, MonitorReading, Slo, SloReading, WatchEvent } from '../model/watch.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { type Clock, createServiceClock, systemClock } from '../actors/kernel/clock.ts';
 import { createKernel, type Kernel } from '../actors/kernel/kernel.ts';
-import type { ActorSnapshot, MachineDescription } from '../actors/service/runs-service.ts';
+import type { ActorSnapshot } from '../actors/service/runs-service.ts';
 import { createWatchBoard, type MonitorKind, type SloKind, type WatchBoard } from './board.ts';
 import { createReadings, newRound, type Round, type WatchSources } from './readings.ts';
 import { describeMonitor, describeSlo, monitorReport, sloReport, type WatchReport } from './report.ts';
@@ -45,13 +44,6 @@ const sloKind: SloKind = {
   reportOf: sloReport,
 };
 
-const machineOf = (name: string, version: number, config: unknown): MachineDescription => ({
-  name,
-  version,
-  states: stateNames(config as object),
-  config: JSON.parse(JSON.stringify(config)) as JsonObject,
-});
-
 /** One monitor or SLO on its way through evaluations. */
 type Watched = {
   readonly type: 'monitor' | 'slo';
@@ -69,7 +61,6 @@ export type Watchers = {
   readonly slos: WatchBoard<Slo, SloReading>;
   /** Monitors first, each kind by id. */
   readonly actors: () => readonly WatchActorView[];
-  readonly machines: readonly MachineDescription[];
   /** Evaluates everything that is armed once, as each interval does; resolves when the last evaluation has ended. */
   readonly tick: () => Promise<void>;
   /** Begins the intervals, with an evaluation at once. */
@@ -255,10 +246,6 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
         ...monitors.armed.map(({ id }) => actorView('monitor', MONITOR_MACHINE_VERSION, id)),
         ...slos.armed.map(({ id }) => actorView('slo', SLO_MACHINE_VERSION, id)),
       ].filter((view) => view !== undefined),
-    machines: [
-      machineOf('monitor', MONITOR_MACHINE_VERSION, monitorMachine.config),
-      machineOf('slo', SLO_MACHINE_VERSION, sloMachine.config),
-    ],
     tick,
     start: () => {
       if (watched.length > 0) arm(clock.monotonic(), 0);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createActorDirectory } from '../../src/watch/directory.ts';
+import { createActorDirectory } from '../../src/actors/service/actor-directory.ts';
+import type { Position } from '../../src/model/page.ts';
+import { createWatchActors } from '../../src/watch/directory.ts';
 import { aDefinition, codeOf, createHarness, must, tasks } from '../actors/run-harness.ts';
 import { aMonitor, anSlo, createWatchHarness } from './watch-harness.ts';
 
@@ -9,33 +11,28 @@ const watching = () =>
     slos: [anSlo({ id: 'c' })],
   }).watchers;
 
-/** As with `--runs-data off`: a service without a single run. */
-const withoutRuns = async () => createActorDirectory(watching(), (await createHarness()).runs);
+/** As with `--runs-data off`. */
+const withoutRuns = () => createActorDirectory(createWatchActors(watching()));
 
 describe('the actor list', () => {
-  it('shows monitors and SLOs with `--runs-data off`, and machines still answers', async () => {
-    const directory = await withoutRuns();
-    const { items, nextCursor } = must(await directory.listActors({ reach: 'all', limit: 50 }));
+  it('shows monitors and SLOs with `--runs-data off`', async () => {
+    const directory = withoutRuns();
+    const { items, next } = must(await directory.listActors({ reach: 'all', limit: 50 }));
     expect(items.map(({ type, id, value }) => [type, id, value])).toEqual([
       ['monitor', 'a', 'nominal'],
       ['monitor', 'b', 'nominal'],
       ['monitor', 'theirs', 'nominal'],
       ['slo', 'c', 'nominal'],
     ]);
-    expect(nextCursor).toBeUndefined();
+    expect(next).toBeUndefined();
     expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
       ['id', 'machine', 'status', 'type', 'updatedAt', 'value', 'version'].toSorted(),
     );
-    expect(must(await directory.listMachines()).map(({ name }) => name)).toEqual(['monitor', 'slo', 'lease']);
-    expect(must(await directory.getMachine('slo')).config).toHaveProperty('states');
-    expect(must(await directory.getMachineDiagram('monitor'))).toContain('stateDiagram-v2');
-    expect(must(await directory.getMachine('lease')).name).toBe('lease');
-    expect(must(await directory.getMachineDiagram('lease'))).toContain('orphaned');
     expect(codeOf(await directory.getActor({ reach: 'all', type: 'run', id: 'x' }))).toBe('not_found');
   });
 
   it('shows a key the actors of its projects', async () => {
-    const directory = await withoutRuns();
+    const directory = withoutRuns();
     const { items } = must(await directory.listActors({ reach: ['other'], limit: 50 }));
     expect(items.map(({ id }) => id)).toEqual(['theirs']);
     const ask = (id: string) => directory.getActor({ reach: ['other'], type: 'monitor', id });
@@ -45,7 +42,7 @@ describe('the actor list', () => {
   });
 
   it('filters by type and status', async () => {
-    const directory = await withoutRuns();
+    const directory = withoutRuns();
     const ids = async (filter: { type?: string; status?: 'active' | 'done' }) =>
       must(await directory.listActors({ reach: 'all', limit: 50, ...filter })).items.map(({ id }) => id);
     expect([await ids({ type: 'slo' }), await ids({ type: 'run' }), await ids({ status: 'done' })]).toEqual([
@@ -58,37 +55,24 @@ describe('the actor list', () => {
   it.each([1, 2, 3, 4, 5, 6, 50])('is paged without gap or repeat over all kinds, %i a page', async (limit) => {
     const { runs, start } = await createHarness({ definitions: [aDefinition('d', tasks('one'))] });
     for (let n = 0; n < 3; n += 1) await start('d');
-    const directory = createActorDirectory(watching(), runs);
+    const directory = createActorDirectory([...createWatchActors(watching()), ...runs.actors]);
     const seen: string[] = [];
-    let cursor: string | undefined;
+    let after: Position | undefined;
     let pages = 0;
     do {
-      const page = must(
-        await directory.listActors({ reach: 'all', limit, ...(cursor === undefined ? {} : { cursor }) }),
-      );
+      const page = must(await directory.listActors({ reach: 'all', limit, ...(after === undefined ? {} : { after }) }));
       expect(page.items.length).toBeLessThanOrEqual(limit);
       expect(page.items.length).toBeGreaterThan(0);
       seen.push(...page.items.map(({ type, id }) => `${type}/${id}`));
-      cursor = page.nextCursor;
+      after = page.next;
       pages += 1;
-    } while (cursor !== undefined);
+    } while (after !== undefined);
     expect([new Set(seen).size, seen.length, pages]).toEqual([7, 7, Math.ceil(7 / limit)]);
     await runs.close();
   });
 
-  it('refuses a cursor of other filters, or of nothing', async () => {
-    const directory = await withoutRuns();
-    const { nextCursor = '' } = must(await directory.listActors({ reach: 'all', limit: 1 }));
-    expect(codeOf(await directory.listActors({ reach: 'all', limit: 1, type: 'slo', cursor: nextCursor }))).toBe(
-      'invalid_parameter',
-    );
-    expect(codeOf(await directory.listActors({ reach: 'all', limit: 1, cursor: 'nonsense' }))).toBe(
-      'invalid_parameter',
-    );
-  });
-
   it('at_seq is for runs', async () =>
-    expect(codeOf(await (await withoutRuns()).getActor({ reach: 'all', type: 'slo', id: 'c', atSeq: 1 }))).toBe(
+    expect(codeOf(await withoutRuns().getActor({ reach: 'all', type: 'slo', id: 'c', atSeq: 1 }))).toBe(
       'invalid_parameter',
     ));
 });

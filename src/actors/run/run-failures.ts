@@ -26,12 +26,6 @@ export const runTooLarge = (characters: number, limit: number): Refused =>
     message: `input, state and outputs of the run hold ${characters} characters, more than ${limit}; complete the step without output and state_patch, or fail it`,
   });
 
-export const badCursor: Refused = refused({
-  code: 'invalid_parameter',
-  message: 'the cursor is not one of this list with these filters',
-  field: 'cursor',
-});
-
 export const overloaded = (waiting: number): Refused =>
   refused({
     code: 'overloaded',

@@ -1,139 +1,49 @@
-import { isLive, LEASE_MACHINE_VERSION } from '../../machines/lease.ts';
-import { decodeSnapshot } from '../../machines/persisted.ts';
-import { RUN_MACHINE_VERSION } from '../../machines/run.ts';
 import type { Result } from '../../model/failure.ts';
-import type { Json } from '../../model/json.ts';
-import { hasEnded } from '../../model/run.ts';
-import type { ProjectReach } from '../../model/scope.ts';
-import type { RunRecord, RunStore } from '../../store/runs/run-store.ts';
-import { entryAt, snapshotAt } from '../run/replay.ts';
-import { badCursor, notFound } from '../run/run-failures.ts';
+import { pageOf } from '../../model/page.ts';
+import { notFound, type Refused } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
-import { page } from './page.ts';
-import { listMark, readCursor, writeCursor } from './page-cursor.ts';
-import type { ActorDirectory, ActorSnapshot, ActorSummary } from './runs-service.ts';
-import type { StoredRuns } from './stored-runs.ts';
+import type { ActorDirectory, ActorSnapshot, ActorStatus, ActorSummary, Asking } from './runs-service.ts';
 
-const readable = (record: RunRecord) => {
-  try {
-    return decodeSnapshot(record.snapshot);
-  } catch {
-    return undefined; // the actor list names the fault
-  }
+/** Where the actors of one type are found. */
+export type ActorSource = {
+  readonly type: string;
+  /** Always in the same order, from behind the actor `after`; only those that the caller may see. */
+  readonly list: (
+    query: Asking & { readonly status?: ActorStatus; readonly limit: number; readonly after?: string },
+  ) => Promise<readonly ActorSummary[]>;
+  readonly get: (request: Asking & { readonly id: string; readonly atSeq?: number }) => Promise<Result<ActorSnapshot>>;
 };
 
-/** Runs and leases, as debugging sees them. @see Interface decisions, "10. Actors and machines, for debugging" */
-export const createActorDirectory = (host: {
-  readonly store: Pick<RunStore, 'listActors' | 'findAttempt' | 'checkpoint' | 'journal'>;
-  readonly storedRuns: StoredRuns;
-}): ActorDirectory => {
-  const { store } = host;
-  const { visible, programOf } = host.storedRuns;
-
-  const leaseSnapshot = async (leaseId: string, reach: ProjectReach): Promise<Result<ActorSnapshot>> => {
-    const record = await store.findAttempt(leaseId);
-    if (record === undefined) return notFound('lease', leaseId);
-    const run = await visible(record.runId, reach);
-    if (!run.ok) return run;
-    return {
-      ok: true,
-      value: {
-        type: 'lease',
-        id: leaseId,
-        machine: 'lease',
-        machineVersion: LEASE_MACHINE_VERSION,
-        version: 1,
-        value: record.state,
-        context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
-        status: isLive(record.state) ? 'active' : 'done',
-        updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
-        mailbox: 0,
-      },
-    };
-  };
-
-  const runSnapshot = async (
-    runId: string,
-    reach: ProjectReach,
-    atSeq: number | undefined,
-  ): Promise<Result<ActorSnapshot>> => {
-    const found = await visible(runId, reach);
-    if (!found.ok) return found;
-    const record = found.value;
-    const summary = {
-      type: 'run',
-      id: runId,
-      machine: `run:${record.definitionId}@${record.definitionVersion}`,
-      version: record.version,
-      updatedAt: record.updatedAt,
-      mailbox: 0,
-    } as const;
-    if (atSeq !== undefined) {
-      const program = await programOf(record.definitionId, record.definitionVersion);
-      const snapshot = program === undefined ? undefined : await snapshotAt(store, program, runId, atSeq);
-      if (snapshot === undefined) return notFound('journal entry', `${atSeq} of run ${runId}`);
-      return {
-        ok: true,
-        value: {
-          ...summary,
-          machineVersion: RUN_MACHINE_VERSION,
-          value: snapshot.value as Json,
-          context: JSON.parse(JSON.stringify(snapshot.context)) as Json,
-          status: typeof snapshot.value === 'string' && snapshot.value !== 'created' ? 'done' : 'active',
-          updatedAt: (await entryAt(store, runId, atSeq))?.at ?? record.updatedAt,
-        },
-      };
-    }
-    const { fault } = record;
-    const persisted = readable(record);
-    return {
-      ok: true,
-      value: {
-        ...summary,
-        machineVersion: persisted?.machineVersion ?? 0,
-        value: (persisted?.value ?? record.status) as Json,
-        context: (persisted?.context ?? {}) as Json,
-        status: fault !== undefined ? 'quarantined' : hasEnded(record.status) ? 'done' : 'active',
-        ...(fault === undefined ? {} : { fault }),
-      },
-    };
-  };
-
-  return {
-    listActors: (query) =>
-      attempt(async () => {
-        const mark = listMark('actors', [query.type, query.status]);
-        const after = query.cursor === undefined ? undefined : readCursor(query.cursor, mark);
-        if (query.cursor !== undefined && after === undefined) return badCursor;
-        const found: ActorSummary[] = [];
-        for (const type of ['run', 'lease'] as const) {
-          if ((query.type !== undefined && query.type !== type) || (after?.[0] === 'lease' && type === 'run')) continue;
-          const rows = await store.listActors({
-            reach: query.reach,
-            type,
-            limit: query.limit + 1 - found.length,
-            ...(query.status === undefined ? {} : { status: query.status }),
-            ...(after?.[0] === type && after[1] !== undefined ? { before: after[1] } : {}),
-          });
-          for (const { project: _, ...row } of rows) found.push({ ...row, value: JSON.parse(row.value) as Json });
-          if (found.length > query.limit) break;
-        }
-        return { ok: true, value: page(found, query.limit, (last) => writeCursor(mark, [last.type, last.id])) };
-      }),
-
-    getActor: ({ type, id, reach, atSeq }) =>
-      attempt(async () => {
-        if (type === 'run') return runSnapshot(id, reach, atSeq);
-        if (atSeq !== undefined)
-          return {
-            ok: false,
-            failure: {
-              code: 'invalid_parameter',
-              message: 'at_seq is for runs: a run alone has a journal',
-              field: 'at_seq',
-            },
-          };
-        return type === 'lease' ? leaseSnapshot(id, reach) : notFound('actor', `${type}/${id}`);
-      }),
-  };
+/** For the actors that have no journal. */
+export const atSeqIsForRuns: Refused = {
+  ok: false,
+  failure: { code: 'invalid_parameter', message: 'at_seq is for runs: a run alone has a journal', field: 'at_seq' },
 };
+
+/** Shows actors of several types as one list, in the order of their sources. */
+export const createActorDirectory = (sources: readonly ActorSource[]): ActorDirectory => ({
+  listActors: ({ type, reach, status, limit, after }) =>
+    attempt(async () => {
+      const found: ActorSummary[] = [];
+      const [afterType, afterId] = after ?? [];
+      const from = afterType === undefined ? 0 : sources.findIndex((source) => source.type === afterType);
+      for (const source of sources.slice(Math.max(0, from))) {
+        if (type !== undefined && source.type !== type) continue;
+        const rows = await source.list({
+          reach,
+          limit: limit + 1 - found.length,
+          ...(status === undefined ? {} : { status }),
+          ...(source.type === afterType ? { after: String(afterId) } : {}),
+        });
+        found.push(...rows);
+        if (found.length > limit) break;
+      }
+      return { ok: true, value: pageOf(found, limit, (last) => [last.type, last.id]) };
+    }),
+
+  getActor: ({ type, ...request }) =>
+    attempt(async () => {
+      const source = sources.find((candidate) => candidate.type === type);
+      return source === undefined ? notFound('actor', `${type}/${request.id}`) : source.get(request);
+    }),
+});

@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../model/json.ts';
+import { pageOf } from '../../model/page.ts';
 import type { DefinitionRecord, RunStore } from '../../store/runs/run-store.ts';
-import { badCursor, notFound } from '../run/run-failures.ts';
+import { notFound } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
-import { page } from './page.ts';
-import { listMark, readCursor, writeCursor } from './page-cursor.ts';
 import type { DefinitionQueries, DefinitionVersion } from './runs-service.ts';
 
 const versionOf = (record: DefinitionRecord): DefinitionVersion => ({
@@ -17,13 +16,10 @@ const versionOf = (record: DefinitionRecord): DefinitionVersion => ({
 export const createDefinitionQueries = (
   store: Pick<RunStore, 'load' | 'listDefinitions' | 'definitionVersions'>,
 ): DefinitionQueries => ({
-  listDefinitions: ({ limit, cursor }) =>
+  listDefinitions: ({ limit, after }) =>
     attempt(async () => {
-      const mark = listMark('definitions', []);
-      const after = cursor === undefined ? undefined : readCursor(cursor, mark);
-      if (cursor !== undefined && after === undefined) return badCursor;
-      const records = await store.listDefinitions(after?.[0], limit + 1);
-      return { ok: true, value: page(records.map(versionOf), limit, (last) => writeCursor(mark, [last.id])) };
+      const records = await store.listDefinitions(after === undefined ? undefined : String(after[0]), limit + 1);
+      return { ok: true, value: pageOf(records.map(versionOf), limit, (last) => [last.id]) };
     }),
 
   getDefinition: (id) =>

@@ -1,12 +1,11 @@
 import type { Attempt } from '../../model/run.ts';
+import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { entriesOf } from '../run/replay.ts';
-import { badCursor, forbidden, notFound } from '../run/run-failures.ts';
+import { forbidden, notFound } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
 import type { Followers } from './follow-journal.ts';
-import { page } from './page.ts';
-import { listMark, readCursor, writeCursor } from './page-cursor.ts';
 import { attemptOf, detailOfRows, summaryOfRecord } from './run-views.ts';
 import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
@@ -33,10 +32,7 @@ export const createRunQueries = (host: {
       attempt(async () => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
-        const { status, definitionId, userId, from, to, limit, cursor } = query;
-        const mark = listMark('runs', [query.project, status, definitionId, userId, from, to]);
-        const after = cursor === undefined ? undefined : readCursor(cursor, mark);
-        if (cursor !== undefined && after === undefined) return badCursor;
+        const { status, definitionId, userId, from, to, limit, after } = query;
         const records = await store.listRuns({
           reach: reach.value,
           limit: limit + 1,
@@ -45,13 +41,11 @@ export const createRunQueries = (host: {
           ...(userId === undefined ? {} : { userId }),
           ...(from === undefined ? {} : { from }),
           ...(to === undefined ? {} : { to }),
-          ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: after[1] ?? '' } }),
+          ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: String(after[1]) } }),
         });
         return {
           ok: true,
-          value: page(records.map(summaryOfRecord), limit, (last) =>
-            writeCursor(mark, [String(last.updatedAt), last.runId]),
-          ),
+          value: pageOf(records.map(summaryOfRecord), limit, (last) => [last.updatedAt, last.runId]),
         };
       }),
 

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
+import type { Page, Position } from '../../model/page.ts';
 import type {
   Attempt,
   AttemptStatus,
@@ -18,8 +19,8 @@ import type { ProjectReach } from '../../model/scope.ts';
 /** Who asks, as far as it matters here: which projects the key reaches. A stored object outside them answers `forbidden`. */
 export type Asking = { readonly reach: ProjectReach };
 
-export type Page<T> = { readonly items: readonly T[]; readonly nextCursor?: string };
-export type Paging = { readonly limit: number; readonly cursor?: string };
+/** What every list takes: how many rows at the most, and where the page before ended. */
+export type Paging = { readonly limit: number; readonly after?: Position };
 
 export type RegisterWorker = Asking & {
   readonly workerId: string;
@@ -278,8 +279,9 @@ export interface ActorDirectory {
 
 /** The statecharts by which actors decide. */
 export interface MachineDirectory {
-  listMachines(): Promise<Result<readonly MachineInfo[]>>;
-  /** `lease`, or `run:<definition>@<version>`. */
+  /** The service's own, then by definition id what the latest version of each compiles to. */
+  listMachines(paging: Paging): Promise<Result<Page<MachineInfo>>>;
+  /** One of the service's own by its name, or `run:<definition>@<version>`. */
   getMachine(name: string): Promise<Result<MachineDescription>>;
   /** A Mermaid `stateDiagram-v2`. */
   getMachineDiagram(name: string): Promise<Result<string>>;

@@ -1,9 +1,7 @@
+import { pageOf } from '../../model/page.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
-import { badCursor } from '../run/run-failures.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import { attempt } from './calls.ts';
-import { page } from './page.ts';
-import { listMark, readCursor, writeCursor } from './page-cursor.ts';
 import { attemptOf } from './run-views.ts';
 import type { LeaseInfo, WorkerInfo, WorkerQueries } from './runs-service.ts';
 import { within } from './stored-runs.ts';
@@ -17,15 +15,12 @@ export const createWorkerQueries = (host: {
 }): WorkerQueries => {
   const { store, registry } = host;
   return {
-    listWorkers: ({ reach, limit, cursor }) =>
+    listWorkers: ({ reach, limit, after }) =>
       attempt(async () => {
-        const mark = listMark('workers', []);
-        const after = cursor === undefined ? undefined : readCursor(cursor, mark)?.[0];
-        if (cursor !== undefined && after === undefined) return badCursor;
         const records = await store.listWorkers({
           reach,
           limit: limit + 1,
-          ...(after === undefined ? {} : { after }),
+          ...(after === undefined ? {} : { after: String(after[0]) }),
         });
         const held = host.held();
         const items = records.map((record): WorkerInfo => {
@@ -37,17 +32,19 @@ export const createWorkerQueries = (host: {
             leases: held.get(workerId) ?? 0,
           };
         });
-        return { ok: true, value: page(items, limit, (last) => writeCursor(mark, [last.workerId])) };
+        return { ok: true, value: pageOf(items, limit, (last) => [last.workerId]) };
       }),
 
     listLeases: (query) =>
       attempt(async () => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
-        const mark = listMark('leases', [query.project]);
-        const after = query.cursor === undefined ? undefined : readCursor(query.cursor, mark);
-        if (query.cursor !== undefined && after === undefined) return badCursor;
-        const rows = await store.listLiveLeases(reach.value, after?.[0], query.limit + 1);
+        const { limit, after } = query;
+        const rows = await store.listLiveLeases(
+          reach.value,
+          after === undefined ? undefined : String(after[0]),
+          limit + 1,
+        );
         const leases = rows.map((row): LeaseInfo => {
           const { leaseId, stepId, visit, attempt: number, status, workerId, offeredAt, startedAt } = attemptOf(row);
           return {
@@ -66,7 +63,7 @@ export const createWorkerQueries = (host: {
             leaseExpiresAt: row.expiresAt,
           };
         });
-        return { ok: true, value: page(leases, query.limit, (last) => writeCursor(mark, [last.leaseId])) };
+        return { ok: true, value: pageOf(leases, limit, (last) => [last.leaseId]) };
       }),
   };
 };

@@ -1,5 +1,6 @@
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
+import type { Position } from '../../model/page.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { RunsService } from '../../actors/service/runs-service.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
@@ -35,27 +36,27 @@ const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
   stuckRuns: () => runs.findStuckRuns(),
   pinnedVersions: async () => {
     const pinned = [];
-    let cursor: string | undefined;
+    let after: Position | undefined;
     do {
-      const page = valueOf(await runs.listDefinitions({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }));
+      const page = valueOf(await runs.listDefinitions({ limit: PAGE, ...(after === undefined ? {} : { after }) }));
       for (const { id } of page.items) {
         const { versions } = valueOf(await runs.getDefinition(id));
         pinned.push(...versions.map(({ version, openRuns }) => ({ id, version, openRuns })));
       }
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+      after = page.next;
+    } while (after !== undefined);
     return pinned;
   },
   workers: async () => {
     const workers = [];
-    let cursor: string | undefined;
+    let after: Position | undefined;
     do {
       const page = valueOf(
-        await runs.listWorkers({ reach: 'all', limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
+        await runs.listWorkers({ reach: 'all', limit: PAGE, ...(after === undefined ? {} : { after }) }),
       );
       workers.push(...page.items);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
+      after = page.next;
+    } while (after !== undefined);
     return workers;
   },
 });

@@ -58,7 +58,11 @@ export const actorRoutes = (deps: ActorDeps): Route[] => {
       operationId: 'listMachines',
       surface: 'query',
       audit: 'list_machines',
-      handler: async () => ({ machines: mapLazily(valueOf(await runs.listMachines()), machineToWire) }),
+      handler: async (request) => {
+        const { paging, cursorAfter } = runListingOf(request, 'listMachines', deps);
+        const page = valueOf(await runs.listMachines(paging));
+        return pageBody('machines', mapLazily(page.items, machineToWire), cursorAfter(page));
+      },
     },
     {
       method: 'GET',

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { RunningRuns } from '../../actors/start.ts';
-import type { Page } from '../../actors/service/runs-service.ts';
+import type { Page, Position } from '../../model/page.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
@@ -28,9 +28,9 @@ export const valueOf = <T>(result: Result<T>): T => {
   throw new Refusal(result.failure);
 };
 
-/** What the lists of the durable half take from their request; places in a list are the service's own. */
+/** What the lists of the durable half take from their request. */
 export type RunListing = {
-  readonly paging: { readonly reach: ProjectReach; readonly limit: number; readonly cursor?: string };
+  readonly paging: { readonly reach: ProjectReach; readonly limit: number; readonly after?: Position };
   readonly window: Window;
   readonly cursorAfter: (page: Page<unknown>) => string | undefined;
 };
@@ -42,15 +42,13 @@ export const runListingOf = (
   { defaultProject, clock }: Pick<RunsDeps, 'defaultProject' | 'clock'>,
 ): RunListing => {
   const { paging, window, cursorAfter } = listingOf(request, operation, defaultProject, clock);
-  const [cursor] = paging.after ?? [];
   return {
     paging: {
       reach: paging.projects,
       limit: paging.limit,
-      ...(typeof cursor === 'string' ? { cursor } : {}),
+      ...(paging.after === undefined ? {} : { after: paging.after }),
     },
     window,
-    cursorAfter: ({ nextCursor }) =>
-      cursorAfter({ items: [], ...(nextCursor === undefined ? {} : { next: [nextCursor] }) }),
+    cursorAfter,
   };
 };

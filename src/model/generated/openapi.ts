@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 80df8e2d6d59836bd40f9c928645cff418c74c836f079582f9379a6fcec39df2
-// content sha256: 670b97b9cc5b6e44c4c074c7f8e613752496b87b6a47c8e578411c4efaa147dc
+// source sha256: 526038ff82b3d83d0363dd2a1e6d559e8349ac81d758d2a34dbb0267c336c9d5
+// content sha256: e3dd161947752d918a85e3db5a0e581947ab8a5f0a1bde9abd3caf104dcacdba
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1470,7 +1470,7 @@ export interface paths {
         };
         /**
          * State machines
-         * @description Those of the service, and what each definition's latest version compiles to.
+         * @description Those of the service, then by definition id what the latest version of each compiles to.
          */
         readonly get: operations["listMachines"];
         readonly put?: never;
@@ -1486,7 +1486,7 @@ export interface paths {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description `lease`, or `run:<definition>@<version>`. */
+                /** @description One of the service's own, such as `lease`, or `run:<definition>@<version>`. */
                 readonly name: string;
             };
             readonly cookie?: never;
@@ -6156,14 +6156,19 @@ export interface operations {
     };
     readonly listMachines: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Names, versions and states. */
+            /** @description One page: names, versions and states. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6171,9 +6176,11 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly machines: readonly components["schemas"]["Machine"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
                     };
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 503: components["responses"]["Unavailable"];
@@ -6186,7 +6193,7 @@ export interface operations {
             };
             readonly header?: never;
             readonly path: {
-                /** @description `lease`, or `run:<definition>@<version>`. */
+                /** @description One of the service's own, such as `lease`, or `run:<definition>@<version>`. */
                 readonly name: string;
             };
             readonly cookie?: never;

@@ -1,15 +1,12 @@
+import type { Page, Position } from '../../model/page.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { FeedbackKind, MetricType, Score, ScoreSource, Severity } from '../../model/signal.ts';
 import type { Span, SpanKind, SpanStatus } from '../../model/span.ts';
 import type { UnixNano } from '../../model/time.ts';
 
-/** Where a page ended: the sort key of its last row and that row's identity. Opaque to callers, who only hand it back. */
-export type Position = readonly (string | number)[];
-
 export type Order = 'asc' | 'desc';
 
-/** One page of a list. `next` is absent on the last page. Rows inserted between pages neither shift nor repeat older rows. */
-export type Page<T> = { readonly items: readonly T[]; readonly next?: Position };
+export type { Page, Position };
 
 /** What every list takes: which projects, how many rows at the most (1 to 1000), and where the previous page ended. */
 export type Paging = { readonly projects: ProjectReach; readonly limit: number; readonly after?: Position };

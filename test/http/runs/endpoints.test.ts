@@ -601,6 +601,33 @@ describe('actors and machines', () => {
     expect(await codes(service.get('/machines/run:flow@9'))).toEqual([404, 'not_found']);
     expect(await codes(service.get('/machines/lease?format=svg'))).toEqual([400, 'invalid_parameter', 'format']);
   });
+
+  it.each([1, 2, 3, 4, 50])('machines by page without gap or repeat, the own first, %i a page', async (limit) => {
+    await open({ definitions: ['b', 'a', 'c'].map((id) => aFlow(id, [aTask('one')])) });
+    const seen: string[] = [];
+    let pages = 0;
+    for (let cursor: string | undefined = ''; cursor !== undefined; pages += 1) {
+      const page: { machines: { name: string }[]; next_cursor?: string } = await service.must(
+        service.get(`/machines?limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`),
+      );
+      expect(page.machines.length).toBeLessThanOrEqual(limit);
+      seen.push(...page.machines.map(({ name }) => name));
+      cursor = page.next_cursor;
+    }
+    const own = ['lease', 'monitor', 'slo'];
+    expect(seen).toEqual([...own, 'run:a@1', 'run:b@1', 'run:c@1']);
+    expect(pages).toBe(Math.ceil(seen.length / limit));
+  });
+
+  it('machines: the cursor of another list, and a limit out of bounds, are refused', async () => {
+    await open();
+    const { next_cursor } = await service.must(service.get('/machines?limit=1'));
+    expect(await codes(service.get(`/workers?cursor=${next_cursor}`))).toEqual([400, 'invalid_parameter', 'cursor']);
+    expect(await codes(service.get('/machines?cursor=x'))).toEqual([400, 'invalid_parameter', 'cursor']);
+    expect(await codes(service.get('/machines?limit=0'))).toEqual([400, 'invalid_parameter', 'limit']);
+    expect(await codes(service.get('/machines?limit=1001'))).toEqual([400, 'invalid_parameter', 'limit']);
+    expect((await service.must(service.get('/machines?limit=1000'))).next_cursor).toBeUndefined();
+  });
 });
 
 describe('DELETE /v1/api/subjects/{user_id}', () => {
@@ -657,7 +684,11 @@ describe('--runs-data off', () => {
   it('actors and machines still answer', async () => {
     await open({ enabled: false });
     expect(await service.must(service.get('/actors'))).toEqual({ actors: [] });
-    expect((await service.must(service.get('/machines'))).machines).toMatchObject([{ name: 'lease' }]);
+    expect((await service.must(service.get('/machines'))).machines).toMatchObject([
+      { name: 'lease' },
+      { name: 'monitor' },
+      { name: 'slo' },
+    ]);
     expect((await service.get('/machines/lease?format=mermaid')).status).toBe(200);
   });
 });
