@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { findRouteFaults } from '../../src/http/app.ts';
+import { findRouteFaults } from '../../src/http/contract/route-faults.ts';
 import { problemBody, statusOf } from '../../src/http/answer/problem.ts';
 import type { Route } from '../../src/http/route.ts';
 import { failureCodes, Refusal } from '../../src/model/failure.ts';

@@ -3,7 +3,7 @@ import { Refusal } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { ownProject, type ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
-import { asksForStream } from '../answer/send-json.ts';
+import { asksForStream } from '../answer/negotiation.ts';
 import {
   attemptToWire,
   journalEntryToWire,

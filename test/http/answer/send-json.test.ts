@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accepts, chooseCoding } from '../../../src/http/answer/send-json.ts';
+import { accepts, chooseCoding } from '../../../src/http/answer/negotiation.ts';
 import { jsonPieces, mapLazily } from '../../../src/http/answer/json-pieces.ts';
 import type { Page, TraceSummary } from '../../../src/store/signals/query.ts';
 import { aSpan, aTrace, TRACE } from '../factories.ts';

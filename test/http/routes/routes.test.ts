@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findRouteFaults } from '../../../src/http/app.ts';
+import { findRouteFaults } from '../../../src/http/contract/route-faults.ts';
 import { createAuthenticator } from '../../../src/http/access/auth.ts';
 import { apiOperations } from '../../../src/http/contract/contract.ts';
 import { ingestRoutes } from '../../../src/http/routes/ingest.ts';

@@ -5,7 +5,7 @@ import { createMachine, initialTransition, transition } from 'xstate';
 import { apiOperations } from '../../../src/http/contract/contract.ts';
 import { runsSurface } from '../../../src/http/routes/runs-surface.ts';
 import type { RunsDeps } from '../../../src/http/routes/runs-deps.ts';
-import { findRouteFaults } from '../../../src/http/app.ts';
+import { findRouteFaults } from '../../../src/http/contract/route-faults.ts';
 import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
 import { scopes } from '../../../src/model/scope.ts';
 import { aFlow, aTask, type RunsHttp, type RunsServiceOptions, startRunsService, until } from './service.ts';

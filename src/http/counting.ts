@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import type { Counters } from '../model/counters.ts';
+import type { Route } from './route.ts';
+
+/** Counts a request by the surface that it asks for. The operator's own probes are not counted. */
+export const countRequest = (counters: Counters, surface: Route['surface']): void => {
+  if (surface === 'ingest') counters.ingestRequests += 1;
+  else if (surface !== 'operations') counters.queryRequests += 1;
+};
+
+/** Counts every answer that says the service failed. */
+export const countServerErrors = (app: FastifyInstance, counters: Counters): void => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (reply.statusCode >= 500) counters.requestErrors += 1;
+    done();
+  });
+};

@@ -1,0 +1,74 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../model/failure.ts';
+import { asksForStream } from './answer/negotiation.ts';
+import type { Route } from './route.ts';
+
+/** How long requests may take. */
+export type Deadlines = {
+  /**
+   * Does the work of a request within the deadline. A long poll and an event stream have no deadline: they end by
+   * `request.released` and by their own bounds. Sets `request.abandoned`, and `request.released` of a long poll.
+   * @throws Refusal `request_timeout` when the deadline has passed
+   */
+  readonly serve: (
+    route: Route,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: () => Promise<unknown>,
+  ) => Promise<unknown>;
+  /** Makes every long poll answer at once: the service stops. */
+  readonly releaseHeld: () => void;
+};
+
+/** A deadline that can be lost against, and the signal that work can watch. */
+const startDeadline = (controller: AbortController, seconds: number) => {
+  let timer: NodeJS.Timeout | undefined;
+  const lost = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const refusal = new Refusal({
+        code: 'request_timeout',
+        message: `the request was not done within ${seconds} seconds (--request-timeout-seconds); ask for less, or try again`,
+        retryAfterSeconds: 1,
+      });
+      reject(refusal);
+      controller.abort(refusal);
+    }, seconds * 1000);
+  });
+  return { lost, clear: () => clearTimeout(timer) };
+};
+
+export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
+  const held = new Set<AbortController>();
+  return {
+    serve: async (route, request, reply, work) => {
+      const controller = new AbortController();
+      request.abandoned = controller.signal;
+      reply.raw.once('close', () => {
+        if (!reply.raw.writableFinished) controller.abort();
+      });
+      if (route.streams === true && asksForStream(request)) return work();
+      if (route.holds === true) {
+        const hold = new AbortController();
+        request.released = hold.signal;
+        controller.signal.addEventListener('abort', () => hold.abort());
+        held.add(hold);
+        try {
+          return await work();
+        } finally {
+          held.delete(hold);
+        }
+      }
+      const deadline = startDeadline(controller, requestTimeoutSeconds);
+      try {
+        const done = work();
+        done.catch(() => {}); // after the deadline nobody asks for its outcome
+        return await Promise.race([done, deadline.lost]);
+      } finally {
+        deadline.clear();
+      }
+    },
+    releaseHeld: () => {
+      for (const hold of held) hold.abort();
+    },
+  };
+};

@@ -1,0 +1,39 @@
+import { Refusal } from '../model/failure.ts';
+import type { Access } from './access/access.ts';
+import type { WriteAudit } from './access/audit-rows.ts';
+import { accepts } from './answer/negotiation.ts';
+import { sendJson } from './answer/send-json.ts';
+import { type BodyReading, boundedBy, readJsonBody } from './body/json-body.ts';
+import type { ServeRoute } from './mount.ts';
+
+/**
+ * The steps of every request, in their order: who calls, what is asked for, the body, the handler, the audit, the answer.
+ * Nothing is read of a request before it is known who sends it, and nothing of its body before the rest of it is good.
+ */
+export const createServeRequest =
+  (access: Access, writeAudit: WriteAudit, body: BodyReading): ServeRoute =>
+  async (route, operation, request, reply) => {
+    await access.admit(route, request);
+    request.params = operation.readPath(request.params);
+    request.query = operation.readQuery(request.query);
+    if ((route.surface === 'query' || route.surface === 'runs') && !accepts(request.headers.accept, operation.produces))
+      throw new Refusal({ code: 'not_acceptable', message: `this call answers in ${operation.produces.join(' or ')}` });
+    if (route.body === 'json' || route.body === 'typed')
+      request.body = await readJsonBody(request, operation, route.body, boundedBy(body, route.maxBodyBytes));
+
+    let result: unknown;
+    try {
+      result = await route.handler(request, reply);
+    } catch (error) {
+      if (error instanceof Refusal && error.failure.code === 'unauthorized')
+        access.countFailure(request.caller.remoteAddress);
+      if (route.audit !== undefined && error instanceof Refusal && error.failure.code === 'forbidden')
+        writeAudit(request, route.audit, 'refused');
+      throw error;
+    }
+    if (route.audit !== undefined) writeAudit(request, route.audit, 'allowed');
+    if (result === reply || reply.sent) return reply;
+    if (typeof result !== 'object' || result === null)
+      throw new Error(`${route.operationId} answered with nothing to send`);
+    return sendJson(request, reply, result);
+  };

@@ -1,0 +1,92 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { type Failure, Refusal } from '../model/failure.ts';
+import { newRecordId } from '../model/ids.ts';
+import { createConnectionErrorHandler } from './answer/connection-failure.ts';
+import { answerError } from './answer/problem.ts';
+import { parseQueryString } from './contract/query-string.ts';
+
+export type ServerOptions = {
+  readonly requestTimeoutSeconds: number;
+  /** Connections at one time; further ones are closed as they come. */
+  readonly maxConnections?: number;
+};
+
+/** Names in paths (metrics, users) may be long; the HTTP parser bounds the path as a whole. */
+const MAX_PATH_PARAMETER_CHARACTERS = 4096;
+/** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
+const IDLE_CONNECTION_MS = 120_000;
+/** Far more than the workers and clients of one process, far less than would exhaust its memory. */
+const MAX_CONNECTIONS = 10_000;
+/** Headers and body of one request arrive within the deadline and this much; a slower sender is cut. */
+const SLOW_SENDER_MARGIN_MS = 10_000;
+
+const setHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.headers({
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cache-control': 'no-store',
+  });
+};
+
+/** @returns why the Host header is refused @see RFC 9112, section 3.2 */
+const findHostFailure = ({ rawHeaders, httpVersion }: FastifyRequest['raw']): Failure | undefined => {
+  const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
+  return { code: 'invalid_parameter', message: 'a request over HTTP/1.1 needs one Host header', field: 'host' };
+};
+
+const noCompiler = (): never => {
+  throw new Error('a route has a schema of its own; spec/openapi.yaml is the place for it');
+};
+
+/**
+ * A server without routes: its bounds, the headers of every answer, and the answers to requests that cannot be read or that fail.
+ * Bodies stay on the wire until a route reads its own.
+ */
+export const createServer = (options: ServerOptions, log: Logger): FastifyInstance => {
+  const app = Fastify({
+    logger: false,
+    // Requests are judged by the contract and answered by `answer/`; the framework's compilers are not even loaded.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    genReqId: () => newRecordId(),
+    routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
+    connectionTimeout: IDLE_CONNECTION_MS,
+    requestTimeout: options.requestTimeoutSeconds * 1000 + SLOW_SENDER_MARGIN_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // A request without Host is refused below, with a body and an id like any other.
+    http: { requireHostHeader: false },
+    frameworkErrors: (error, request, reply) => {
+      setHeaders(request, reply);
+      answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for
+    },
+    clientErrorHandler: createConnectionErrorHandler(log),
+  });
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); left to Node, its answer would have no body and no id.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
+
+  // No default: each request gets its own before anything reads them.
+  app.decorateRequest('caller');
+  app.decorateRequest('audit');
+  app.decorateRequest('abandoned');
+  app.decorateRequest('released');
+
+  // A route reads its body after it is known who sends and whether the rest of the request is good, and under the deadline.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+
+  app.addHook('onRequest', (request, reply, done) => {
+    setHeaders(request, reply);
+    const failure = findHostFailure(request.raw);
+    done(failure === undefined ? undefined : new Refusal(failure));
+  });
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error, request.id, request.routeOptions.url ?? '', reply, log),
+  );
+  return app;
+};
