@@ -59,7 +59,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   });
 
   const writeAudit = createWriteAudit(audit, clock);
-  const serve = createServeRequest(createAccess(authenticator, writeAudit, log, options), writeAudit, body);
+  const serve = createServeRequest(createAccess(authenticator, writeAudit, log, clock, options), writeAudit, body);
   mountRoutes(app, routes, options.corsOrigins, (route, operation, request, reply) => {
     countRequest(counters, route.surface);
     return deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));

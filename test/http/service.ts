@@ -154,6 +154,18 @@ export const allRoutes = (
   ...pageRoutes(),
 ];
 
+/** A door of our own under an operation of the document, to see what the app does around a handler. */
+export const anIngestDoor = (handler: Route['handler'], more: Partial<Route> = {}): Route => ({
+  method: 'POST',
+  path: '/v1/ingest',
+  scope: 'ingest',
+  operationId: 'ingestBatch',
+  surface: 'ingest',
+  body: 'raw',
+  handler,
+  ...more,
+});
+
 const unexpected = async (): Promise<never> => {
   throw new Error('this test did not expect a write');
 };

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Refusal } from '../../model/failure.ts';
+import { millisFromUnixNano, type UnixNano } from '../../model/time.ts';
 import type { Route } from '../route.ts';
 import type { WriteAudit } from './audit-rows.ts';
 import { type Authenticator, readPresentedKey } from './auth.ts';
@@ -36,6 +37,7 @@ export const createAccess = (
   authenticator: Authenticator,
   writeAudit: WriteAudit,
   log: Logger,
+  clock: () => UnixNano,
   options: AccessOptions,
 ): Access => {
   const failureLimit = createFailureLimit();
@@ -48,7 +50,7 @@ export const createAccess = (
   };
 
   const countFailure = (remoteAddress: string): void => {
-    if (failureLimit.allow(remoteAddress, Date.now())) return;
+    if (failureLimit.allow(remoteAddress, millisFromUnixNano(clock()))) return;
     throw new Refusal({
       code: 'overloaded',
       message: 'too many requests of this address failed to authenticate within a second',

@@ -1,42 +1,10 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accepts, chooseCoding } from '../../../src/http/answer/negotiation.ts';
 import { jsonPieces, mapLazily } from '../../../src/http/answer/json-pieces.ts';
 import type { Page, TraceSummary } from '../../../src/store/signals/query.ts';
 import { aSpan, aTrace, TRACE } from '../factories.ts';
 import { rawRequest, type Service, startService } from '../service.ts';
-
-describe('content coding', () => {
-  it.each([
-    ['gzip, deflate, br, zstd', 'zstd'],
-    ['gzip, deflate, br', 'br'],
-    ['gzip', 'gzip'],
-    ['GZIP', 'gzip'],
-    ['zstd;q=0, br;q=0.0, gzip;q=0.5', 'gzip'],
-    ['*', 'zstd'],
-    ['*;q=0', undefined],
-    ['identity', undefined],
-    ['deflate', undefined],
-    ['', undefined],
-    ['gzip;q=nonsense', undefined],
-    [undefined, undefined],
-  ])('Accept-Encoding: %s chooses %s', (header, coding) => expect(chooseCoding(header)).toBe(coding));
-});
-
-describe('media types', () => {
-  it.each([
-    [undefined, true],
-    ['', true],
-    ['*/*', true],
-    ['application/json', true],
-    ['APPLICATION/JSON', true],
-    ['application/*;q=0.1', true],
-    ['text/html', false],
-    ['application/json;q=0', false],
-    ['application/json;q=0, */*', false],
-  ])('Accept: %s takes JSON: %s', (header, taken) => expect(accepts(header, ['application/json'])).toBe(taken));
-});
 
 describe('JSON in pieces', () => {
   it('is, joined, what JSON.stringify writes, whatever the object', () => {
