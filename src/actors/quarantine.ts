@@ -3,7 +3,7 @@ import type { Found, RunStore } from '../store/runs/run-store.ts';
 import type { Kernel, Message } from './kernel/kernel.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import type { RunMessage } from './run/messages.ts';
-import type { Quarantined } from './run/run-memory.ts';
+import type { Quarantined } from './run/run-state.ts';
 import type { UpkeepMessage } from './upkeep-actor.ts';
 
 /** How long a timer or lease of a run that cannot be loaded is left alone. */

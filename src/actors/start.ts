@@ -17,7 +17,8 @@ import { createQuarantine } from './quarantine.ts';
 import { createPrograms, type Program } from './run/program.ts';
 import type { RunMessage } from './run/messages.ts';
 import { createRunActors } from './run/run-actor.ts';
-import { Quarantined, weighRunMemory } from './run/run-memory.ts';
+import { weighDocuments } from './run/run-documents.ts';
+import { Quarantined } from './run/run-state.ts';
 import { createStartActor } from './run/start-actor.ts';
 import { type ActorSource, createActorDirectory } from './service/actor-directory.ts';
 import { createRunAdministration } from './service/administration.ts';
@@ -171,7 +172,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       upkeepActor,
     ],
     lasts: lastsBeyondGroup,
-    weigh: (key, value) => weighRunMemory(key, value) + weighMeeting(key, value),
+    weigh: (key, value) => weighDocuments(key, value) + weighMeeting(key, value),
     follow: dispatcher.follow,
     sealed: dispatcher.sealed,
     committed: dispatcher.committed,

@@ -1,7 +1,8 @@
 import type { UnixMs } from '../model/run.ts';
 import { type ActorKind, GONE, type Turn } from './kernel/kernel.ts';
 import { PARKED_LIFETIME_MS } from './event/event-mailbox.ts';
-import { documentsKey, runKey } from './run/run-memory.ts';
+import { documentsKey } from './run/run-documents.ts';
+import { runKey } from './run/run-state.ts';
 
 export type UpkeepMessage =
   /** Nothing changes; claims that wait are looked at. */

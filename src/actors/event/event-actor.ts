@@ -8,8 +8,8 @@ import { type ActorKind, type Message, NotInThisGroup, type Turn } from '../kern
 import { noteEventId, readEventId, readMeeting, writeMeeting } from './event-mailbox.ts';
 import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
-import { isWaitingFor } from '../run/run-actor.ts';
-import { Quarantined, readRun, type RunActor } from '../run/run-memory.ts';
+import { isWaitingFor } from '../run/steps/wait-event.ts';
+import { Quarantined, readRun, type RunActor } from '../run/run-state.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
 import type { EventMessage } from './messages.ts';

@@ -22,16 +22,8 @@ import type { ActorKind, Turn } from '../kernel/kernel.ts';
 import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failures.ts';
-import {
-  RUN_CHARACTERS,
-  leaseKey,
-  readDocuments,
-  readRun,
-  type RunActor,
-  scopeOf,
-  standing,
-  willRetry,
-} from '../run/run-memory.ts';
+import { readDocuments, RUN_CHARACTERS, scopeOf } from '../run/run-documents.ts';
+import { leaseKey, readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
 import { spanIdOf, stepSpan } from '../run/run-spans.ts';
 import type { HolderCall, LeaseMessage, WatchedLease } from './messages.ts';
 

@@ -5,6 +5,7 @@ import { type CompiledDefinition, compileDefinition } from '../../model/definiti
 import type { Definition } from '../../model/definition/definition.ts';
 import { parseDefinition } from '../../model/definition/parse.ts';
 import type { DefinitionRecord } from '../../store/runs/run-store.ts';
+import type { Turn } from '../kernel/kernel.ts';
 
 /** A stored definition, ready to run: its expressions parsed, its machine compiled. */
 export type Program = {
@@ -49,3 +50,13 @@ export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
   };
 };
 export type Programs = ReturnType<typeof createPrograms>;
+
+export const readProgram = (turn: Turn, programs: Programs, id: string, version: number): Program => {
+  const record = turn.read(`definition/${id}@${version}`, { kind: 'definition', id, version });
+  if (record === undefined) throw new Unloadable(`definition ${id} version ${version} is not in the store`);
+  return programs(record);
+};
+
+/** A definition by its highest stored version, as this group left it. */
+export const readLatest = (turn: Turn, id: string): DefinitionRecord | undefined =>
+  turn.read(`latest/${id}`, { kind: 'latest', id });

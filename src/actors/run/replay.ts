@@ -3,7 +3,7 @@ import { step as transition } from '../../machines/transition.ts';
 import type { JournalEntry } from '../../model/run.ts';
 import type { JournalRow, RunStore } from '../../store/runs/run-store.ts';
 import type { Program } from './program.ts';
-import { reviveRun } from './run-memory.ts';
+import { reviveRun } from './run-state.ts';
 
 /** Rows read at once. */
 const SLICE = 200;

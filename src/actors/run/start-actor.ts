@@ -1,10 +1,12 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import type { ActorKind } from '../kernel/kernel.ts';
-import type { Program, Programs } from './program.ts';
 import type { RunMessage, Started, StartMessage } from './messages.ts';
+import { type Program, type Programs, readLatest, readProgram } from './program.ts';
+import { readDocuments } from './run-documents.ts';
 import { notFound } from './run-failures.ts';
-import { readDocuments, readLatest, readProgram, readRun, viewOf } from './run-memory.ts';
+import { readRun } from './run-state.ts';
+import { viewOf } from './run-view.ts';
 
 /** Starts runs. Its id is a project: idempotency keys are unique in it. */
 export const createStartActor = (host: {

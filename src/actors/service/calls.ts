@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Kernel, Message } from '../kernel/kernel.ts';
 import { overloaded } from '../run/run-failures.ts';
-import { Quarantined } from '../run/run-memory.ts';
+import { Quarantined } from '../run/run-state.ts';
 
 /** Calls that may wait for a commit at once: more than that a client waits for in vain. */
 const BACKLOG_LIMIT = 10_000;

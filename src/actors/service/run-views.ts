@@ -7,7 +7,8 @@ import { isLive } from '../../machines/lease.ts';
 import type { Attempt, ReportedUsage, Run, RunDetail, RunSummary } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
-import { NO_OUTPUT, parseDocuments, summaryOf } from '../run/run-memory.ts';
+import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
+import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
 
 const blank: RunContext = {

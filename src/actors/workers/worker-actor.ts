@@ -5,7 +5,7 @@ import type { Json } from '../../model/json.ts';
 import { covers, type ProjectReach, reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../kernel/kernel.ts';
-import { readLatest } from '../run/run-memory.ts';
+import { readLatest } from '../run/program.ts';
 import type { Registration } from '../service/runs-service.ts';
 
 export type RegisterMessage = {

@@ -1,0 +1,22 @@
+import type { Json } from '../../model/json.ts';
+import type { Result } from '../../model/failure.ts';
+import type { Runnable } from '../../store/runs/run-store.ts';
+import type { Program, Programs } from './program.ts';
+
+/** What runs need of the service that hosts them. */
+export type RunHost = {
+  readonly programs: Programs;
+  readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
+  /** The next number of the outbox; ever larger. */
+  readonly nextOutboxNo: () => number;
+  /** The next number that orders waits and parked events; ever larger. */
+  readonly nextOrder: () => number;
+  /** A run became runnable in this group. */
+  readonly ready: (entry: Runnable) => void;
+  /** Entries were committed for this run. */
+  readonly journalled: (runId: string) => void;
+  /** Rows were committed to the outbox. */
+  readonly outboxed: () => void;
+  /** A timer was committed that is due already. */
+  readonly due: (timer: { readonly runId: string; readonly name: string; readonly dueAt: number }) => void;
+};

@@ -1,0 +1,54 @@
+import { placeOf, statusAt } from '../../machines/run.ts';
+import type { StoredRun } from '../../store/runs/run-store.ts';
+import type { Turn } from '../kernel/kernel.ts';
+import type { RunHost } from './host.ts';
+import { RUN_TIMER } from './limits.ts';
+import { offerSoon, queueOrderOf } from './queue-place.ts';
+import { bringToLife, Quarantined, readRun, type RunActor, runKey } from './run-state.ts';
+import { hostOf } from './steps/step-hosts.ts';
+import { stepIdOf } from './work.ts';
+
+/** Marks a run that cannot be loaded. Reads its row only: the rest may be what is wrong with it. */
+export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
+  try {
+    readRun(turn, host.programs, runId);
+    return; // Released, or erased, since somebody met it.
+  } catch (error) {
+    if (!(error instanceof Quarantined)) throw error;
+    const stored = turn.read(runKey(runId), { kind: 'run', runId });
+    if (stored === undefined || stored.record.fault !== undefined) return;
+    const { queueOrder: _queueOrder, ...rest } = stored.record;
+    const record = { ...rest, fault: error.fault, version: rest.version + 1 };
+    turn.rows.runsUpdated.push({ record, queueOrderChanged: stored.record.queueOrder !== undefined });
+    turn.write(runKey(runId), { ...stored, record } satisfies StoredRun);
+  }
+};
+
+/** Releases a run that was quarantined, where this release can load it after all: where it stood, it goes on. */
+export const release = (host: RunHost, turn: Turn, runId: string): void => {
+  const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
+  if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;
+  const { fault: _fault, ...withoutFault } = stored.record;
+  let revived: RunActor;
+  try {
+    revived = bringToLife(turn, host.programs, { ...stored, record: withoutFault });
+  } catch (error) {
+    if (error instanceof Quarantined) return;
+    throw error;
+  }
+  const { context } = revived.snapshot;
+  const place = placeOf(revived.snapshot.value);
+  const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
+  const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
+  const run: RunActor = { ...revived, record, changed: true };
+  turn.write(runKey(runId), run);
+  offerSoon(host, turn, record);
+  if (place.at === 'end') return;
+  const compiled = place.at === 'step' ? run.program.compiled.steps.get(place.step) : undefined;
+  const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
+  // Timers that came due meanwhile were deferred.
+  if (wait !== undefined && typeof context.dueAt === 'number')
+    turn.rows.timersSet.push({ runId, name: wait.timer, dueAt: Math.ceil(context.dueAt), ...stepIdOf(place) });
+  if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
+  if (compiled !== undefined) wait?.released?.(host, turn, run, compiled.step);
+};

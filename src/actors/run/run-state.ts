@@ -1,0 +1,156 @@
+import { type Phase, placeOf, RUN_MACHINE_VERSION, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
+import { decodeSnapshot, encodeSnapshot, restore, Unloadable } from '../../machines/persisted.ts';
+import type { JournalEntry } from '../../model/run.ts';
+import type { Changes, RunRecord, StoredRun } from '../../store/runs/run-store.ts';
+import type { Turn } from '../kernel/kernel.ts';
+import { type Program, type Programs, readProgram, runMigrations } from './program.ts';
+
+/** A run that this release cannot load. It is set aside: nothing moves it, and it stays readable. */
+export class Quarantined extends Error {
+  readonly runId: string;
+  /** Why, in words for whoever looks at the actor. */
+  readonly fault: string;
+  constructor(runId: string, fault: string, options?: { cause?: unknown }) {
+    super(`run ${runId} is set aside: ${fault}`, options);
+    this.name = 'Quarantined';
+    this.runId = runId;
+    this.fault = fault;
+  }
+}
+
+/** A run in memory: its row, its snapshot brought to life, and the journal entries that are not yet committed. */
+export type RunActor = {
+  /** Mutable only by the flush that numbers the change. */
+  record: RunRecord;
+  readonly snapshot: RunSnapshot;
+  readonly program: Program;
+  readonly nextSeq: number;
+  /** Set when the snapshot or a column changed: the row is to be written. */
+  readonly changed: boolean;
+  pending: Pending | undefined;
+};
+/**
+ * Journal entries of this group, and the machine events behind them with the number of entries of each. What earlier turns
+ * of the group added is linked, not copied: a group may take thousands of turns of one run.
+ */
+type Pending = {
+  readonly earlier: Pending | undefined;
+  readonly firstSeq: number;
+  readonly entries: readonly JournalEntry[];
+  readonly events: readonly (readonly [event: RunEvent | null, entries: number])[];
+};
+
+export const runKey = (runId: string): string => `run/${runId}`;
+export const leaseKey = (leaseId: string): string => `lease/${leaseId}`;
+
+/** A checkpoint is written when a commit passes a multiple of this many entries. */
+const CHECKPOINT_ENTRIES = 512;
+
+const isLive = (value: StoredRun | RunActor): value is RunActor => 'snapshot' in value;
+
+/** @throws Unloadable for a snapshot that does not belong to this release's machine */
+export const reviveRun = (program: Program, text: string): RunSnapshot =>
+  restore(program.machine, RUN_MACHINE_VERSION, decodeSnapshot(text), runMigrations);
+
+/** @throws Quarantined when this release cannot load it; `undefined` when there is no such run */
+export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor | undefined => {
+  const key = runKey(runId);
+  const found: StoredRun | RunActor | undefined = turn.read(key, { kind: 'run', runId });
+  if (found === undefined || isLive(found)) return found;
+  const run = bringToLife(turn, programs, found);
+  turn.keep(key, run);
+  return run;
+};
+
+/** @throws Quarantined when it is set aside, or this release cannot load it */
+export const bringToLife = (turn: Turn, programs: Programs, { record, nextSeq }: StoredRun): RunActor => {
+  const { runId } = record;
+  if (record.fault !== undefined) throw new Quarantined(runId, record.fault);
+  try {
+    const program = readProgram(turn, programs, record.definitionId, record.definitionVersion);
+    return {
+      record,
+      snapshot: reviveRun(program, record.snapshot),
+      program,
+      nextSeq,
+      changed: false,
+      pending: undefined,
+    };
+  } catch (cause) {
+    if (cause instanceof Unloadable) throw new Quarantined(runId, cause.message, { cause });
+    throw cause;
+  }
+};
+
+const inOrder = (pending: Pending): Pending[] => {
+  const turns: Pending[] = [];
+  for (let turn: Pending | undefined = pending; turn !== undefined; turn = turn.earlier) turns.push(turn);
+  return turns.toReversed();
+};
+
+/** Makes rows of what a group left of a run. */
+export const flushRun = (_key: string, before: unknown, after: unknown, changes: Changes): void => {
+  if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, set aside, or only read
+  const run = after as RunActor;
+  const { pending } = run;
+  if (run.changed) {
+    const previous = (before as StoredRun | RunActor | undefined)?.record;
+    const record: RunRecord = {
+      ...run.record,
+      snapshot: encodeSnapshot(RUN_MACHINE_VERSION, run.snapshot),
+      version: (previous?.version ?? 0) + 1,
+    };
+    run.record = record;
+    if (previous === undefined) changes.runsInserted.push(record);
+    else {
+      // Taken back from being set aside: the fault goes with the same columns as the place in the queue.
+      const takenBack = previous.fault !== undefined;
+      changes.runsUpdated.push({
+        record,
+        queueOrderChanged: takenBack || previous.queueOrder !== record.queueOrder,
+      });
+    }
+  }
+  if (pending !== undefined) {
+    changes.journal.push({
+      runId: run.record.runId,
+      firstSeq: pending.firstSeq,
+      lastSeq: run.nextSeq - 1,
+      entries: JSON.stringify(inOrder(pending).flatMap(({ entries }) => entries)),
+      events: JSON.stringify(inOrder(pending).flatMap(({ events }) => events)),
+    });
+    if (Math.floor(run.nextSeq / CHECKPOINT_ENTRIES) > Math.floor(pending.firstSeq / CHECKPOINT_ENTRIES))
+      changes.checkpoints.push({
+        runId: run.record.runId,
+        seq: run.nextSeq - 1,
+        snapshot: encodeSnapshot(RUN_MACHINE_VERSION, run.snapshot),
+      });
+    run.pending = undefined;
+  }
+  (run as { changed: boolean }).changed = false;
+};
+
+/** Notes journal entries that no machine event of the run made: its lease was started, or went silent. */
+export const noteEntry = (turn: Turn, run: RunActor, entry: Omit<JournalEntry, 'seq'>): RunActor => {
+  const noted: RunActor = {
+    ...run,
+    nextSeq: run.nextSeq + 1,
+    pending: {
+      earlier: run.pending,
+      firstSeq: run.pending?.firstSeq ?? run.nextSeq,
+      entries: [{ seq: run.nextSeq, ...entry }],
+      events: [[null, 1]],
+    },
+  };
+  turn.write(runKey(run.record.runId), noted);
+  return noted;
+};
+
+/** The step and phase where an open run stands; `undefined` before its start and after its end. */
+export const standing = (run: RunActor) => {
+  const place = placeOf(run.snapshot.value);
+  return place.at === 'step' ? place : undefined;
+};
+
+/** True when the step will be tried again without another decision: what `will_retry` says. */
+export const willRetry = (phase: Phase | undefined): boolean => phase === 'queued' || phase === 'backoff';

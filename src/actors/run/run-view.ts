@@ -1,0 +1,40 @@
+import type { RunSnapshot } from '../../machines/run.ts';
+import type { JsonObject } from '../../model/json.ts';
+import type { Run, RunSummary } from '../../model/run.ts';
+import type { RunRecord } from '../../store/runs/run-store.ts';
+import type { RunDocuments } from './run-documents.ts';
+import type { RunActor } from './run-state.ts';
+
+/** A run as lists show it. @param currency of the price book */
+export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSnapshot['context'] }): RunSummary => {
+  const { usage, error, stepCount } = snapshot.context;
+  return {
+    runId: record.runId,
+    traceId: record.traceId,
+    ...(record.parent === undefined ? {} : { parentRunId: record.parent.runId }),
+    project: record.project,
+    definitionId: record.definitionId,
+    definitionVersion: record.definitionVersion,
+    status: record.status,
+    ...(record.cursor === undefined ? {} : { cursor: record.cursor }),
+    ...(record.status === 'failed' && error !== undefined ? { error } : {}),
+    correlation: JSON.parse(record.correlation) as JsonObject,
+    ...(record.idempotencyKey === undefined ? {} : { idempotencyKey: record.idempotencyKey }),
+    usage,
+    ...(usage.cost === undefined ? {} : { cost: { totalCost: usage.cost, currency: RUN_CURRENCY, isEstimated: true } }),
+    stepCount,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+    ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
+    ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
+  };
+};
+/** `max_cost_usd` compares in it, and so the cost of a run is counted in it. */
+const RUN_CURRENCY = 'USD';
+
+export const viewOf = (run: RunActor, documents: RunDocuments): Run => ({
+  ...summaryOf(run.record, run.snapshot),
+  input: documents.input,
+  ...(documents.output === undefined ? {} : { output: documents.output }),
+  state: documents.state,
+});

@@ -1,0 +1,155 @@
+import { placeOf, type RunEvent, statusAt } from '../../machines/run.ts';
+import { step as transition } from '../../machines/transition.ts';
+import { resolveNext } from '../../model/definition/compile.ts';
+import { evaluate } from '../../model/definition/condition.ts';
+import { hasEnded, type JournalKind } from '../../model/run.ts';
+import { clearTimerRow } from '../../store/runs/run-store.ts';
+import type { Turn } from '../kernel/kernel.ts';
+import { conclude, finish } from './ending.ts';
+import type { RunHost } from './host.ts';
+import { journalEntryOf } from './journal-data.ts';
+import { overBudget, tooManySteps } from './limits.ts';
+import { offerSoon, queueOrderOf } from './queue-place.ts';
+import { documentsKey } from './run-documents.ts';
+import { type RunActor, runKey } from './run-state.ts';
+import type { EffectHost, Moment } from './steps/step-host.ts';
+import { hostOf, stepEffects } from './steps/step-hosts.ts';
+import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, workOn } from './work.ts';
+
+/** The step at hand is to be entered: the event with which the machine goes on. */
+const open = (work: Work): RunEvent => {
+  const limit = tooManySteps(work) ?? overBudget(work);
+  if (limit !== undefined) return limit;
+  const compiled = compiledAt(work);
+  return hostOf(compiled).open(work, compiled);
+};
+
+/** The step at hand ended well: where the run goes on. */
+const route = (work: Work): RunEvent => {
+  const limit = overBudget(work);
+  if (limit !== undefined) return limit;
+  const { at } = work.turn;
+  const compiled = compiledAt(work);
+  const [first] = compiled.next;
+  if (first !== undefined && first.when === undefined) return { type: 'route.taken', at, to: first.to };
+  const reads = scope(work);
+  const target = resolveNext(compiled.next, reads);
+  if (target.ok) return { type: 'route.taken', at, to: target.value };
+  // A condition that fails is the step's failure, and `on_error` may take it; no match at all is the run's.
+  const noneMatched = compiled.next.every(({ when }) => when !== undefined && evaluate(when, reads).ok);
+  return noneMatched
+    ? { type: 'run.failed', at, error: { ...target.error, stepId: compiled.step.id } }
+    : failStep(work, target.error);
+};
+
+const journal: EffectHost = (work, moment, params) => {
+  addEntry(work, journalEntryOf(work, (params as { readonly kind: JournalKind }).kind, moment));
+};
+
+const schedule: EffectHost = (work, _moment, params) => {
+  const { timer } = params as { readonly timer: string };
+  const { dueAt } = work.snapshot.context;
+  if (dueAt === undefined) return;
+  const row = { runId: work.runId, name: timer, ...stepIdOf(placeOf(work.snapshot.value)) };
+  if (dueAt === null) work.turn.rows.timersSet.push(row);
+  else if (hostOf(compiledAt(work)).wait?.followsCommit === true) carryOver(work, { ...row, dueAt });
+  else work.turn.rows.timersSet.push({ ...row, dueAt: Math.ceil(dueAt) });
+};
+
+const unschedule: EffectHost = ({ turn, runId }, { before }, params) => {
+  const { timer } = params as { readonly timer: string };
+  if (before.dueAt !== undefined) clearTimerRow(turn.rows, { runId, name: timer });
+};
+
+/** What becomes of each action of the run machine. */
+const effectHosts: Readonly<Record<string, EffectHost>> = {
+  ...stepEffects,
+  journal,
+  schedule,
+  unschedule,
+  finish,
+  open: (work, { from }) => {
+    work.cameFrom = from.at === 'step' ? from.step : undefined;
+    work.queue.push(open(work));
+  },
+  route: (work) => {
+    work.queue.push(route(work));
+  },
+  conclude: (work) => {
+    work.queue.push(conclude(work));
+  },
+};
+
+/** Takes the events of the queue, and those that they set off, until the run rests. */
+export const settle = (work: Work): void => {
+  for (let event = work.queue.shift(); event !== undefined; event = work.queue.shift()) {
+    const moment: Moment = { event, from: placeOf(work.snapshot.value), before: work.snapshot.context };
+    const { next, effects } = transition(work.program.machine, work.snapshot as never, event);
+    work.snapshot = next;
+    const entriesBefore = work.entries.length;
+    const slot: [RunEvent | null, number] = [event, 0];
+    work.events.push(slot);
+    for (const { type, params } of effects) {
+      const host = effectHosts[type];
+      if (host === undefined) throw new Error(`the run machine wants "${type}", which nobody does`);
+      host(work, moment, params);
+    }
+    slot[1] = work.entries.length - entriesBefore;
+    // Usage of a failed try counts too: the limit is looked at wherever the run would go on.
+    if (!('usage' in event) || work.queue.length > 0) continue;
+    const place = placeOf(work.snapshot.value);
+    const limit = place.at === 'step' && place.phase !== 'routing' ? overBudget(work) : undefined;
+    if (limit !== undefined) work.queue.push(limit);
+  }
+};
+
+/** Writes what the events made of the run: its row, its place in the queue, its memory. */
+export const storeRun = (work: Work, before: RunActor | undefined): RunActor => {
+  const { turn, host, runId } = work;
+  const place = placeOf(work.snapshot.value);
+  const status = statusAt(place);
+  const { cursor: _cursor, queueOrder: _queueOrder, ...rest } = work.record;
+  const queueOrder = status === 'queued' ? queueOrderOf(work.snapshot.context) : undefined;
+  work.record = {
+    ...rest,
+    status,
+    updatedAt: turn.at,
+    ...(place.at === 'step' ? { cursor: place.step } : {}),
+    ...(queueOrder === undefined ? {} : { queueOrder }),
+    ...(place.at === 'end' && rest.endedAt === undefined ? { endedAt: turn.at } : {}),
+  };
+  const run: RunActor = {
+    record: work.record,
+    snapshot: work.snapshot,
+    program: work.program,
+    nextSeq: work.nextSeq,
+    changed: true,
+    pending: {
+      earlier: before?.pending,
+      firstSeq: before?.pending?.firstSeq ?? before?.nextSeq ?? 0,
+      entries: work.entries,
+      events: work.events,
+    },
+  };
+  turn.write(runKey(runId), run);
+  offerSoon(host, turn, work.record);
+  if (hasEnded(status)) {
+    // What is over leaves memory at once. A run that rests leaves it when others have been busy for long enough: most
+    // waits are short, and what ends them would have to read three times. A hundred thousand of them cost rows.
+    turn.forget(runKey(runId));
+    turn.forget(documentsKey(runId));
+  }
+  if (work.entries.length > 0)
+    turn.after(() => {
+      host.journalled(runId);
+    });
+  return run;
+};
+
+/** Moves a run by one event, and by all that it sets off in it. */
+export const advance = (host: RunHost, turn: Turn, run: RunActor, prepare: (work: Work) => RunEvent): RunActor => {
+  const work = workOn(host, turn, run);
+  work.queue.push(prepare(work));
+  settle(work);
+  return storeRun(work, run);
+};

@@ -1,0 +1,282 @@
+import { MORE_CHILDREN, placeOf, type RunEvent } from '../../../machines/run.ts';
+import type { CompiledStep } from '../../../model/definition/compile.ts';
+import { type ChildStep, definitionBounds } from '../../../model/definition/definition.ts';
+import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
+import { render, type Template } from '../../../model/definition/template.ts';
+import type { Json, JsonObject } from '../../../model/json.ts';
+import type { Turn } from '../../kernel/kernel.ts';
+import type { RunMessage } from '../messages.ts';
+import { readLatest, readProgram } from '../program.ts';
+import type { RunDocuments } from '../run-documents.ts';
+import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
+import { type RunActor, standing } from '../run-state.ts';
+import {
+  addEntry,
+  addOutbox,
+  carryOver,
+  compiledAt,
+  documentsOf,
+  failStep,
+  scope,
+  setOutput,
+  type Work,
+} from '../work.ts';
+import type { EffectHost, StepHost } from './step-host.ts';
+
+type ChildMessage = RunMessage & { readonly kind: 'child' };
+
+/** Children of children of children: deeper is taken for a definition that starts itself without end. */
+const MAX_DEPTH = 32;
+/** The timer that ends a child whose step ended, where the commit of that could not take it too. */
+export const CANCEL_TIMER = 'cancel';
+export const STEP_ENDED = 'the step that started it ended';
+
+/**
+ * Most children that one commit starts, and most that it cancels. Children may end as soon as they start, and each end starts
+ * the next: unbounded, ten thousand of them would be one turn of seconds. What is beyond waits in a timer row that is due at
+ * once. A step may have a thousand children open (`max_parallel`), and those end with it.
+ */
+const CHILDREN_STARTED_IN_A_GROUP = 100;
+const CHILDREN_CANCELLED_IN_A_GROUP = 1000;
+const CHILDREN_STARTED = 'once/children-started';
+const CHILDREN_CANCELLED = 'once/children-cancelled';
+
+/** How many children this commit can still take. */
+const childrenLeft = (turn: Turn): number =>
+  Math.max(0, CHILDREN_STARTED_IN_A_GROUP - (turn.peek<number>(CHILDREN_STARTED) ?? 0));
+/** The same, where a step might want more. */
+const mayStart = (turn: Turn, { maxParallel }: ChildStep): { readonly mayStart?: number } => {
+  const left = childrenLeft(turn);
+  return left < maxParallel ? { mayStart: left } : {};
+};
+
+/** Children that were started in this group: the store cannot know them yet. The last comes first. */
+type RecentChild = { readonly runId: string; readonly earlier: RecentChild | undefined };
+const recentChildrenKey = (runId: string): string => `once/recent-children/${runId}`;
+
+/** Outputs of children that ended in this group: the store cannot know them yet. The last comes first. */
+type RecentOutput = { readonly index: number; readonly output: Json; readonly earlier: RecentOutput | undefined };
+const recentKey = (runId: string, of: { readonly stepId: string; readonly visit: number }): string =>
+  `once/recent-outputs/${runId}/${of.stepId}/${of.visit}`;
+
+/** The child step at which the run stands. */
+const childAt = (work: Work): CompiledStep<ChildStep> => {
+  const compiled = compiledAt(work);
+  if (!isChild(compiled)) throw new Error(`run ${work.runId} is at no step that starts children`);
+  return compiled;
+};
+const isChild = (compiled: CompiledStep): compiled is CompiledStep<ChildStep> => compiled.step.kind === 'child';
+
+const renderItems = (work: Work, { step }: CompiledStep<ChildStep>, forEach: Template): Evaluated<readonly Json[]> => {
+  const rendered = render(forEach, scope(work));
+  if (!rendered.ok) return rendered;
+  if (!Array.isArray(rendered.value))
+    return expressionError(`for_each of step ${step.id} must give a list, not ${nameOfType(rendered.value)}`);
+  const { itemsPerForEach } = definitionBounds;
+  if (rendered.value.length > itemsPerForEach)
+    return expressionError(
+      `for_each of step ${step.id} gives ${rendered.value.length} items, at most ${itemsPerForEach} are allowed`,
+    );
+  return { ok: true, value: rendered.value as readonly Json[] };
+};
+
+const nameOfType = (value: Json | undefined): string => {
+  if (value === undefined) return 'nothing';
+  return value === null ? 'null' : typeof value;
+};
+
+const renderedItems = new WeakMap<
+  RunDocuments,
+  { readonly step: CompiledStep; readonly items: Evaluated<readonly Json[]> }
+>();
+
+/** The items stay as they were when the step opened: while it waits nothing that they are read from changes. */
+const itemsOf = (work: Work, compiled: CompiledStep<ChildStep>): Evaluated<readonly Json[] | undefined> => {
+  if (compiled.forEach === undefined) return { ok: true, value: undefined };
+  const documents = documentsOf(work);
+  const known = renderedItems.get(documents);
+  if (known?.step === compiled) return known.items;
+  const items = renderItems(work, compiled, compiled.forEach);
+  renderedItems.set(documents, { step: compiled, items });
+  return items;
+};
+
+const childFailed = (message: string): StepError => ({ class: 'fatal', code: 'child_failed', message });
+
+const startChildren: EffectHost = (work, { before }) => {
+  const compiled = childAt(work);
+  const { step } = compiled;
+  const { children, visits } = work.snapshot.context;
+  const first = before.children?.started ?? 0;
+  if (children === undefined || children.started === first) return;
+  const { turn, record, host } = work;
+  let recent = turn.peek<RecentChild>(recentChildrenKey(work.runId));
+  const rememberStarted = (): void => {
+    turn.write(recentChildrenKey(work.runId), recent);
+  };
+  turn.write(CHILDREN_STARTED, (turn.peek<number>(CHILDREN_STARTED) ?? 0) + children.started - first);
+  const refuse = (error: StepError): void => {
+    // Those that were started before the one that cannot be are cancelled with the step: it must know them.
+    rememberStarted();
+    work.queue.push(failStep(work, error));
+  };
+  if (record.depth >= MAX_DEPTH) return refuse(childFailed(`runs may not start each other deeper than ${MAX_DEPTH}`));
+  const latest = readLatest(turn, step.definition);
+  if (latest === undefined) return refuse(childFailed(`definition ${step.definition} is not registered`));
+  const items = itemsOf(work, compiled);
+  if (!items.ok) return refuse(items.error);
+  const visit = visits[step.id] ?? 1;
+  const program = readProgram(turn, host.programs, latest.id, latest.version);
+  // A new visit starts from none; within one visit the machine says how many were started before.
+  for (let index = first; index < children.started; index += 1) {
+    const item = items.value?.[index];
+    const rendered = compiled.input === undefined ? undefined : render(compiled.input, scope(work, item));
+    if (rendered?.ok === false) return refuse(rendered.error);
+    const input = rendered?.value ?? {};
+    const checked = host.checkInput(program, input);
+    if (!checked.ok) return refuse(childFailed(`child ${index}: ${checked.failure.message}`));
+    const runId = turn.newId();
+    recent = { runId, earlier: recent };
+    const message: RunMessage = {
+      kind: 'start',
+      project: record.project,
+      definitionId: latest.id,
+      definitionVersion: latest.version,
+      input,
+      correlation: JSON.parse(record.correlation) as JsonObject,
+      parent: { runId: work.runId, stepId: step.id, visit, index },
+      traceId: record.traceId,
+      depth: record.depth + 1,
+    };
+    turn.tell({ type: 'run', id: runId }, message);
+    addEntry(work, { kind: 'child.started', stepId: step.id, visit, data: { run_id: runId, index } });
+  }
+  rememberStarted();
+};
+
+/**
+ * Children that may be open: what the store knows, and those started since. Some may have ended in this group: nothing
+ * keeps count of them here, so that the end of a child costs the same among a thousand as alone.
+ */
+const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
+  const open = [...turn.read(`once/open-children/${runId}`, { kind: 'open_children', runId })];
+  for (let one = turn.peek<RecentChild>(recentChildrenKey(runId)); one !== undefined; one = one.earlier)
+    open.push(one.runId);
+  return open;
+};
+
+/**
+ * Ends the children with the step, in the same commit; of a tree that is larger than one commit can take, those beyond
+ * follow at once.
+ */
+const cancelOpenChildren = (work: Work): void => {
+  const { turn } = work;
+  let cancelled = turn.peek<number>(CHILDREN_CANCELLED) ?? 0;
+  for (const runId of openChildrenOf(work)) {
+    cancelled += 1;
+    const message: RunMessage = { kind: 'cancel', reason: STEP_ENDED };
+    if (cancelled <= CHILDREN_CANCELLED_IN_A_GROUP) turn.tell({ type: 'run', id: runId }, message);
+    else carryOver(work, { runId, name: CANCEL_TIMER, dueAt: turn.at });
+  }
+  turn.write(CHILDREN_CANCELLED, cancelled);
+};
+
+/** The step is left: children that are still open end with it, and its span is complete. */
+const cancelChildren: EffectHost = (work, { event, from, before }) => {
+  const { children } = before;
+  const isLast = event.type === 'child.finished' && children !== undefined && children.finished + 1 >= children.total;
+  if (!isLast) cancelOpenChildren(work);
+  if (from.at !== 'step') return;
+  const visit = before.visits[from.step] ?? 1;
+  const output = documentsOf(work).steps[from.step]?.output;
+  const left = placeOf(work.snapshot.value);
+  const failed = left.at === 'end' || (left.at === 'step' && left.phase !== 'routing');
+  const { error } = work.snapshot.context;
+  addOutbox(
+    work,
+    stepSpan(work.record, {
+      spanId: visitSpanIdOf(work.runId, from.step, visit),
+      stepId: from.step,
+      visit,
+      status: !failed ? 'succeeded' : left.at === 'end' && left.status === 'cancelled' ? 'cancelled' : 'failed',
+      startedAt: before.enteredAt ?? work.record.createdAt,
+      endedAt: work.turn.at,
+      ...(output === undefined ? {} : { output }),
+      ...(failed && error !== undefined ? { error } : {}),
+    }),
+  );
+};
+
+/** False for a child that its step has given up on. */
+export const awaitsChild = (run: RunActor, { stepId, visit }: ChildMessage): boolean => {
+  const place = standing(run);
+  const { visits, children } = run.snapshot.context;
+  return (
+    place?.phase === 'waiting' && place.step === stepId && (visits[stepId] ?? 1) === visit && children !== undefined
+  );
+};
+
+const errorOf = (body: ChildMessage): StepError =>
+  body.status === 'cancelled'
+    ? { class: 'cancelled', message: `child ${body.runId} was cancelled` }
+    : childFailed(`child ${body.runId} failed: ${body.error?.message ?? 'it gave no reason'}`.slice(0, 2000));
+
+/** A child has ended; with the last one, the outputs of all become the output of the step. */
+export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
+  const { turn, runId } = work;
+  const compiled = childAt(work);
+  const { children } = work.snapshot.context;
+  if (body.status === 'succeeded') {
+    const earlier = turn.peek<RecentOutput>(recentKey(runId, body));
+    const recent: RecentOutput = { index: body.index, output: body.output ?? null, earlier };
+    turn.write(recentKey(runId, body), recent);
+    if (children !== undefined && children.finished + 1 >= children.total)
+      setOutput(work, body.stepId, gatherOutputs(work, compiled, body, children.total));
+  }
+  return {
+    type: 'child.finished',
+    at: turn.at,
+    runId: body.runId,
+    index: body.index,
+    status: body.status,
+    ...(body.status === 'succeeded' ? {} : { error: errorOf(body) }),
+    ...mayStart(turn, compiled.step),
+  };
+};
+
+/** The outputs of all children of the visit: those committed before from the store, those of this group from memory. */
+const gatherOutputs = (
+  { turn, runId }: Work,
+  { forEach }: CompiledStep<ChildStep>,
+  body: ChildMessage,
+  total: number,
+): Json | undefined => {
+  // A child without an output leaves its step without one: null would be an answer that nobody gave.
+  if (forEach === undefined) return body.output;
+  const outputs: Json[] = Array.from({ length: total }, () => null);
+  const lookup = { kind: 'child_outputs', runId, stepId: body.stepId, visit: body.visit } as const;
+  for (const [index, output] of turn.read(`once/child-outputs/${runId}/${body.stepId}/${body.visit}`, lookup))
+    if (output !== undefined) outputs[index] = JSON.parse(output) as Json;
+  for (let one = turn.peek<RecentOutput>(recentKey(runId, body)); one !== undefined; one = one.earlier)
+    outputs[one.index] = one.output;
+  return outputs;
+};
+
+/** Starts runs, as many at once as it may, and waits for all of them. */
+export const childHost: StepHost<ChildStep> = {
+  open: (work, compiled) => {
+    const items = itemsOf(work, compiled);
+    if (!items.ok) return failStep(work, items.error);
+    const total = items.value === undefined ? 1 : items.value.length;
+    if (total === 0) setOutput(work, compiled.step.id, []);
+    return { type: 'step.opened', at: work.turn.at, total, ...mayStart(work.turn, compiled.step) };
+  },
+  wait: {
+    timer: MORE_CHILDREN,
+    followsCommit: true,
+    hasRoom: (turn) => childrenLeft(turn) > 0,
+    due: ({ turn }, { step }) => ({ type: 'timer.due', at: turn.at, ...mayStart(turn, step) }),
+    reason: 'children',
+  },
+  effects: { startChildren, cancelChildren },
+};

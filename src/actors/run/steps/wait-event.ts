@@ -1,0 +1,143 @@
+import type { RunEvent } from '../../../machines/run.ts';
+import type { WaitEventStep } from '../../../model/definition/definition.ts';
+import { renderAsText } from '../../../model/definition/template.ts';
+import type { Json, JsonObject } from '../../../model/json.ts';
+import { closeWaitRow, type Meeting, type ParkedEvent, type WaitRecord } from '../../../store/runs/run-store.ts';
+import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from '../../event/event-mailbox.ts';
+import { NotInThisGroup, type Turn } from '../../kernel/kernel.ts';
+import type { RunMessage } from '../messages.ts';
+import { type RunActor, standing } from '../run-state.ts';
+import { compiledAt, documentsOf, failStep, scope, setDocuments, setOutput, type Work } from '../work.ts';
+import type { EffectHost, StepHost } from './step-host.ts';
+
+/** True when an event of this name and key would move the run now. */
+export const isWaitingFor = (run: RunActor, event: string, key: string): boolean => {
+  const place = standing(run);
+  const step = place === undefined ? undefined : run.program.compiled.steps.get(place.step)?.step;
+  return (
+    place?.phase === 'waiting' &&
+    step?.kind === 'wait_event' &&
+    step.event === event &&
+    run.snapshot.context.waitKey === key
+  );
+};
+
+/** The event for which the run waits comes. */
+export const takeDelivery = (work: Work, { event, key, payload }: RunMessage & { kind: 'deliver' }): RunEvent => {
+  takeEvent(work, compiledAt(work).step.id, event, key, payload);
+  return { type: 'event.delivered', at: work.turn.at, event, key };
+};
+
+/** The event of a wait becomes the output of its step, and what `event` reads from then on. */
+const takeEvent = (work: Work, stepId: string, event: string, key: string, payload: Json): void => {
+  const delivered: JsonObject = { name: event, key, payload };
+  work.turn.rows.documents.push({ runId: work.runId, name: 'event', body: JSON.stringify(delivered) });
+  setOutput(work, stepId, payload);
+  setDocuments(work, { ...documentsOf(work), event: delivered });
+};
+
+/** Takes the oldest parked event of a meeting for a run. */
+const takeParked = (turn: Turn, meeting: Meeting, parked: ParkedEvent, runId: string): void => {
+  const { project, event, key } = parked;
+  writeMeeting(turn, project, event, key, { ...meeting, parked: meeting.parked.filter((one) => one !== parked) });
+  turn.rows.unparked.push(parked.order);
+  noteEventId(turn, project, parked.eventId, runId);
+};
+
+const openWait: EffectHost = (work) => {
+  const { step } = compiledAt(work);
+  const { waitKey: key, dueAt } = work.snapshot.context;
+  if (step.kind !== 'wait_event' || key === undefined) throw new Error(`run ${work.runId} opens a wait without a key`);
+  const { project } = work.record;
+  const { event } = step;
+  const wait: WaitRecord = {
+    runId: work.runId,
+    project,
+    event,
+    key,
+    stepId: step.id,
+    since: work.turn.at,
+    order: work.host.nextOrder(),
+    ...(typeof dueAt === 'number' ? { deadlineAt: dueAt } : {}),
+  };
+  work.turn.rows.waitsOpened.push(wait);
+  const meeting = readMeeting(work.turn, project, event, key);
+  if (!meeting.moreWaits) writeMeeting(work.turn, project, event, key, { ...meeting, waits: [...meeting.waits, wait] });
+};
+
+const closeWait: EffectHost = (work, { from, before }) => {
+  closeWaitRow(work.turn.rows, work.runId);
+  const step = from.at === 'step' ? work.program.compiled.steps.get(from.step)?.step : undefined;
+  if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
+  const { project } = work.record;
+  const meeting = readMeeting(work.turn, project, step.event, before.waitKey);
+  writeMeeting(work.turn, project, step.event, before.waitKey, {
+    ...meeting,
+    waits: meeting.waits.filter(({ runId }) => runId !== work.runId),
+  });
+};
+
+/** Waits for an event of its name and key, or takes one that is parked. @see Interface specification, "Run" */
+export const waitEventHost: StepHost<WaitEventStep> = {
+  open: (work, { step, key: template }) => {
+    const key = template === undefined ? { ok: true as const, value: '' } : renderAsText(template, scope(work));
+    if (!key.ok) return failStep(work, key.error);
+    const { turn } = work;
+    // Read in every case: the events that are published next must see what is opened here.
+    const meeting = readMeeting(turn, work.record.project, step.event, key.value);
+    const [parked] = step.acceptParked ? meeting.parked : [];
+    // More are parked in the store than this turn has seen: it looks farther in the next group.
+    if (parked === undefined && step.acceptParked && meeting.moreParked) throw new NotInThisGroup();
+    if (parked !== undefined) {
+      takeParked(turn, meeting, parked, work.runId);
+      takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
+      return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
+    }
+    return {
+      type: 'step.opened',
+      at: turn.at,
+      key: key.value,
+      ...(step.timeoutMs === undefined ? {} : { dueAt: turn.at + step.timeoutMs }),
+    };
+  },
+  wait: {
+    timer: 'wait',
+    due: (work, { step }) => {
+      const { at } = work.turn;
+      if (step.onTimeout === 'continue') {
+        setOutput(work, step.id, undefined);
+        return { type: 'timer.due', at };
+      }
+      return {
+        type: 'timer.due',
+        at,
+        error: { class: 'timeout', message: `no event "${step.event}" came within ${step.timeoutMs} ms` },
+      };
+    },
+    reason: 'event',
+    details: ({ event }, { waitKey }) => (waitKey === undefined ? {} : { key: waitKey, event }),
+    /** An event that came while the run was quarantined was parked, for nobody saw its wait. */
+    released: (_host, turn, run, step) => {
+      const { waitKey: key, enteredAt } = run.snapshot.context;
+      if (key === undefined) return;
+      const { runId, project } = run.record;
+      const since = enteredAt ?? turn.at;
+      const meeting = readMeeting(turn, project, step.event, key);
+      const parked = meeting.parked.find(({ at }) => step.acceptParked || at > since);
+      if (parked === undefined && meeting.moreParked) throw new NotInThisGroup();
+      // The store has left its wait out so far: what memory knows of those who wait is no longer complete.
+      if (parked === undefined) forgetMeeting(turn, project, step.event, key);
+      else {
+        takeParked(turn, meeting, parked, runId);
+        const body: RunMessage = {
+          kind: 'deliver',
+          event: step.event,
+          key,
+          payload: JSON.parse(parked.payload) as Json,
+        };
+        turn.tell({ type: 'run', id: runId }, body);
+      }
+    },
+  },
+  effects: { openWait, closeWait },
+};

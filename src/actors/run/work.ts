@@ -1,0 +1,146 @@
+import { type Place, placeOf, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
+import type { CompiledStep } from '../../model/definition/compile.ts';
+import type { StepError } from '../../model/definition/step-error.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { JournalEntry } from '../../model/run.ts';
+import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
+import type { Turn } from '../kernel/kernel.ts';
+import type { RunHost } from './host.ts';
+import type { Program } from './program.ts';
+import { documentsKey, NO_OUTPUT, readDocuments, type RunDocuments, scopeOf } from './run-documents.ts';
+import type { RunActor } from './run-state.ts';
+
+/** One run in one turn: what it is by now, and the events it has still to take. */
+export type Work = {
+  readonly host: RunHost;
+  readonly turn: Turn;
+  readonly runId: string;
+  readonly program: Program;
+  record: RunRecord;
+  snapshot: RunSnapshot;
+  nextSeq: number;
+  documents: RunDocuments | undefined;
+  /** In the order in which the machine takes them. */
+  readonly queue: RunEvent[];
+  readonly entries: JournalEntry[];
+  readonly events: [RunEvent | null, number][];
+  /** The step that was left last: where `succeed` finds the output of the step before. */
+  cameFrom: string | undefined;
+};
+
+export const workOn = (
+  host: RunHost,
+  turn: Turn,
+  run: Pick<RunActor, 'record' | 'snapshot' | 'program' | 'nextSeq'>,
+  documents?: RunDocuments,
+): Work => ({
+  host,
+  turn,
+  runId: run.record.runId,
+  program: run.program,
+  record: run.record,
+  snapshot: run.snapshot,
+  nextSeq: run.nextSeq,
+  documents,
+  queue: [],
+  entries: [],
+  events: [],
+  cameFrom: undefined,
+});
+
+/** The step at which the run stands. */
+export const compiledAt = (work: Work): CompiledStep => {
+  const place = placeOf(work.snapshot.value);
+  const compiled = place.at === 'step' ? work.program.compiled.steps.get(place.step) : undefined;
+  if (compiled === undefined) throw new Error(`run ${work.runId} is at no step`);
+  return compiled;
+};
+
+export const stepIdOf = (place: Place): { readonly stepId?: string } =>
+  place.at === 'step' ? { stepId: place.step } : {};
+
+export const documentsOf = (work: Work): RunDocuments => {
+  work.documents ??= readDocuments(work.turn, work);
+  return work.documents;
+};
+export const setDocuments = (work: Work, documents: RunDocuments): void => {
+  work.documents = documents;
+  work.turn.write(documentsKey(work.runId), documents);
+};
+export const scope = (work: Work, item?: Json) => scopeOf(work, documentsOf(work), item);
+
+/** The output of a step's present visit: a row of its own, and what later expressions read. */
+export const setOutput = (work: Work, stepId: string, output: Json | undefined): void => {
+  const documents = documentsOf(work);
+  if (output === undefined) {
+    // A visit without an output hides the one of the visit before.
+    if (documents.steps[stepId]?.output === undefined) return;
+    const hidden = work.snapshot.context.visits[stepId] ?? 1;
+    work.turn.rows.outputs.push({ runId: work.runId, stepId, visit: hidden, body: NO_OUTPUT });
+    setDocuments(work, { ...documents, steps: without(documents.steps, stepId) });
+    return;
+  }
+  const visit = work.snapshot.context.visits[stepId] ?? 1;
+  const body = JSON.stringify(output);
+  work.turn.rows.outputs.push({ runId: work.runId, stepId, visit, body });
+  setDocuments(work, {
+    ...documents,
+    steps: withKey(documents.steps, stepId, { output }),
+    characters: documents.characters + body.length,
+  });
+};
+
+export const outputOf = (work: Work, stepId: string | undefined): Json | undefined =>
+  stepId === undefined ? undefined : documentsOf(work).steps[stepId]?.output;
+
+/** Replaces the top-level keys of the state that the patch names. */
+export const patchState = (work: Work, patch: JsonObject): void => {
+  const documents = documentsOf(work);
+  let { characters } = documents;
+  const state: Record<string, Json> = Object.assign(Object.create(null), documents.state);
+  for (const key of Object.keys(patch)) {
+    const value = patch[key] as Json;
+    const body = JSON.stringify(value);
+    work.turn.rows.documents.push({ runId: work.runId, name: `state/${key}`, body });
+    state[key] = value;
+    characters += key.length + body.length;
+  }
+  setDocuments(work, { ...documents, state, characters });
+};
+
+export const addEntry = (work: Work, entry: Omit<JournalEntry, 'seq' | 'at'>): void => {
+  work.entries.push({ seq: work.nextSeq, at: work.turn.at, ...entry });
+  work.nextSeq += 1;
+};
+
+export const addOutbox = (work: Work, span: object): void => {
+  work.turn.rows.outbox.push({ no: work.host.nextOutboxNo(), runId: work.runId, span: JSON.stringify(span) });
+  work.turn.after(work.host.outboxed);
+};
+
+/** Leaves work to a timer that is due at once: it does not wait for the next second, but follows the commit. */
+export const carryOver = ({ turn, host }: Work, timer: TimerRecord & { readonly dueAt: number }): void => {
+  turn.rows.timersSet.push(timer);
+  const { runId, name } = timer;
+  const key = `once/carried-over/${name}/${runId}`;
+  if (turn.peek(key) === true) return;
+  turn.write(key, true);
+  turn.after(() => {
+    host.due(timer);
+  });
+};
+
+/** The step at hand failed, without a lease that says so. */
+export const failStep = (work: Work, error: StepError): RunEvent => ({ type: 'step.failed', at: work.turn.at, error });
+
+/** A copy with one key set. Without a prototype: keys come from outside. */
+const withKey = <T>(map: { readonly [key: string]: T }, key: string, value: T): { readonly [key: string]: T } => {
+  const copy: Record<string, T> = Object.assign(Object.create(null), map);
+  copy[key] = value;
+  return copy;
+};
+const without = <T>(map: { readonly [key: string]: T }, key: string): { readonly [key: string]: T } => {
+  const copy: Record<string, T> = Object.assign(Object.create(null), map);
+  delete copy[key];
+  return copy;
+};
