@@ -49,7 +49,7 @@ export const createQuarantine = (host: {
     releaseFailed = false;
     try {
       while (!host.closing.aborted) {
-        const [ids] = (await store.load([{ kind: 'set_aside', after, limit: SLICE }])) as [Found['set_aside']];
+        const [ids] = (await store.load([{ kind: 'quarantined', after, limit: SLICE }])) as [Found['quarantined']];
         const last = ids.at(-1);
         if (last === undefined) return;
         const body: RunMessage = { kind: 'take_back' };

@@ -4,7 +4,7 @@ import { newRecordId } from '../model/ids.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage } from '../model/run.ts';
 import type { Cost, Span } from '../model/span.ts';
-import type { RunStore } from '../store/runs/run-store.ts';
+import type { Resumption, RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { createEventActor } from './event/event-actor.ts';
 import { lastsBeyondGroup, weighMeeting } from './event/event-mailbox.ts';
@@ -83,9 +83,9 @@ const createNumbers = () => {
     nextOutboxNo: (): number => outboxNo++,
     nextOrder: (): number => order++,
     /** Goes on no lower than the store says. */
-    reach: (left: { readonly nextOutboxNo: number; readonly nextOrder: number }): void => {
-      outboxNo = Math.max(outboxNo, left.nextOutboxNo);
-      order = Math.max(order, left.nextOrder);
+    reach: ({ highest }: Pick<Resumption, 'highest'>): void => {
+      outboxNo = Math.max(outboxNo, highest.outboxNo + 1);
+      order = Math.max(order, highest.order + 1);
     },
   };
 };

@@ -73,7 +73,7 @@ export const createHarness = async (
   const spans: Span[] = [];
   const faults: unknown[] = [];
   const { definitions = [], ...rest } = options;
-  const open = (): Promise<RunningRuns> =>
+  const open = (more: Partial<RunsOptions> = {}): Promise<RunningRuns> =>
     startRuns({
       store,
       writeSpans: async (batch) => {
@@ -86,6 +86,7 @@ export const createHarness = async (
       random: () => 0.5,
       ticks: false,
       ...rest,
+      ...more,
     });
   const ids = options.newId ?? createIds();
   const runs = await open();

@@ -208,7 +208,7 @@ export const createPair = async (store: RunStore) => {
       events.flatMap((event) => keys.map((key) => ({ project, event, key }))),
     );
     const lookups = places.map((place) => ({
-      kind: 'meeting' as const,
+      kind: 'event_mailbox' as const,
       ...place,
       parkedAfter: engine.now() - 24 * 3600_000,
       limit: 100,

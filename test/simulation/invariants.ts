@@ -60,12 +60,9 @@ export const createWatch = (now: () => number, leapt: () => number) => {
       ...changes.outbox,
     ])
       hold(!erased.has(runId), `run ${runId} was erased, and something of it was written later`);
-    for (const { record } of changes.runsUpdated) {
-      const end = ended.get(record.runId);
-      hold(
-        end === undefined || end === record.status,
-        `run ${record.runId} had ended as ${end} and is ${record.status}`,
-      );
+    for (const { after } of changes.runsUpdated) {
+      const end = ended.get(after.runId);
+      hold(end === undefined || end === after.status, `run ${after.runId} had ended as ${end} and is ${after.status}`);
     }
     for (const row of changes.journal) {
       hold(

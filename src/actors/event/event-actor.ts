@@ -3,7 +3,7 @@ import type { Json } from '../../model/json.ts';
 import { reaches } from '../../model/scope.ts';
 import { hasEnded } from '../../model/run.ts';
 import { placeOf } from '../../machines/run.ts';
-import type { Meeting, ParkedEvent } from '../../store/runs/run-store.ts';
+import type { EventMailbox as Meeting, ParkedEvent } from '../../store/runs/run-store.ts';
 import { type ActorKind, type Message, NotInThisGroup, type Turn } from '../kernel/kernel.ts';
 import { noteEventId, readEventId, readMeeting, writeMeeting } from './event-mailbox.ts';
 import type { Programs } from '../run/program.ts';

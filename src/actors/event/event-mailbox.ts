@@ -1,4 +1,4 @@
-import type { Meeting, SeenEvent } from '../../store/runs/run-store.ts';
+import type { EventMailbox as Meeting, SeenEvent } from '../../store/runs/run-store.ts';
 import type { Turn } from '../kernel/kernel.ts';
 
 /** Events live this long without a taker. @see Interface specification, "Limits" */
@@ -43,7 +43,7 @@ export const noteEventId = (
 export const readMeeting = (turn: Turn, project: string, event: string, key: string): Meeting => {
   const parkedAfter = turn.at - PARKED_LIFETIME_MS;
   const meeting = turn.read(meetingKey(project, event, key), {
-    kind: 'meeting',
+    kind: 'event_mailbox',
     project,
     event,
     key,

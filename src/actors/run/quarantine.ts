@@ -19,7 +19,7 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
     if (stored === undefined || stored.record.fault !== undefined) return;
     const { queueOrder: _queueOrder, ...rest } = stored.record;
     const record = { ...rest, fault: error.fault, version: rest.version + 1 };
-    turn.rows.runsUpdated.push({ record, queueOrderChanged: stored.record.queueOrder !== undefined });
+    turn.rows.runsUpdated.push({ before: stored.record, after: record });
     turn.write(runKey(runId), { ...stored, record } satisfies StoredRun);
   }
 };

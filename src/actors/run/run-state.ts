@@ -102,14 +102,7 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
     };
     run.record = record;
     if (previous === undefined) changes.runsInserted.push(record);
-    else {
-      // Taken back from being set aside: the fault goes with the same columns as the place in the queue.
-      const takenBack = previous.fault !== undefined;
-      changes.runsUpdated.push({
-        record,
-        queueOrderChanged: takenBack || previous.queueOrder !== record.queueOrder,
-      });
-    }
+    else changes.runsUpdated.push({ before: previous, after: record });
   }
   if (pending !== undefined) {
     changes.journal.push({

@@ -142,7 +142,7 @@ onEachEngine('events', ({ createHarness, open }) => {
     const store = await open();
     let asked = 0;
     const load: RunStore['load'] = (lookups) => {
-      asked += lookups.filter(({ kind }) => kind === 'meeting').length;
+      asked += lookups.filter(({ kind }) => kind === 'event_mailbox').length;
       return store.load(lookups);
     };
     const service = await createOn({ definitions: [waiting({ accept_parked: true })], store: { ...store, load } });

@@ -20,8 +20,8 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     if (stored === undefined) throw new Error('no run');
     const changes: Changes = noChanges();
     changes.runsUpdated.push({
-      record: { ...stored, snapshot, version: stored.version + 1 },
-      queueOrderChanged: false,
+      before: stored,
+      after: { ...stored, snapshot, version: stored.version + 1 },
     });
     await service.store.commit(changes);
   };

@@ -2,7 +2,12 @@ import type { RunEvent } from '../../../machines/run.ts';
 import type { WaitEventStep } from '../../../model/definition/definition.ts';
 import { renderAsText } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
-import { closeWaitRow, type Meeting, type ParkedEvent, type WaitRecord } from '../../../store/runs/run-store.ts';
+import {
+  closeWaitRow,
+  type EventMailbox as Meeting,
+  type ParkedEvent,
+  type WaitRecord,
+} from '../../../store/runs/run-store.ts';
 import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from '../../event/event-mailbox.ts';
 import { NotInThisGroup, type Turn } from '../../kernel/kernel.ts';
 import type { RunMessage } from '../messages.ts';

@@ -1,4 +1,5 @@
-import type { AttemptRecord, Changes, RunRecord } from '../../runs/run-store.ts';
+import type { Changes, RunUpdate } from '../../runs/changes.ts';
+import type { AttemptRecord, RunRecord } from '../../runs/records.ts';
 
 /**
  * What goes to the writing thread: rows of columns in the order in which its statements bind them. Arrays of plain values
@@ -66,29 +67,29 @@ const runRow = (run: RunRecord): Columns => [
   orNull(run.queueOrder),
   orNull(run.fault),
 ];
-/** Most changes leave queue and end alone; the statement that does not name their columns leaves their indexes alone too. */
-const isMove = ({ record, queueOrderChanged }: Changes['runsUpdated'][number]): boolean =>
-  !queueOrderChanged && record.endedAt === undefined && record.fault === undefined;
-const moveRow = (run: RunRecord): Columns => [
-  run.status,
-  orNull(run.cursor),
-  run.snapshot,
-  run.version,
-  run.updatedAt,
-  run.runId,
-  run.version - 1,
+/** Most changes leave queue, end and fault alone; the statement that does not name their columns leaves their indexes alone too. */
+const isMove = ({ before, after }: RunUpdate): boolean =>
+  before.queueOrder === after.queueOrder && before.endedAt === after.endedAt && before.fault === after.fault;
+const moveRow = ({ before, after }: RunUpdate): Columns => [
+  after.status,
+  orNull(after.cursor),
+  after.snapshot,
+  after.version,
+  after.updatedAt,
+  before.runId,
+  before.version,
 ];
-const turnRow = (run: RunRecord): Columns => [
-  run.status,
-  orNull(run.cursor),
-  run.snapshot,
-  run.version,
-  run.updatedAt,
-  orNull(run.endedAt),
-  orNull(run.queueOrder),
-  orNull(run.fault),
-  run.runId,
-  run.version - 1,
+const turnRow = ({ before, after }: RunUpdate): Columns => [
+  after.status,
+  orNull(after.cursor),
+  after.snapshot,
+  after.version,
+  after.updatedAt,
+  orNull(after.endedAt),
+  orNull(after.queueOrder),
+  orNull(after.fault),
+  before.runId,
+  before.version,
 ];
 const attemptRow = (attempt: AttemptRecord): Columns => [
   attempt.leaseId,
@@ -136,9 +137,9 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
     case 'insertRun':
       return changes.runsInserted.map(runRow);
     case 'moveRun':
-      return changes.runsUpdated.filter(isMove).map(({ record }) => moveRow(record));
+      return changes.runsUpdated.filter(isMove).map(moveRow);
     case 'turnRun':
-      return changes.runsUpdated.filter((change) => !isMove(change)).map(({ record }) => turnRow(record));
+      return changes.runsUpdated.filter((update) => !isMove(update)).map(turnRow);
     case 'insertAttempt':
       return changes.attemptsInserted.map(attemptRow);
     case 'updateAttempt':

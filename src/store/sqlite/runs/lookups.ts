@@ -1,15 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
 import { runStatuses } from '../../../model/run.ts';
-import {
-  type Found,
-  type Lookup,
-  outboxBatch,
-  type OutboxRow,
-  type Resumption,
-  type StoredDocuments,
-  type TimerRecord,
-} from '../../runs/run-store.ts';
+import type { Found, Lookup } from '../../runs/lookups.ts';
+import { outboxBatch } from '../../runs/outbox-batch.ts';
+import type { OutboxRow, StoredDocuments } from '../../runs/records.ts';
+import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
 import { attemptOf, definitionOf, parkedOf, type Row, runOf, seenOf, timerOf, waitOf, workerOf } from './records.ts';
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
@@ -57,7 +52,7 @@ export const lookupsOf = (db: Database.Database) => {
     `SELECT run_id, project, definition_id, definition_version, queue_order FROM run
      WHERE definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
   );
-  const setAside = many(
+  const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
   );
   const openChildren = many(
@@ -143,7 +138,7 @@ export const lookupsOf = (db: Database.Database) => {
         return idempotency(lookup.project, lookup.key)?.['run_id'] as string | undefined;
       case 'event_id':
         return map(eventSeen(lookup.project, lookup.eventId), seenOf);
-      case 'meeting': {
+      case 'event_mailbox': {
         const { project, event, key, parkedAfter, limit } = lookup;
         const open = waits(limit + 1, project, event, key);
         const held = parked(limit + 1, project, event, key, parkedAfter);
@@ -162,8 +157,8 @@ export const lookupsOf = (db: Database.Database) => {
           definitionVersion: row['definition_version'] as number,
           order: row['queue_order'] as number,
         }));
-      case 'set_aside':
-        return setAside(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
+      case 'quarantined':
+        return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
       case 'open_children':
         return openChildren(lookup.runId).map((row) => row['run_id'] as string);
       case 'child_outputs':
@@ -191,8 +186,7 @@ export const lookupsOf = (db: Database.Database) => {
     find,
     documentsOf,
     projects,
-    dueTimers: (now: UnixMs, limit: number) =>
-      due(now, limit).map((row) => timerOf(row) as TimerRecord & { readonly dueAt: UnixMs }),
+    dueTimers: (now: UnixMs, limit: number): DueTimer[] => due(now, limit).map((row) => timerOf(row) as DueTimer),
     readOutbox: (after: number, limit: number, characters?: number): OutboxRow[] =>
       outboxBatch(outbox.iterate(after), limit, characters),
     /** The caller holds a transaction: leases are extended. */
@@ -217,8 +211,7 @@ export const lookupsOf = (db: Database.Database) => {
       const top = highest();
       return {
         liveLeases,
-        nextOutboxNo: ((top?.['no'] as number | null) ?? 0) + 1,
-        nextOrder: ((top?.['ord'] as number | null) ?? 0) + 1,
+        highest: { outboxNo: top?.['no'] as number, order: top?.['ord'] as number },
         latestAt: Math.max(0, ...times),
       };
     },

@@ -1,3 +1,5 @@
+import type { RunCommits } from '../../runs/run-commits.ts';
+import type { RunQueries } from '../../runs/run-queries.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import type { WatchJournal } from '../../runs/watch-journal.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
@@ -57,13 +59,16 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     return call(await reader, method, ...args);
   };
 
-  return {
-    kind: 'sqlite',
+  // The writer takes what it is asked in its order, so commits and their reads follow each other as they were called.
+  const commits: RunCommits = {
     load: (lookups) => call(writer, 'load', lookups),
     commit: (changes) => call(writer, 'commit', encodeChanges(changes), changes.erased.length > 0),
     resume: (leasesUntil) => call(writer, 'resume', leasesUntil),
     dueTimers: (now, limit) => call(writer, 'dueTimers', now, limit),
     readOutbox: (after, limit, characters) => call(writer, 'readOutbox', after, limit, characters),
+  };
+  // Another connection, which sees all that was committed when the question reaches it.
+  const queries: RunQueries = {
     findRun: (runId) => ask('findRun', runId),
     listRuns: (query) => ask('listRuns', query),
     journal: (runId, after, limit) => ask('journal', runId, after, limit),
@@ -81,6 +86,11 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     stuckRuns: (limit) => ask('stuckRuns', limit),
     runShapes: (project, from, to, limit) => ask('runShapes', project, from, to, limit),
     counts: () => ask('counts'),
+  };
+  return {
+    kind: 'sqlite',
+    ...commits,
+    ...queries,
     ping: () => ask('ping'),
     watchJournal: {
       keptEntries: KEPT_ENTRIES,

@@ -2,18 +2,14 @@ import type Database from 'better-sqlite3';
 import { openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
-  ActorListQuery,
-  ActorRow,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
   JournalRow,
-  RunListQuery,
   RunRecord,
-  RunRows,
-  WorkerListQuery,
   WorkerRecord,
-} from '../../runs/run-store.ts';
+} from '../../runs/records.ts';
+import type { ActorListQuery, ActorRow, RunListQuery, RunRows, WorkerListQuery } from '../../runs/run-queries.ts';
 import { lookupsOf } from './lookups.ts';
 import { attemptOf, definitionOf, journalOf, type Row, runOf, timerOf, waitOf, workerOf } from './records.ts';
 

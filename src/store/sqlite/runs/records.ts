@@ -12,7 +12,7 @@ import type {
   TimerRecord,
   WaitRecord,
   WorkerRecord,
-} from '../../runs/run-store.ts';
+} from '../../runs/records.ts';
 
 /** A row as the driver gives it: columns by name, NULL for what is absent. */
 export type Row = Readonly<Record<string, string | number | null>>;

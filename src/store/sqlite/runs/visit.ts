@@ -2,13 +2,13 @@ import { inspectFile, knock, openForReading, openForWriting } from '../connectio
 import { driverCode, describeFault } from '../driver-error.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { transactionsOf } from '../transaction.ts';
-import type { RunStore } from '../../runs/run-store.ts';
+import type { RunQueries } from '../../runs/run-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { RUNS_FILE } from './schema.ts';
 
 /** What a visitor may ask of a runs file. */
 export type RunReads = Pick<
-  RunStore,
+  RunQueries,
   'counts' | 'stuckRuns' | 'listDefinitions' | 'definitionVersions' | 'listWorkers'
 >;
 

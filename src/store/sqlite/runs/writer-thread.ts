@@ -1,7 +1,7 @@
 /** Body of the thread that owns the only writing connection of the runs file. */
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import type { Lookup } from '../../runs/run-store.ts';
+import type { Lookup } from '../../runs/lookups.ts';
 import type { WatchEntry, WatchSnapshot } from '../../runs/watch-journal.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';

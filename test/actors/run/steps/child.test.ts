@@ -100,8 +100,7 @@ onEachEngine('children', ({ createHarness, open }) => {
     });
     expect((await service.detail(runId)).children).toHaveLength(100);
     expect(await service.runs.findStuckRuns()).toEqual([]);
-    dead = false;
-    const next = await service.reopen();
+    const next = await service.reopen({ store });
     await settled(next);
     const { children, timers } = await service.detail(runId);
     expect(children).toHaveLength(250);

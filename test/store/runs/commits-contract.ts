@@ -1,67 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import type { AttemptRecord, Changes, Lookup, RunRecord, RunStore } from '../../src/store/runs/run-store.ts';
-import { noChanges } from '../../src/store/runs/run-store.ts';
-import { StoreUnavailable } from '../../src/store/unavailable.ts';
-
-const AT = 1_000_000;
-
-const aRun = (runId: string, more: Partial<RunRecord> = {}): RunRecord => ({
-  runId,
-  traceId: 't'.repeat(32),
-  project: 'p',
-  definitionId: 'flow',
-  definitionVersion: 1,
-  correlation: '{}',
-  createdAt: AT,
-  depth: 0,
-  status: 'queued',
-  cursor: 'one',
-  snapshot: '{"m":1,"v":{"active":{"one":"queued"}},"c":{"stepCount":1}}',
-  version: 1,
-  updatedAt: AT,
-  ...more,
-});
-const anAttempt = (leaseId: string, runId: string, more: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  leaseId,
-  runId,
-  stepId: 'one',
-  visit: 1,
-  attempt: 1,
-  workerId: 'w',
-  delivery: 'at_least_once',
-  offeredAt: AT,
-  state: 'offered',
-  bodyRan: false,
-  expiresAt: AT + 5000,
-  ...more,
-});
-const input = (runId: string) => ({ runId, name: 'input', body: '{}' }) as const;
+import { describe, expect, it } from 'vitest';
+import type { Changes } from '../../../src/store/runs/run-store.ts';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
+import { AT, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
 
 const byFirst = (a: readonly unknown[], b: readonly unknown[]): number => (String(a[0]) < String(b[0]) ? -1 : 1);
 
-/** What every engine promises. Called once an engine; `open` gives an empty store of its own. */
-export const runStoreContract = (engine: string, open: () => Promise<RunStore>): void => {
-  describe(`${engine}: run store`, () => {
-    const stores: RunStore[] = [];
-    const opened = async () => {
-      const store = await open();
-      stores.push(store);
-      const commit = (fill: (changes: Changes) => void): Promise<void> => {
-        const changes = noChanges();
-        fill(changes);
-        return store.commit(changes);
-      };
-      const put = (...runs: RunRecord[]): Promise<void> =>
-        commit((changes) => {
-          changes.runsInserted.push(...runs);
-          changes.documents.push(...runs.map(({ runId }) => input(runId)));
-        });
-      const find = async (lookup: Lookup): Promise<unknown> => (await store.load([lookup]))[0];
-      return { store, commit, put, find };
-    };
-    afterEach(async () => {
-      await stores.pop()?.close();
-    });
+/** What a commit needs of every engine. @see RunCommits */
+export const runCommitsContract = (engine: string, open: OpenRunStore): void => {
+  describe(`${engine}: commits and lookups`, () => {
+    const opened = storesOf(open);
 
     it('gives back a run as it was written, absent fields absent', async () => {
       const { put, find } = await opened();
@@ -86,10 +33,10 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       const { put, commit, find } = await opened();
       await put(aRun('a'));
       const next = aRun('a', { version: 2, status: 'running' });
-      await commit((changes) => changes.runsUpdated.push({ record: next, queueOrderChanged: false }));
+      await commit((changes) => changes.runsUpdated.push({ before: aRun('a'), after: next }));
       const stale = commit((changes) => {
         changes.runsInserted.push(aRun('z'));
-        changes.runsUpdated.push({ record: next, queueOrderChanged: false });
+        changes.runsUpdated.push({ before: aRun('a'), after: next });
       });
       await expect(stale).rejects.toBeInstanceOf(StoreUnavailable);
       expect(await find({ kind: 'run', runId: 'z' })).toBeUndefined();
@@ -195,33 +142,6 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect(await find({ kind: 'documents', runId: 'z', steps: [] })).toBeUndefined();
     });
 
-    it('keeps the journal by page, from either side, and says which seq is next', async () => {
-      const { store, commit, put, find } = await opened();
-      await put(aRun('a'), aRun('b'));
-      const row = (firstSeq: number, lastSeq: number) => ({
-        runId: 'a',
-        firstSeq,
-        lastSeq,
-        entries: '[]',
-        events: '[]',
-      });
-      await commit((changes) => changes.journal.push(row(0, 2), { ...row(0, 0), runId: 'b' }));
-      await commit((changes) => changes.journal.push(row(3, 3), row(4, 8)));
-      expect(await find({ kind: 'run', runId: 'a' })).toMatchObject({ nextSeq: 9 });
-      const after = async (seq: number, limit = 10) =>
-        (await store.journal('a', seq, limit)).map(({ firstSeq }) => firstSeq);
-      expect(await after(-1)).toEqual([0, 3, 4]);
-      expect(await after(1)).toEqual([0, 3, 4]);
-      expect(await after(2)).toEqual([3, 4]);
-      expect(await after(5, 1)).toEqual([4]);
-      expect(await after(8)).toEqual([]);
-      expect((await store.journalBefore('a', 5, 10)).map(({ firstSeq }) => firstSeq)).toEqual([4, 3, 0]);
-      expect((await store.journalBefore('a', 3, 1)).map(({ firstSeq }) => firstSeq)).toEqual([3]);
-      await commit((changes) => changes.checkpoints.push({ runId: 'a', seq: 3, snapshot: 's' }));
-      expect(await store.checkpoint('a', 2)).toBeUndefined();
-      expect(await store.checkpoint('a', 7)).toEqual({ runId: 'a', seq: 3, snapshot: 's' });
-    });
-
     it('gives due timers, oldest first; one that is never due is none of them', async () => {
       const { store, commit, put } = await opened();
       await put(aRun('a'), aRun('b'), aRun('c'));
@@ -270,34 +190,34 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         changes.waitsOpened.push(wait('b', 1), wait('a', 2), wait('c', 3, 'other'));
         changes.parked.push(parked(5, AT), parked(4, AT - 100));
       });
-      const meeting = (limit: number, parkedAfter = 0) =>
-        find({ kind: 'meeting', project: 'p', event: 'e', key: 'k', parkedAfter, limit });
-      expect(await meeting(1)).toEqual({
+      const mailbox = (limit: number, parkedAfter = 0) =>
+        find({ kind: 'event_mailbox', project: 'p', event: 'e', key: 'k', parkedAfter, limit });
+      expect(await mailbox(1)).toEqual({
         waits: [wait('b', 1)],
         moreWaits: true,
         parked: [parked(4, AT - 100)],
         moreParked: true,
       });
-      expect(await meeting(9, AT - 100)).toMatchObject({
+      expect(await mailbox(9, AT - 100)).toMatchObject({
         waits: [wait('b', 1), wait('a', 2)],
         moreWaits: false,
         parked: [{ order: 5 }],
         moreParked: false,
       });
-      expect(await meeting(9)).toMatchObject({ parked: [{ eventId: 'named' }, parked(5, AT)] });
-      expect((await store.resume(0)).nextOrder).toBe(6);
+      expect(await mailbox(9)).toMatchObject({ parked: [{ eventId: 'named' }, parked(5, AT)] });
+      expect((await store.resume(0)).highest.order).toBe(5);
       await commit((changes) => {
         changes.waitsClosed.push('a');
         changes.unparked.push(5);
         changes.parkedBefore = AT;
       });
-      expect(await meeting(9)).toEqual({ waits: [wait('b', 1)], moreWaits: false, parked: [], moreParked: false });
-      // The wait of a run that was set aside is no one's to meet, and does not stand before those that are.
+      expect(await mailbox(9)).toEqual({ waits: [wait('b', 1)], moreWaits: false, parked: [], moreParked: false });
+      // No event reaches the wait of a quarantined run, and it does not hide those behind it.
       await put(aRun('aside', { fault: 'f' }), aRun('behind'));
       await commit((changes) => changes.waitsOpened.push(wait('aside', 0), wait('behind', 7)));
-      expect(await meeting(1)).toMatchObject({ waits: [{ runId: 'b' }], moreWaits: true });
+      expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'b' }], moreWaits: true });
       await commit((changes) => changes.waitsClosed.push('b'));
-      expect(await meeting(1)).toMatchObject({ waits: [{ runId: 'behind' }], moreWaits: false });
+      expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'behind' }], moreWaits: false });
     });
 
     it('remembers event ids by project, and forgets those that nobody took with their events', async () => {
@@ -355,77 +275,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       await expect(put(aRun('b', { idempotencyKey: 'k' }))).rejects.toThrow(/idempotency|constraint|storage engine/i);
     });
 
-    it('keeps definitions and workers', async () => {
-      const { store, commit, find } = await opened();
-      const definition = (id: string, version: number) => ({ id, version, document: '{}', hash: 'h', createdAt: AT });
-      const worker = {
-        workerId: 'w',
-        name: 'n',
-        project: 'p',
-        concurrency: 2,
-        definitions: [{ id: 'a', version: 1 }],
-        lastSeenAt: AT,
-        registeredBy: ['p', 'q'],
-      };
-      await commit((changes) => {
-        changes.definitions.push(definition('a', 9), definition('a', 10), definition('b', 1));
-        changes.workers.push(worker);
-      });
-      expect(await find({ kind: 'latest', id: 'a' })).toEqual(definition('a', 10));
-      expect(await find({ kind: 'definition', id: 'a', version: 9 })).toEqual(definition('a', 9));
-      expect(await find({ kind: 'latest', id: 'z' })).toBeUndefined();
-      expect(await store.listDefinitions(undefined, 10)).toEqual([definition('a', 10), definition('b', 1)]);
-      expect(await store.listDefinitions('a', 10)).toEqual([definition('b', 1)]);
-      await commit((changes) =>
-        changes.workers.push({ ...worker, workerId: 'v', definitions: [{ id: 'a', version: 10 }] }),
-      );
-      await commit((changes) =>
-        changes.workers.push({
-          ...worker,
-          workerId: 'u',
-          definitions: [
-            { id: 'a', version: 10 },
-            { id: 'b', version: 9 },
-          ],
-        }),
-      );
-      expect(
-        (await store.definitionVersions('a')).map(({ version, openRuns, workers }) => [version, openRuns, workers]),
-      ).toEqual([
-        [9, 0, 0],
-        [10, 0, 2],
-      ]);
-      expect(await find({ kind: 'worker', workerId: 'w' })).toEqual(worker);
-      await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 1 }));
-      expect(await store.listWorkers({ reach: 'all', after: 'v', limit: 9 })).toEqual([
-        { workerId: 'w', definitions: [], lastSeenAt: AT + 1 },
-      ]);
-    });
-
-    it('lists workers by id from any place on, those of the projects in reach and those of none', async () => {
-      const { store, commit } = await opened();
-      const worker = (workerId: string, project?: string) => ({
-        workerId,
-        definitions: [],
-        lastSeenAt: AT,
-        ...(project === undefined ? {} : { project }),
-      });
-      await commit((changes) =>
-        changes.workers.push(worker('d'), worker('b', 'p'), worker('c', 'q'), worker('a', 'r')),
-      );
-      const ids = async (reach: 'all' | string[], limit = 9, after?: string) =>
-        (await store.listWorkers({ reach, limit, ...(after === undefined ? {} : { after }) })).map(
-          ({ workerId }) => workerId,
-        );
-      expect(await ids('all')).toEqual(['a', 'b', 'c', 'd']);
-      expect(await ids('all', 2)).toEqual(['a', 'b']);
-      expect(await ids('all', 2, 'b')).toEqual(['c', 'd']);
-      expect(await ids(['p', 'q'])).toEqual(['b', 'c', 'd']);
-      expect(await ids(['p', 'q'], 1, 'b')).toEqual(['c']);
-      expect(await ids([])).toEqual(['d']);
-    });
-
-    it('notes when workers were last heard of, and lets go of silent ones that were not heard of meanwhile', async () => {
+    it('notes when workers were last seen, and forgets silent ones that were not seen meanwhile', async () => {
       const { store, commit, find } = await opened();
       const worker = (workerId: string, lastSeenAt: number) => ({ workerId, definitions: [], lastSeenAt });
       await commit((changes) => changes.workers.push(worker('a', 30), worker('b', 10), worker('c', 20)));
@@ -450,7 +300,7 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
         changes.outbox.push({ no: 2, runId: 'a', span: 'x' }, { no: 3, runId: 'a', span: 'y' }),
       );
       expect((await store.readOutbox(0, 1)).map(({ no }) => no)).toEqual([2]);
-      expect((await store.resume(0)).nextOutboxNo).toBe(4);
+      expect((await store.resume(0)).highest.outboxNo).toBe(3);
       await commit((changes) => (changes.outboxDelivered = 2));
       expect(await store.readOutbox(0, 9)).toEqual([{ no: 3, runId: 'a', span: 'y' }]);
       await commit((changes) =>
@@ -485,126 +335,154 @@ export const runStoreContract = (engine: string, open: () => Promise<RunStore>):
       expect((await store.findRun('a'))?.children.length).toBe(3);
     });
 
-    it('lists newest-updated first and goes on from any place', async () => {
-      const { store, put } = await opened();
-      await put(
-        ...Array.from({ length: 9 }, (_, n) =>
-          aRun(`r${n}`, {
-            updatedAt: AT + Math.floor(n / 2),
-            project: n % 3 === 0 ? 'q' : 'p',
-            status: n % 2 === 0 ? 'queued' : 'waiting',
-            createdAt: n,
-          }),
-        ),
-      );
-      const list = async (query: object) =>
-        (await store.listRuns({ reach: 'all', limit: 99, ...query })).map(({ runId }) => runId);
-      expect(await list({})).toEqual(['r8', 'r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0']);
-      expect(await list({ after: { updatedAt: AT + 2, runId: 'r5' }, limit: 3 })).toEqual(['r4', 'r3', 'r2']);
-      expect(await list({ reach: ['q'] })).toEqual(['r6', 'r3', 'r0']);
-      expect(await list({ status: 'waiting' })).toEqual(['r7', 'r5', 'r3', 'r1']);
-      expect(await list({ from: 3, to: 5 })).toEqual(['r4', 'r3']);
-      expect(await list({ definitionId: 'nope' })).toEqual([]);
-    });
-
-    it('finds open runs that nothing will ever move, and no others', async () => {
-      const { store, commit, put } = await opened();
-      await put(
-        aRun('stuck', { status: 'waiting' }),
-        aRun('deadline-only', { status: 'waiting' }),
-        aRun('queued', { queueOrder: 1 }),
-        aRun('timed', { status: 'waiting' }),
-        aRun('waits', { status: 'waiting' }),
-        aRun('leased', { status: 'running' }),
-        aRun('parent', { status: 'waiting' }),
-        aRun('kid', { queueOrder: 1, parent: { runId: 'parent', stepId: 's', visit: 1, index: 0 } }),
-        aRun('over', { status: 'failed', endedAt: AT }),
-        aRun('aside', { status: 'waiting', fault: 'f' }),
-      );
-      await commit((changes) => {
-        changes.timersSet.push(
-          { runId: 'timed', name: 'sleep' },
-          { runId: 'deadline-only', name: 'run_timeout', dueAt: 5 },
-        );
-        changes.waitsOpened.push({
-          runId: 'waits',
-          project: 'p',
-          event: 'e',
-          key: '',
-          stepId: 's',
-          since: 1,
-          order: 1,
-        });
-        changes.attemptsInserted.push(anAttempt('l', 'leased'));
-      });
-      expect((await store.stuckRuns(10)).map(({ runId }) => runId).toSorted()).toEqual(['deadline-only', 'stuck']);
-      expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 9, quarantined: 1 });
-    });
-
-    it('names the runs that were set aside, by id from any place on, until they are taken back', async () => {
+    it('names the quarantined runs, by id from any place on, until they are released', async () => {
       const { commit, find, put } = await opened();
       await put(aRun('a', { fault: 'f' }), aRun('b'), aRun('c', { fault: 'f', version: 1 }), aRun('d', { fault: 'g' }));
-      const aside = (after: string, limit: number) => find({ kind: 'set_aside', after, limit });
-      expect(await aside('', 2)).toEqual(['a', 'c']);
-      expect(await aside('c', 2)).toEqual(['d']);
+      const quarantined = (after: string, limit: number) => find({ kind: 'quarantined', after, limit });
+      expect(await quarantined('', 2)).toEqual(['a', 'c']);
+      expect(await quarantined('c', 2)).toEqual(['d']);
       await commit((changes) =>
-        changes.runsUpdated.push({ record: aRun('c', { version: 2 }), queueOrderChanged: true }),
+        changes.runsUpdated.push({ before: aRun('c', { fault: 'f' }), after: aRun('c', { version: 2 }) }),
       );
-      expect(await aside('', 9)).toEqual(['a', 'd']);
+      expect(await quarantined('', 9)).toEqual(['a', 'd']);
     });
+  });
 
-    it('erases a run with all that is its own', async () => {
-      const { store, commit, put, find } = await opened();
-      await put(
-        aRun('a', { idempotencyKey: 'k', userId: 'u', endedAt: AT, status: 'succeeded' }),
-        aRun('b', { userId: 'u' }),
-      );
-      await commit((changes) => {
-        changes.attemptsInserted.push(anAttempt('l', 'a'));
-        changes.journal.push({ runId: 'a', firstSeq: 0, lastSeq: 0, entries: '[]', events: '[]' });
-        changes.outputs.push({ runId: 'a', stepId: 's', visit: 1, body: '1' });
-        changes.timersSet.push({ runId: 'a', name: 't', dueAt: 1 });
-        changes.outbox.push({ no: 1, runId: 'a', span: 's' }, { no: 2, runId: 'b', span: 's' });
-        changes.eventsSeen.push({ project: 'p', eventId: 'e', at: 1, runId: 'a' });
-      });
-      expect(await store.subjectRuns('u', 'all', 10)).toEqual({
-        finished: [{ runId: 'a', traceId: 't'.repeat(32) }],
-        inFlight: 1,
-      });
-      expect(await store.finishedRuns('p', AT, 10)).toEqual([]);
-      expect(await store.finishedRuns('p', AT + 1, 10)).toEqual(['a']);
-      await commit((changes) => changes.erased.push('a'));
-      expect(await store.findRun('a')).toBeUndefined();
-      expect(await find({ kind: 'lease', leaseId: 'l' })).toBeUndefined();
-      expect(await find({ kind: 'idempotency', project: 'p', key: 'k' })).toBeUndefined();
-      expect(await find({ kind: 'event_id', project: 'p', eventId: 'e' })).toBeUndefined();
-      expect(await store.journal('a', -1, 9)).toEqual([]);
-      expect(await store.dueTimers(9, 9)).toEqual([]);
-      expect((await store.readOutbox(0, 9)).map(({ runId }) => runId)).toEqual(['b']);
-      expect((await store.findRun('b'))?.stored.record.runId).toBe('b');
-    });
-
-    it('knows the shape of ended runs', async () => {
+  describe(`${engine}: what the kernel relies on`, () => {
+    const opened = storesOf(open);
+    it('commits take effect in the order of their calls, and a read sees those before it and none after it', async () => {
       const { store, commit, put } = await opened();
-      await put(aRun('a', { endedAt: AT, status: 'succeeded' }), aRun('b'));
-      await commit((changes) =>
-        changes.attemptsInserted.push(
-          anAttempt('l1', 'a'),
-          anAttempt('l2', 'a', { attempt: 2 }),
-          anAttempt('l3', 'a', { stepId: 'two' }),
-        ),
-      );
-      expect(await store.runShapes('p', AT, AT + 1, 9)).toMatchObject([
-        { runId: 'a', definitionId: 'flow', maxStepAttempts: 2 },
+      await put(aRun('a'));
+      const answers = await Promise.all([
+        store.load(RUN),
+        commit((changes) => changes.runsUpdated.push(moved(2))),
+        store.load(RUN),
+        commit((changes) => changes.runsUpdated.push(moved(3))),
+        commit((changes) => changes.runsUpdated.push(moved(4))),
+        store.load([...RUN, ...RUN]),
+        commit((changes) => changes.runsUpdated.push(moved(5))),
       ]);
+      expect([versionOf(answers[0]), versionOf(answers[2])]).toEqual([1, 2]);
+      expect(answers[5].map((found) => versionOf([found]))).toEqual([4, 4]);
     });
 
-    it('refuses what comes after its close', async () => {
-      const { store, commit } = await opened();
-      await store.ping();
-      await store.close();
-      await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
-      await expect(commit((changes) => changes.waitsClosed.push('a'))).rejects.toBeInstanceOf(StoreUnavailable);
+    it('what is due, what is to be sent and what a service resumes with are as of the commits called before', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a'));
+      const [, due, outbox, resumption] = await Promise.all([
+        commit((changes) => {
+          changes.timersSet.push({ runId: 'a', name: 'sleep', dueAt: 1 });
+          changes.outbox.push({ no: 7, runId: 'a', span: 'x' });
+          changes.parked.push({ order: 9, project: 'p', event: 'e', key: 'k', payload: '1', at: AT + 1 });
+        }),
+        store.dueTimers(1, 9),
+        store.readOutbox(0, 9),
+        store.resume(0),
+        commit((changes) => {
+          changes.timersCleared.push({ runId: 'a', name: 'sleep' });
+          changes.outboxDelivered = 7;
+          changes.unparked.push(9);
+        }),
+      ]);
+      expect(due).toEqual([{ runId: 'a', name: 'sleep', dueAt: 1 }]);
+      expect(outbox).toEqual([{ no: 7, runId: 'a', span: 'x' }]);
+      expect(resumption).toEqual({ liveLeases: [], highest: { outboxNo: 7, order: 9 }, latestAt: AT + 1 });
+      expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0 });
     });
+
+    it('a question that is asked after a commit was answered sees it', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a'));
+      for (let version = 2; version < 40; version += 1) {
+        await commit((changes) => changes.runsUpdated.push(moved(version)));
+        expect((await store.findRun('a'))?.stored.record.version).toBe(version);
+      }
+    });
+
+    const refusals: readonly (readonly [why: string, refuse: (changes: Changes) => unknown])[] = [
+      ['a run is at another version', (changes) => changes.runsUpdated.push(moved(3))],
+      [
+        'a run is not there',
+        (changes) => changes.runsUpdated.push({ before: aRun('none'), after: aRun('none', { version: 2 }) }),
+      ],
+      ['a run of that id is there', (changes) => changes.runsInserted.push(aRun('a'))],
+      ['an idempotency key is taken', (changes) => changes.runsInserted.push(aRun('b', { idempotencyKey: 'taken' }))],
+      ['a lease of that id is there', (changes) => changes.attemptsInserted.push(anAttempt('taken', 'a'))],
+      ['an outbox number is taken', (changes) => changes.outbox.push({ no: 1, runId: 'a', span: 'other' })],
+      [
+        'a definition of that version is there',
+        (changes) =>
+          changes.definitions.push({ id: 'taken', version: 1, document: 'other', hash: 'other', createdAt: 2 }),
+      ],
+    ];
+    it.each(refusals)(
+      'of a commit that fails because %s no row is left, and the next one is taken',
+      async (_, refuse) => {
+        const { store, commit, put, find } = await opened();
+        await put(aRun('a', { idempotencyKey: 'taken' }));
+        await commit((changes) => {
+          changes.attemptsInserted.push(anAttempt('taken', 'a'));
+          changes.outbox.push({ no: 1, runId: 'a', span: 'x' });
+          changes.definitions.push({ id: 'taken', version: 1, document: '{}', hash: 'h', createdAt: 1 });
+          changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: 1 });
+          changes.timersSet.push({ runId: 'a', name: 'kept', dueAt: 1 });
+        });
+        const looks = (): Promise<unknown> =>
+          Promise.all([
+            store.findRun('a'),
+            store.findRun('new'),
+            store.resume(0),
+            store.dueTimers(Number.MAX_SAFE_INTEGER, 9),
+            store.readOutbox(0, 9),
+            store.journal('a', -1, 9),
+            store.listDefinitions(undefined, 9),
+            store.listWorkers({ reach: 'all', limit: 9 }),
+            find({ kind: 'event_id', project: 'p', eventId: 'new' }),
+            find({ kind: 'event_mailbox', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 }),
+          ]);
+        const before = await looks();
+        const refused = commit((changes) => {
+          changes.runsInserted.push(aRun('new'));
+          changes.documents.push({ runId: 'new', name: 'input', body: '{}' });
+          changes.attemptsUpdated.push(anAttempt('taken', 'a', { state: 'failed', endedAt: AT }));
+          changes.journal.push({ runId: 'a', firstSeq: 0, lastSeq: 0, entries: '[{"at":1}]', events: '[]' });
+          changes.timersSet.push({ runId: 'a', name: 'new', dueAt: 2 });
+          changes.timersCleared.push({ runId: 'a', name: 'kept' });
+          changes.waitsOpened.push({
+            runId: 'a',
+            project: 'p',
+            event: 'e',
+            key: 'k',
+            stepId: 's',
+            since: AT,
+            order: 3,
+          });
+          changes.parked.push({ order: 4, project: 'p', event: 'e', key: 'k', payload: '1', at: AT });
+          changes.eventsSeen.push({ project: 'p', eventId: 'new', at: AT });
+          changes.definitions.push({ id: 'new', version: 1, document: '{}', hash: 'h', createdAt: 1 });
+          changes.workers.push({ workerId: 'new', definitions: [], lastSeenAt: 1 });
+          changes.outbox.push({ no: 2, runId: 'a', span: 'y' });
+          changes.outboxDelivered = 1;
+          changes.erased.push('a');
+          refuse(changes);
+        });
+        const next = commit((changes) =>
+          changes.runsUpdated.push({
+            before: aRun('a', { idempotencyKey: 'taken' }),
+            after: aRun('a', { idempotencyKey: 'taken', version: 2 }),
+          }),
+        );
+        await expect(refused).rejects.toBeInstanceOf(Error);
+        await next;
+        expect(versionOf(await store.load(RUN))).toBe(2);
+        await commit((changes) =>
+          changes.runsUpdated.push({
+            before: aRun('a', { idempotencyKey: 'taken', version: 2 }),
+            after: aRun('a', { idempotencyKey: 'taken', version: 1 }),
+          }),
+        );
+        expect(await looks()).toEqual(before);
+      },
+    );
   });
 };

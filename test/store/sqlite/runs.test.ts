@@ -12,12 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
-import { type Meeting, noChanges } from '../../src/store/runs/run-store.ts';
-import { openDataFile } from '../../src/store/sqlite/connection.ts';
-import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
-import { RUNS_FILE } from '../../src/store/sqlite/runs/schema.ts';
-import { runStoreContract } from './runs-contract.ts';
+import { type EventMailbox, noChanges } from '../../../src/store/runs/run-store.ts';
+import { openDataFile } from '../../../src/store/sqlite/connection.ts';
+import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
+import { RUNS_FILE } from '../../../src/store/sqlite/runs/schema.ts';
+import { runStoreContract } from '../runs/contract.ts';
+import { durableRunsContract } from '../runs/durable-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-store-'));
 afterAll(() => {
@@ -25,8 +25,11 @@ afterAll(() => {
 });
 const freshPath = (): string => join(folder, `${crypto.randomUUID()}.db`);
 
-runStoreContract('memory', async () => createMemoryRunStore());
 runStoreContract('sqlite', () => openSqliteRunStore({ path: freshPath() }));
+durableRunsContract('sqlite', () => {
+  const path = freshPath();
+  return () => openSqliteRunStore({ path });
+});
 
 describe('sqlite: the runs file', () => {
   it('is for its owner alone, in 16 KiB pages, with a schema version of its own', async () => {
@@ -60,9 +63,9 @@ describe('sqlite: the runs file', () => {
 
     const store = await openSqliteRunStore({ path });
     const [found] = await store.load([
-      { kind: 'meeting', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 },
+      { kind: 'event_mailbox', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 },
     ]);
-    expect((found as Meeting).parked.map(({ order, payload, eventId }) => [order, payload, eventId])).toEqual([
+    expect((found as EventMailbox).parked.map(({ order, payload, eventId }) => [order, payload, eventId])).toEqual([
       [1, '"named"', 'a'],
       [2, '"without an id"', undefined],
       [3, '"one of two"', undefined],

@@ -1,0 +1,107 @@
+import type { UnixMs } from '../../model/run.ts';
+import type {
+  ActorRecord,
+  AttemptRecord,
+  Checkpoint,
+  DefinitionRecord,
+  DocumentName,
+  JournalRow,
+  JsonText,
+  OutboxRow,
+  ParkedEvent,
+  RunRecord,
+  SeenEvent,
+  TimerRecord,
+  WaitRecord,
+  WorkerRecord,
+} from './records.ts';
+
+/** One change of a run: the row that the store must hold, and the row that follows it. `version` grows by one. */
+export type RunUpdate = { readonly before: RunRecord; readonly after: RunRecord };
+
+/**
+ * All that one group of turns decided. Written as one transaction or not at all. What is cleared or closed goes before what
+ * is set or opened, so what a group both sets and clears again must leave no row: `clearTimerRow` and `closeWaitRow` see to it.
+ */
+export type Changes = {
+  readonly runsInserted: RunRecord[];
+  /** Where the store holds another version than that of `before`, the whole commit fails. */
+  readonly runsUpdated: RunUpdate[];
+  readonly attemptsInserted: AttemptRecord[];
+  readonly attemptsUpdated: AttemptRecord[];
+  readonly journal: JournalRow[];
+  readonly checkpoints: Checkpoint[];
+  /** Replaces what has the same name. */
+  readonly documents: { readonly runId: string; readonly name: DocumentName; readonly body: JsonText }[];
+  readonly outputs: {
+    readonly runId: string;
+    readonly stepId: string;
+    readonly visit: number;
+    readonly body: JsonText;
+  }[];
+  readonly timersSet: TimerRecord[];
+  readonly timersCleared: { readonly runId: string; readonly name: string }[];
+  readonly waitsOpened: WaitRecord[];
+  readonly waitsClosed: string[];
+  readonly parked: ParkedEvent[];
+  readonly unparked: number[];
+  readonly eventsSeen: SeenEvent[];
+  readonly definitions: DefinitionRecord[];
+  readonly workers: WorkerRecord[];
+  /** When workers were last seen, where their row says an earlier time; one that is no longer registered stays so. */
+  readonly workersSeen: { readonly workerId: string; readonly at: UnixMs }[];
+  /** Workers that go, unless they were last seen at `before` or later. */
+  readonly workersForgotten: { readonly workerId: string; readonly before: UnixMs }[];
+  readonly outbox: OutboxRow[];
+  /** Rows up to this number were delivered. */
+  outboxDelivered: number | undefined;
+  readonly actors: ActorRecord[];
+  /** Runs that go with all that is theirs. */
+  readonly erased: string[];
+  /** Parked events before this time are gone. */
+  parkedBefore: UnixMs | undefined;
+};
+
+export const noChanges = (): Changes => ({
+  runsInserted: [],
+  runsUpdated: [],
+  attemptsInserted: [],
+  attemptsUpdated: [],
+  journal: [],
+  checkpoints: [],
+  documents: [],
+  outputs: [],
+  timersSet: [],
+  timersCleared: [],
+  waitsOpened: [],
+  waitsClosed: [],
+  parked: [],
+  unparked: [],
+  eventsSeen: [],
+  definitions: [],
+  workers: [],
+  workersSeen: [],
+  workersForgotten: [],
+  outbox: [],
+  outboxDelivered: undefined,
+  actors: [],
+  erased: [],
+  parkedBefore: undefined,
+});
+
+const dropLast = <T>(rows: T[], isIt: (row: T) => boolean): void => {
+  const at = rows.findLastIndex(isIt);
+  if (at !== -1) rows.splice(at, 1);
+};
+
+/** Clears a timer, be it in the store or among these changes. */
+export const clearTimerRow = (changes: Changes, timer: { readonly runId: string; readonly name: string }): void => {
+  dropLast(changes.timersSet, ({ runId, name }) => runId === timer.runId && name === timer.name);
+  changes.timersCleared.push(timer);
+};
+
+/** Closes the wait of a run, be it in the store or among these changes. */
+export const closeWaitRow = (changes: Changes, runId: string): void => {
+  dropLast(changes.waitsOpened, (wait) => wait.runId === runId);
+  changes.waitsClosed.push(runId);
+};

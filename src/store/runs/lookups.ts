@@ -1,0 +1,82 @@
+import type { UnixMs } from '../../model/run.ts';
+import type {
+  AttemptRecord,
+  DefinitionRecord,
+  JsonText,
+  ParkedEvent,
+  SeenEvent,
+  StoredDocuments,
+  StoredRun,
+  WaitRecord,
+  WorkerRecord,
+} from './records.ts';
+
+/** What a turn may ask for. Each answer is as of the last commit. */
+export type Lookup =
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'lease'; readonly leaseId: string }
+  | { readonly kind: 'documents'; readonly runId: string; readonly steps: readonly string[] }
+  | { readonly kind: 'definition'; readonly id: string; readonly version: number }
+  /** The highest stored version. */
+  | { readonly kind: 'latest'; readonly id: string }
+  | { readonly kind: 'worker'; readonly workerId: string }
+  | { readonly kind: 'idempotency'; readonly project: string; readonly key: string }
+  | { readonly kind: 'event_id'; readonly project: string; readonly eventId: string }
+  /** The oldest open waits, but not of quarantined runs, and the oldest parked events of a name and key, at most `limit` of each. */
+  | {
+      readonly kind: 'event_mailbox';
+      readonly project: string;
+      readonly event: string;
+      readonly key: string;
+      readonly parkedAfter: UnixMs;
+      readonly limit: number;
+    }
+  /** Runs that can be offered, in order, from beyond `after`. */
+  | { readonly kind: 'runnable'; readonly definitionId: string; readonly after: number; readonly limit: number }
+  /** Runs that carry a fault, by id from beyond `after`. */
+  | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
+  /** Children that one visit of a step started, by index: those that are open, or the outputs of all. */
+  | { readonly kind: 'open_children'; readonly runId: string }
+  | { readonly kind: 'child_outputs'; readonly runId: string; readonly stepId: string; readonly visit: number }
+  /** The attempt of a visit before this one. */
+  | {
+      readonly kind: 'attempt_before';
+      readonly runId: string;
+      readonly stepId: string;
+      readonly visit: number;
+      readonly attempt: number;
+    };
+
+/** What waits under one name and key, and what came before anyone waited for it. */
+export type EventMailbox = {
+  readonly waits: readonly WaitRecord[];
+  readonly moreWaits: boolean;
+  readonly parked: readonly ParkedEvent[];
+  readonly moreParked: boolean;
+};
+/** A run that can be offered, and its place in the queue of its definition. */
+export type Runnable = {
+  readonly runId: string;
+  readonly order: number;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+};
+
+/** The answer to a lookup, by its kind. Absent things are `undefined`. */
+export type Found = {
+  run: StoredRun | undefined;
+  lease: AttemptRecord | undefined;
+  documents: StoredDocuments | undefined;
+  definition: DefinitionRecord | undefined;
+  latest: DefinitionRecord | undefined;
+  worker: WorkerRecord | undefined;
+  idempotency: string | undefined;
+  event_id: SeenEvent | undefined;
+  event_mailbox: EventMailbox;
+  runnable: readonly Runnable[];
+  quarantined: readonly string[];
+  open_children: readonly string[];
+  child_outputs: readonly (readonly [index: number, body: JsonText | undefined])[];
+  attempt_before: AttemptRecord | undefined;
+};

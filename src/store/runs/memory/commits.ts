@@ -1,0 +1,266 @@
+import { isLive } from '../../../machines/lease.ts';
+import { hasEnded } from '../../../model/run.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
+import type { Changes } from '../changes.ts';
+import type { Found, Lookup } from '../lookups.ts';
+import { outboxBatch } from '../outbox-batch.ts';
+import type { DefinitionRecord, JsonText } from '../records.ts';
+import type { RunCommits } from '../run-commits.ts';
+import { pair, readingOf, type Shelves } from './shelves.ts';
+
+const byOrder = (a: { order: number }, b: { order: number }): number => a.order - b.order;
+const highest = (numbers: Iterable<number>): number => {
+  let found = 0;
+  for (const number of numbers) if (number > found) found = number;
+  return found;
+};
+
+/** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
+export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
+  const { runs, attempts, definitions, workers, idempotency, seen, parked, outbox, actors } = shelves;
+  const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, lastEntryAt, identityOf } = readingOf(shelves);
+
+  const erase = (runId: string): void => {
+    const shelf = runs.get(runId);
+    if (shelf === undefined) return;
+    runs.delete(runId);
+    const { record } = shelf;
+    for (const leaseId of shelf.attempts) attempts.delete(leaseId);
+    if (record.idempotencyKey !== undefined) idempotency.delete(pair(record.project, record.idempotencyKey));
+    for (const [no, row] of outbox) if (row.runId === runId) outbox.delete(no);
+    for (const [key, event] of seen) if (event.runId === runId) seen.delete(key);
+    if (record.parent !== undefined) {
+      const siblings = runs.get(record.parent.runId)?.children;
+      if (siblings !== undefined) siblings.splice(siblings.indexOf(runId), 1);
+    }
+  };
+
+  /** Everything that can be refused is refused before the first change: a commit happens completely or not at all. */
+  const check = (changes: Changes): void => {
+    const versions = new Map<string, number>();
+    for (const { before, after } of changes.runsUpdated) {
+      const stored = versions.get(before.runId) ?? runs.get(before.runId)?.record.version;
+      versions.set(before.runId, after.version);
+      if (stored !== before.version)
+        throw new StoreUnavailable(
+          `run ${before.runId} is at version ${stored} in the store, not at ${before.version}: another process writes to it`,
+        );
+    }
+    const lasts = new Map<string, number>();
+    for (const { runId, firstSeq, lastSeq } of changes.journal) {
+      const last = lasts.get(runId) ?? runs.get(runId)?.journal.at(-1)?.lastSeq ?? -1;
+      lasts.set(runId, lastSeq);
+      if (firstSeq !== last + 1 || lastSeq < firstSeq)
+        throw new StoreUnavailable(`the journal of run ${runId} would have a gap at ${last + 1}`);
+    }
+    const taken =
+      changes.runsInserted.find(({ runId }) => runs.has(runId))?.runId ??
+      changes.attemptsInserted.find(({ leaseId }) => attempts.has(leaseId))?.leaseId ??
+      changes.definitions.find(({ id, version }) => definitions.get(id)?.has(version))?.id ??
+      changes.outbox.find(({ no }) => outbox.has(no))?.no ??
+      changes.parked.find(({ order }) => parked.has(order))?.order;
+    if (taken !== undefined) throw new StoreUnavailable(`the runs store holds ${taken} already`);
+    for (const { project, idempotencyKey } of changes.runsInserted)
+      if (idempotencyKey !== undefined && idempotency.has(pair(project, idempotencyKey)))
+        throw new StoreUnavailable(`an idempotency key of project ${project} is used twice`);
+  };
+
+  const write = (changes: Changes): void => {
+    check(changes);
+    for (const record of changes.runsInserted) {
+      runs.set(record.runId, {
+        record,
+        journal: [],
+        checkpoints: [],
+        documents: new Map(),
+        outputs: new Map(),
+        timers: new Map(),
+        wait: undefined,
+        attempts: [],
+        children: [],
+      });
+      if (record.idempotencyKey !== undefined)
+        idempotency.set(pair(record.project, record.idempotencyKey), record.runId);
+    }
+    for (const { runId, parent } of changes.runsInserted)
+      if (parent !== undefined) shelfOf(parent.runId).children.push(runId);
+    for (const { after } of changes.runsUpdated) shelfOf(after.runId).record = after;
+    for (const record of changes.attemptsInserted) {
+      attempts.set(record.leaseId, record);
+      shelfOf(record.runId).attempts.push(record.leaseId);
+    }
+    for (const record of changes.attemptsUpdated) attempts.set(record.leaseId, record);
+    for (const row of changes.journal) shelfOf(row.runId).journal.push(row);
+    for (const row of changes.checkpoints) shelfOf(row.runId).checkpoints.push(row);
+    for (const { runId, name, body } of changes.documents) shelfOf(runId).documents.set(name, body);
+    for (const { runId, stepId, visit, body } of changes.outputs) {
+      const { outputs } = shelfOf(runId);
+      const visits = outputs.get(stepId) ?? new Map<number, JsonText>();
+      outputs.set(stepId, visits.set(visit, body));
+    }
+    for (const { runId, name } of changes.timersCleared) runs.get(runId)?.timers.delete(name);
+    for (const timer of changes.timersSet) shelfOf(timer.runId).timers.set(timer.name, timer);
+    for (const runId of changes.waitsClosed) shelfOf(runId).wait = undefined;
+    for (const wait of changes.waitsOpened) {
+      shelfOf(wait.runId).wait = wait;
+    }
+    for (const event of changes.parked) {
+      parked.set(event.order, event);
+    }
+    for (const order of changes.unparked) parked.delete(order);
+    for (const event of changes.eventsSeen) seen.set(pair(event.project, event.eventId), event);
+    for (const record of changes.definitions) {
+      const versions = definitions.get(record.id) ?? new Map<number, DefinitionRecord>();
+      definitions.set(record.id, versions.set(record.version, record));
+    }
+    for (const worker of changes.workers) workers.set(worker.workerId, worker);
+    for (const { workerId, at } of changes.workersSeen) {
+      const worker = workers.get(workerId);
+      if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+    }
+    for (const { workerId, before } of changes.workersForgotten)
+      if ((workers.get(workerId)?.lastSeenAt ?? before) < before) workers.delete(workerId);
+    for (const row of changes.outbox) {
+      outbox.set(row.no, row);
+    }
+    if (changes.outboxDelivered !== undefined)
+      for (const no of outbox.keys()) if (no <= changes.outboxDelivered) outbox.delete(no);
+    for (const actor of changes.actors) actors.set(pair(actor.type, actor.id), actor);
+    for (const runId of changes.erased) erase(runId);
+    if (changes.parkedBefore !== undefined) {
+      for (const [order, event] of parked) if (event.at < changes.parkedBefore) parked.delete(order);
+      for (const [key, event] of seen)
+        if (event.runId === undefined && event.at < changes.parkedBefore) seen.delete(key);
+    }
+  };
+
+  const find = (lookup: Lookup): Found[Lookup['kind']] => {
+    switch (lookup.kind) {
+      case 'run': {
+        const shelf = runs.get(lookup.runId);
+        return shelf === undefined ? undefined : storedRun(shelf);
+      }
+      case 'lease':
+        return attempts.get(lookup.leaseId);
+      case 'documents': {
+        const shelf = runs.get(lookup.runId);
+        return shelf === undefined ? undefined : documentsOf(shelf, lookup.steps);
+      }
+      case 'definition':
+        return definitions.get(lookup.id)?.get(lookup.version);
+      case 'latest':
+        return latest(lookup.id);
+      case 'worker':
+        return workers.get(lookup.workerId);
+      case 'idempotency':
+        return idempotency.get(pair(lookup.project, lookup.key));
+      case 'event_id':
+        return seen.get(pair(lookup.project, lookup.eventId));
+      case 'event_mailbox': {
+        const isOf = (one: { project: string; event: string; key: string }): boolean =>
+          one.project === lookup.project && one.event === lookup.event && one.key === lookup.key;
+        const waits = [...runs.values()].flatMap(({ wait, record }) =>
+          wait !== undefined && isOf(wait) && record.fault === undefined ? [wait] : [],
+        );
+        const events = [...parked.values()].filter((event) => isOf(event) && event.at > lookup.parkedAfter);
+        return {
+          waits: waits.toSorted(byOrder).slice(0, lookup.limit),
+          moreWaits: waits.length > lookup.limit,
+          parked: events.toSorted(byOrder).slice(0, lookup.limit),
+          moreParked: events.length > lookup.limit,
+        };
+      }
+      case 'runnable':
+        return [...runs.values()]
+          .flatMap(({ record }) =>
+            record.definitionId === lookup.definitionId &&
+            record.queueOrder !== undefined &&
+            record.queueOrder > lookup.after
+              ? [{ ...identityOf(record), order: record.queueOrder }]
+              : [],
+          )
+          .toSorted((a, b) => a.order - b.order || (a.runId < b.runId ? -1 : 1))
+          .slice(0, lookup.limit);
+      case 'quarantined':
+        return [...runs.values()]
+          .flatMap(({ record }) => (record.fault !== undefined && record.runId > lookup.after ? [record.runId] : []))
+          .toSorted()
+          .slice(0, lookup.limit);
+      case 'open_children': {
+        const shelf = runs.get(lookup.runId);
+        return shelf === undefined
+          ? []
+          : childrenOf(shelf).flatMap(({ record }) => (hasEnded(record.status) ? [] : [record.runId]));
+      }
+      case 'child_outputs': {
+        const shelf = runs.get(lookup.runId);
+        if (shelf === undefined) return [];
+        return childrenOf(shelf).flatMap((child) => {
+          const { parent } = child.record;
+          return parent?.stepId === lookup.stepId && parent.visit === lookup.visit
+            ? [[parent.index, child.documents.get('output')] as const]
+            : [];
+        });
+      }
+      case 'attempt_before':
+        return runs
+          .get(lookup.runId)
+          ?.attempts.map((leaseId) => attempts.get(leaseId))
+          .find(
+            (record) =>
+              record?.stepId === lookup.stepId &&
+              record.visit === lookup.visit &&
+              record.attempt === lookup.attempt - 1,
+          );
+      default:
+        return lookup satisfies never;
+    }
+  };
+
+  return {
+    load: (lookups) => soon(() => lookups.map(find)),
+    commit: (changes) => soon(() => write(changes)),
+    resume: (leasesUntil) =>
+      soon(() => {
+        const live = [...attempts.values()].filter(({ state }) => isLive(state));
+        for (const record of live)
+          attempts.set(record.leaseId, { ...record, expiresAt: Math.max(record.expiresAt, leasesUntil) });
+        return {
+          liveLeases: live.map(({ leaseId, workerId, expiresAt, timeoutAt }) => ({
+            leaseId,
+            workerId,
+            expiresAt: Math.max(expiresAt, leasesUntil),
+            ...(timeoutAt === undefined ? {} : { timeoutAt }),
+          })),
+          highest: {
+            outboxNo: highest(outbox.keys()),
+            order: highest([...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
+          },
+          latestAt: Math.max(
+            0,
+            ...all().map(({ record }) => record.updatedAt),
+            // What a lease tells of itself is an entry of its run, and changes nothing else of it.
+            ...live.map(({ runId }) => lastEntryAt(shelfOf(runId))),
+            ...[...parked.values()].map(({ at }) => at),
+            ...[...workers.values()].map(({ lastSeenAt }) => lastSeenAt),
+          ),
+        };
+      }),
+    dueTimers: (now, limit) =>
+      soon(() =>
+        all()
+          .flatMap(({ timers }) =>
+            [...timers.values()].flatMap((timer) =>
+              timer.dueAt !== undefined && timer.dueAt <= now ? [{ ...timer, dueAt: timer.dueAt }] : [],
+            ),
+          )
+          .toSorted((a, b) => a.dueAt - b.dueAt || (a.runId < b.runId ? -1 : 1))
+          .slice(0, limit),
+      ),
+    readOutbox: (after, limit, characters) =>
+      soon(() => {
+        const rows = [...outbox.values()].filter(({ no }) => no > after).toSorted((a, b) => a.no - b.no);
+        return outboxBatch(rows, limit, characters);
+      }),
+  };
+};

@@ -1,0 +1,242 @@
+import { isLive } from '../../../machines/lease.ts';
+import { hasEnded, openRunStatuses } from '../../../model/run.ts';
+import { reaches } from '../../../model/scope.ts';
+import type { RunRecord } from '../records.ts';
+import type { ActorRow, RunQueries } from '../run-queries.ts';
+import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
+
+const newestFirst = (a: RunRecord, b: RunRecord): number =>
+  b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0);
+
+/** What is asked, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
+export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
+  const { runs, attempts, definitions, workers } = shelves;
+  const { childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
+
+  const actorRows = (type: 'run' | 'lease'): ActorRow[] =>
+    type === 'run'
+      ? all().map(({ record }) => ({
+          type,
+          id: record.runId,
+          project: record.project,
+          machine: `run:${record.definitionId}@${record.definitionVersion}`,
+          value: JSON.stringify((JSON.parse(record.snapshot) as { v: unknown }).v),
+          status: record.fault !== undefined ? 'quarantined' : hasEnded(record.status) ? 'done' : 'active',
+          version: record.version,
+          updatedAt: record.updatedAt,
+        }))
+      : [...attempts.values()].map((record) => ({
+          type,
+          id: record.leaseId,
+          project: runs.get(record.runId)?.record.project ?? '',
+          machine: 'lease',
+          value: JSON.stringify(record.state),
+          status: isLive(record.state) ? 'active' : 'done',
+          version: 1,
+          updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
+        }));
+
+  return {
+    findRun: (runId) =>
+      soon(() => {
+        const shelf = runs.get(runId);
+        if (shelf === undefined) return undefined;
+        return {
+          stored: storedRun(shelf),
+          documents: documentsOf(shelf, [...shelf.outputs.keys()]),
+          attempts: shelf.attempts.flatMap((leaseId) => {
+            const record = attempts.get(leaseId);
+            if (record === undefined) return [];
+            const output =
+              record.state === 'succeeded' ? shelf.outputs.get(record.stepId)?.get(record.visit) : undefined;
+            return [{ ...record, ...(output === undefined ? {} : { output }) }];
+          }),
+          timers: [...shelf.timers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+          waits: shelf.wait === undefined ? [] : [shelf.wait],
+          children: childrenOf(shelf).map(({ record }) => record),
+        };
+      }),
+    listRuns: (query) =>
+      soon(() =>
+        all()
+          .map(({ record }) => record)
+          .filter(
+            (record) =>
+              reaches(query.reach, record.project) &&
+              (query.status === undefined || record.status === query.status) &&
+              (query.definitionId === undefined || record.definitionId === query.definitionId) &&
+              (query.userId === undefined || record.userId === query.userId) &&
+              (query.from === undefined || record.createdAt >= query.from) &&
+              (query.to === undefined || record.createdAt < query.to),
+          )
+          .toSorted(newestFirst)
+          .filter(
+            (record) =>
+              query.after === undefined ||
+              record.updatedAt < query.after.updatedAt ||
+              (record.updatedAt === query.after.updatedAt && record.runId < query.after.runId),
+          )
+          .slice(0, query.limit),
+      ),
+    journal: (runId, after, limit) =>
+      soon(() => (runs.get(runId)?.journal ?? []).filter(({ lastSeq }) => lastSeq > after).slice(0, limit)),
+    journalBefore: (runId, seq, limit) =>
+      soon(() =>
+        (runs.get(runId)?.journal ?? [])
+          .filter(({ firstSeq }) => firstSeq <= seq)
+          .toReversed()
+          .slice(0, limit),
+      ),
+    checkpoint: (runId, seq) =>
+      soon(() => runs.get(runId)?.checkpoints.findLast((checkpoint) => checkpoint.seq <= seq)),
+    findAttempt: (leaseId) => soon(() => attempts.get(leaseId)),
+    listDefinitions: (after, limit) =>
+      soon(() =>
+        [...definitions.keys()]
+          .filter((id) => after === undefined || id > after)
+          .toSorted()
+          .slice(0, limit)
+          .flatMap((id) => latest(id) ?? []),
+      ),
+    definitionVersions: (id) =>
+      soon(() =>
+        [...(definitions.get(id)?.values() ?? [])]
+          .toSorted((a, b) => a.version - b.version)
+          .map((record) => ({
+            ...record,
+            openRuns: all().filter(
+              ({ record: run }) =>
+                run.definitionId === id && run.definitionVersion === record.version && !hasEnded(run.status),
+            ).length,
+            workers: [...workers.values()].filter((worker) =>
+              worker.definitions.some((held) => held.id === id && held.version === record.version),
+            ).length,
+          })),
+      ),
+    listWorkers: ({ reach, after, limit }) =>
+      soon(() =>
+        [...workers.values()]
+          .filter(
+            ({ workerId, project }) =>
+              (project === undefined || reaches(reach, project)) && (after === undefined || workerId > after),
+          )
+          .toSorted((a, b) => (a.workerId < b.workerId ? -1 : 1))
+          .slice(0, limit),
+      ),
+    silentWorkers: (before, limit) =>
+      soon(() =>
+        [...workers.values()]
+          .filter(({ lastSeenAt }) => lastSeenAt < before)
+          .toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.workerId < b.workerId ? -1 : 1))
+          .slice(0, limit)
+          .map(({ workerId }) => workerId),
+      ),
+    listLiveLeases: (reach, after, limit) =>
+      soon(() =>
+        [...attempts.values()]
+          .filter(({ state, leaseId }) => isLive(state) && (after === undefined || leaseId > after))
+          .flatMap((record) => {
+            const run = runs.get(record.runId)?.record;
+            return run !== undefined && reaches(reach, run.project) ? [{ ...record, ...identityOf(run) }] : [];
+          })
+          .toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))
+          .slice(0, limit),
+      ),
+    listActors: (query) =>
+      soon(() =>
+        actorRows(query.type)
+          .filter(
+            (row) =>
+              reaches(query.reach, row.project) &&
+              (query.status === undefined || row.status === query.status) &&
+              (query.before === undefined || row.id < query.before),
+          )
+          .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+          .slice(0, query.limit),
+      ),
+    subjectRuns: (userId, reach, limit) =>
+      soon(() => {
+        const theirs = all().filter(({ record }) => record.userId === userId && reaches(reach, record.project));
+        const roots = theirs.filter(({ record }) => record.parent === undefined);
+        const isFinished = (shelf: RunShelf): boolean => familyOf(shelf).every(({ record }) => hasEnded(record.status));
+        return {
+          finished: roots
+            .filter(isFinished)
+            .slice(0, limit)
+            .flatMap(familyOf)
+            .map(({ record }) => ({ runId: record.runId, traceId: record.traceId })),
+          inFlight: theirs.filter(({ record }) => !hasEnded(record.status)).length,
+        };
+      }),
+    finishedRuns: (project, before, limit) =>
+      soon(() =>
+        all()
+          .filter(
+            (shelf) =>
+              shelf.record.parent === undefined &&
+              shelf.record.project === project &&
+              shelf.record.endedAt !== undefined &&
+              shelf.record.endedAt < before &&
+              familyOf(shelf).every(({ record }) => hasEnded(record.status)),
+          )
+          .toSorted((a, b) => (a.record.endedAt ?? 0) - (b.record.endedAt ?? 0))
+          .slice(0, limit)
+          .flatMap(familyOf)
+          .map(({ record }) => record.runId),
+      ),
+    stuckRuns: (limit) =>
+      soon(() =>
+        all()
+          .filter(
+            (shelf) =>
+              (openRunStatuses as readonly string[]).includes(shelf.record.status) &&
+              shelf.record.fault === undefined &&
+              shelf.record.queueOrder === undefined &&
+              shelf.wait === undefined &&
+              ![...shelf.timers.values()].some(({ name }) => name !== 'run_timeout') &&
+              !shelf.attempts.some((leaseId) => isLive(attempts.get(leaseId)?.state ?? 'cancelled')) &&
+              !childrenOf(shelf).some(({ record }) => !hasEnded(record.status)),
+          )
+          .slice(0, limit)
+          .map(({ record }) => ({
+            runId: record.runId,
+            project: record.project,
+            ...(record.cursor === undefined ? {} : { cursor: record.cursor }),
+          })),
+      ),
+    runShapes: (project, from, to, limit) =>
+      soon(() =>
+        all()
+          .filter(
+            ({ record }) =>
+              record.project === project &&
+              record.endedAt !== undefined &&
+              record.endedAt >= from &&
+              record.endedAt < to,
+          )
+          .toSorted((a, b) => (b.record.endedAt ?? 0) - (a.record.endedAt ?? 0))
+          .slice(0, limit)
+          .map((shelf) => {
+            const tries = new Map<string, number>();
+            for (const leaseId of shelf.attempts) {
+              const stepId = attempts.get(leaseId)?.stepId ?? '';
+              tries.set(stepId, (tries.get(stepId) ?? 0) + 1);
+            }
+            const { runId, definitionId, definitionVersion, snapshot } = shelf.record;
+            return {
+              runId,
+              definitionId,
+              definitionVersion,
+              snapshot,
+              maxStepAttempts: Math.max(0, ...tries.values()),
+            };
+          }),
+      ),
+    counts: () =>
+      soon(() => ({
+        definitionVersions: [...definitions.values()].reduce((sum, versions) => sum + versions.size, 0),
+        openRuns: all().filter(({ record }) => !hasEnded(record.status)).length,
+        quarantined: all().filter(({ record }) => record.fault !== undefined).length,
+      })),
+  };
+};

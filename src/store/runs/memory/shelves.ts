@@ -1,0 +1,114 @@
+import type {
+  ActorRecord,
+  AttemptRecord,
+  Checkpoint,
+  DefinitionRecord,
+  JournalRow,
+  JsonText,
+  OutboxRow,
+  ParkedEvent,
+  RunRecord,
+  SeenEvent,
+  StoredDocuments,
+  StoredRun,
+  TimerRecord,
+  WaitRecord,
+  WorkerRecord,
+} from '../records.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
+
+/** All that belongs to one run. */
+export type RunShelf = {
+  record: RunRecord;
+  readonly journal: JournalRow[];
+  readonly checkpoints: Checkpoint[];
+  readonly documents: Map<string, JsonText>;
+  /** By step, then by visit. */
+  readonly outputs: Map<string, Map<number, JsonText>>;
+  readonly timers: Map<string, TimerRecord>;
+  wait: WaitRecord | undefined;
+  readonly attempts: string[];
+  readonly children: string[];
+};
+
+/** All that the store holds. */
+export type Shelves = ReturnType<typeof emptyShelves>;
+
+export const emptyShelves = () => {
+  const runs = new Map<string, RunShelf>();
+  return {
+    runs,
+    attempts: new Map<string, AttemptRecord>(),
+    /** By id, then by version. */
+    definitions: new Map<string, Map<number, DefinitionRecord>>(),
+    workers: new Map<string, WorkerRecord>(),
+    /** Runs by `pair` of project and idempotency key. */
+    idempotency: new Map<string, string>(),
+    /** By `pair` of project and event id. */
+    seen: new Map<string, SeenEvent>(),
+    parked: new Map<number, ParkedEvent>(),
+    outbox: new Map<number, OutboxRow>(),
+    actors: new Map<string, ActorRecord>(),
+  };
+};
+
+/** One key of two texts. */
+export const pair = (a: string, b: string): string => JSON.stringify([a, b]);
+
+/** What the shelves answer to both halves. */
+export const readingOf = ({ runs, definitions }: Shelves) => {
+  const shelfOf = (runId: string): RunShelf => {
+    const shelf = runs.get(runId);
+    if (shelf === undefined) throw new StoreUnavailable(`the runs store holds no run ${runId}`);
+    return shelf;
+  };
+
+  const childrenOf = (shelf: RunShelf): RunShelf[] => shelf.children.flatMap((runId) => runs.get(runId) ?? []);
+
+  const all = (): RunShelf[] => [...runs.values()];
+  const familyOf = (shelf: RunShelf): RunShelf[] => [shelf, ...childrenOf(shelf).flatMap(familyOf)];
+
+  const latest = (id: string): DefinitionRecord | undefined => {
+    const versions = definitions.get(id);
+    return versions?.get(Math.max(...versions.keys()));
+  };
+
+  const storedRun = (shelf: RunShelf): StoredRun => ({
+    record: shelf.record,
+    nextSeq: (shelf.journal.at(-1)?.lastSeq ?? -1) + 1,
+  });
+
+  const newestOutput = (shelf: RunShelf, stepId: string): JsonText | undefined => {
+    const visits = shelf.outputs.get(stepId);
+    return visits === undefined || visits.size === 0 ? undefined : visits.get(Math.max(...visits.keys()));
+  };
+
+  const documentsOf = (shelf: RunShelf, steps: readonly string[]): StoredDocuments => {
+    const output = shelf.documents.get('output');
+    const event = shelf.documents.get('event');
+    return {
+      input: shelf.documents.get('input') ?? 'null',
+      ...(output === undefined ? {} : { output }),
+      ...(event === undefined ? {} : { event }),
+      state: [...shelf.documents]
+        .filter(([name]) => name.startsWith('state/'))
+        .map(([name, body]) => [name.slice('state/'.length), body] as const),
+      steps: steps.flatMap((stepId) => {
+        const body = newestOutput(shelf, stepId);
+        return body === undefined ? [] : [[stepId, body] as const];
+      }),
+    };
+  };
+
+  const lastEntryAt = ({ journal }: RunShelf): number =>
+    (JSON.parse(journal.at(-1)?.entries ?? '[]') as readonly { at: number }[]).at(-1)?.at ?? 0;
+
+  const identityOf = ({ runId, project, definitionId, definitionVersion }: RunRecord) => ({
+    runId,
+    project,
+    definitionId,
+    definitionVersion,
+  });
+
+  return { shelfOf, childrenOf, all, familyOf, latest, storedRun, documentsOf, lastEntryAt, identityOf };
+};

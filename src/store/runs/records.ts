@@ -1,0 +1,181 @@
+import type { LeaseState } from '../../machines/lease.ts';
+import type { Delivery } from '../../model/definition/definition.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+import type { RunStatus, UnixMs } from '../../model/run.ts';
+
+/**
+ * JSON as text, in a form that its writer owns. A store gives it back as it came. Where one looks inside, because a column would
+ * cost each commit more, the field says what may be found there.
+ */
+export type JsonText = string;
+
+/** What of a run never changes. */
+export type RunIdentity = {
+  readonly runId: string;
+  readonly traceId: string;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  readonly correlation: JsonText;
+  /** Lifted out of the correlation for erasure. */
+  readonly userId?: string;
+  readonly idempotencyKey?: string;
+  readonly createdAt: UnixMs;
+  readonly deadlineAt?: UnixMs;
+  /** The run that started this one, and where in it. */
+  readonly parent?: {
+    readonly runId: string;
+    readonly stepId: string;
+    readonly visit: number;
+    readonly index: number;
+  };
+  /** 0 for a run that nobody's step started. */
+  readonly depth: number;
+};
+
+/** What of a run changes with its transitions. Everything but the snapshot is there to be asked for. */
+export type RunProgress = {
+  readonly status: RunStatus;
+  readonly cursor?: string;
+  /**
+   * The form of `machines/persisted.ts`. A store may read two things in it: `$.c.leaseId`, the lease of a run whose status is
+   * `running`, and `$.v`, where the machine stands.
+   */
+  readonly snapshot: JsonText;
+  /** Counts the changes; an update names the one it starts from. */
+  readonly version: number;
+  readonly updatedAt: UnixMs;
+  readonly endedAt?: UnixMs;
+  /** Set while the step can be offered: its place in the queue of its definition, lower first. */
+  readonly queueOrder?: number;
+  /** Why this release cannot load the run: set while it is quarantined. */
+  readonly fault?: string;
+};
+export type RunRecord = RunIdentity & RunProgress;
+
+/** One lease. The state of its machine is a column, so that row and snapshot cannot disagree. */
+export type AttemptRecord = {
+  readonly leaseId: string;
+  readonly runId: string;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+  readonly workerId: string;
+  readonly delivery: Delivery;
+  readonly offeredAt: UnixMs;
+  readonly state: LeaseState;
+  readonly bodyRan: boolean;
+  readonly expiresAt: UnixMs;
+  readonly startedAt?: UnixMs;
+  readonly endedAt?: UnixMs;
+  /** Set from `started` on where the step limits the time. */
+  readonly timeoutAt?: UnixMs;
+  readonly error?: JsonText;
+  readonly usage?: JsonText;
+  readonly cost?: JsonText;
+  readonly details?: JsonText;
+};
+
+/**
+ * Consecutive journal entries that one commit made for one run. `events` are the machine events behind them, each with the
+ * number of entries it made: folding them gives the snapshot at any `seq`.
+ */
+export type JournalRow = {
+  readonly runId: string;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** A list, oldest first. A store may read the `at` of its last member. */
+  readonly entries: JsonText;
+  readonly events: JsonText;
+};
+/** A snapshot kept beside the journal, so that a replay costs the same at the end of a long run as at its start. */
+export type Checkpoint = { readonly runId: string; readonly seq: number; readonly snapshot: JsonText };
+
+export type TimerRecord = {
+  readonly runId: string;
+  readonly name: string;
+  /** Absent: never due. */
+  readonly dueAt?: UnixMs;
+  readonly stepId?: string;
+};
+
+export type WaitRecord = {
+  readonly runId: string;
+  readonly project: string;
+  readonly event: string;
+  readonly key: string;
+  readonly stepId: string;
+  readonly since: UnixMs;
+  /** Orders waits that opened in the same millisecond. */
+  readonly order: number;
+  readonly deadlineAt?: UnixMs;
+};
+
+export type ParkedEvent = {
+  readonly order: number;
+  readonly project: string;
+  readonly event: string;
+  readonly key: string;
+  readonly payload: JsonText;
+  readonly at: UnixMs;
+  /** What its sender named it by: the run that takes it is noted under this id. */
+  readonly eventId?: string;
+};
+
+/**
+ * An `event_id` that was seen. With the run that took its event it is known for as long as that run; without one it goes
+ * when its parked event does.
+ */
+export type SeenEvent = {
+  readonly project: string;
+  readonly eventId: string;
+  /** When it was seen; once a run took its event, when that was. */
+  readonly at: UnixMs;
+  readonly runId?: string;
+};
+
+export type DefinitionRecord = {
+  readonly id: string;
+  readonly version: number;
+  readonly document: JsonText;
+  readonly hash: string;
+  readonly createdAt: UnixMs;
+};
+
+export type WorkerRecord = {
+  readonly workerId: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly project?: string;
+  readonly concurrency?: number;
+  readonly definitions: readonly { readonly id: string; readonly version: number }[];
+  /** As it was last written down: the service knows it more exactly while it runs. */
+  readonly lastSeenAt: UnixMs;
+  /** What the key reached that registered it. Absent where an earlier release wrote the row. */
+  readonly registeredBy?: ProjectReach;
+};
+
+export type OutboxRow = { readonly no: number; readonly runId: string; readonly span: JsonText };
+
+/** An actor of a kind without tables of its own. */
+export type ActorRecord = {
+  readonly type: string;
+  readonly id: string;
+  readonly machine: string;
+  readonly snapshot: JsonText;
+  readonly version: number;
+  readonly updatedAt: UnixMs;
+};
+
+/** Singletons, and `state/<key>`: one row a top-level key, so that a patch writes only what it changes. */
+export type DocumentName = 'input' | 'output' | 'event' | `state/${string}`;
+
+export type StoredRun = { readonly record: RunRecord; readonly nextSeq: number };
+export type StoredDocuments = {
+  readonly input: JsonText;
+  readonly output?: JsonText;
+  readonly event?: JsonText;
+  readonly state: readonly (readonly [key: string, body: JsonText])[];
+  /** The newest output of each step asked for that has one. */
+  readonly steps: readonly (readonly [stepId: string, body: JsonText])[];
+};

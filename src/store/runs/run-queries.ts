@@ -1,0 +1,120 @@
+import type { ProjectReach } from '../../model/scope.ts';
+import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type {
+  AttemptRecord,
+  Checkpoint,
+  DefinitionRecord,
+  JournalRow,
+  JsonText,
+  RunIdentity,
+  RunRecord,
+  StoredDocuments,
+  StoredRun,
+  TimerRecord,
+  WaitRecord,
+  WorkerRecord,
+} from './records.ts';
+
+export type RunListQuery = {
+  readonly reach: ProjectReach;
+  readonly status?: RunStatus;
+  readonly definitionId?: string;
+  readonly userId?: string;
+  readonly from?: UnixMs;
+  readonly to?: UnixMs;
+  /** Rows after this place in the order newest-updated first. */
+  readonly after?: { readonly updatedAt: UnixMs; readonly runId: string };
+  readonly limit: number;
+};
+export type WorkerListQuery = {
+  /** Of these projects, and those of none. */
+  readonly reach: ProjectReach;
+  /** By id, ascending. */
+  readonly after?: string;
+  readonly limit: number;
+};
+/** A run with all that is asked about it. */
+export type RunRows = {
+  readonly stored: StoredRun;
+  readonly documents: StoredDocuments;
+  readonly attempts: readonly (AttemptRecord & { readonly output?: JsonText })[];
+  readonly timers: readonly TimerRecord[];
+  readonly waits: readonly WaitRecord[];
+  readonly children: readonly RunRecord[];
+};
+export type ActorRow = {
+  readonly type: 'run' | 'lease';
+  readonly id: string;
+  readonly project: string;
+  readonly machine: string;
+  readonly value: JsonText;
+  readonly status: 'active' | 'done' | 'quarantined';
+  readonly version: number;
+  readonly updatedAt: UnixMs;
+};
+export type ActorListQuery = {
+  readonly reach: ProjectReach;
+  readonly type: 'run' | 'lease';
+  readonly status?: 'active' | 'done' | 'quarantined';
+  /** By id, descending: the newest first. */
+  readonly before?: string;
+  readonly limit: number;
+};
+
+/**
+ * What people, routes and sweeps ask. An engine may answer from a copy that is a moment behind, but the copy must hold every commit
+ * that was answered before the question was asked: who started a run finds it. A sweep that acts on an answer relies on what no
+ * longer changes, a run that has ended, or names its condition again in the commit.
+ */
+export interface RunQueries {
+  /** A run with all that is asked about it; `undefined` when there is no such run. */
+  findRun(runId: string): Promise<RunRows | undefined>;
+  listRuns(query: RunListQuery): Promise<readonly RunRecord[]>;
+  /** Rows that hold an entry after this one, oldest first. */
+  journal(runId: string, after: number, limit: number): Promise<readonly JournalRow[]>;
+  /** Rows that hold an entry of at most this one, newest first. */
+  journalBefore(runId: string, seq: number, limit: number): Promise<readonly JournalRow[]>;
+  /** The newest checkpoint at or before the entry. */
+  checkpoint(runId: string, seq: number): Promise<Checkpoint | undefined>;
+  findAttempt(leaseId: string): Promise<AttemptRecord | undefined>;
+
+  /** By id, the highest version of each. */
+  listDefinitions(after: string | undefined, limit: number): Promise<readonly DefinitionRecord[]>;
+  /** Ascending, each with the number of its open runs and of the workers that registered it. */
+  definitionVersions(
+    id: string,
+  ): Promise<readonly (DefinitionRecord & { readonly openRuns: number; readonly workers: number })[]>;
+  listWorkers(query: WorkerListQuery): Promise<readonly WorkerRecord[]>;
+  /** Ids of workers whose row says that they were last seen before, those silent longest first. */
+  silentWorkers(before: UnixMs, limit: number): Promise<readonly string[]>;
+  /** By lease id, ascending. */
+  listLiveLeases(
+    reach: ProjectReach,
+    after: string | undefined,
+    limit: number,
+  ): Promise<readonly (AttemptRecord & Pick<RunIdentity, 'project' | 'definitionId' | 'definitionVersion'>)[]>;
+  listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
+
+  /** Finished root runs of a person with all their descendants, and how many of that person are unfinished. */
+  subjectRuns(
+    userId: string,
+    reach: ProjectReach,
+    limit: number,
+  ): Promise<{ finished: readonly { readonly runId: string; readonly traceId: string }[]; inFlight: number }>;
+  /** Root runs of a project that ended before, with all their descendants. */
+  finishedRuns(project: string, before: UnixMs, limit: number): Promise<readonly string[]>;
+  /** Open runs that no row will ever move; quarantined ones are none of them. */
+  stuckRuns(limit: number): Promise<readonly Pick<RunRecord, 'runId' | 'project' | 'cursor'>[]>;
+  /** Runs of a project that ended in a half-open window, the latest first, with the most attempts that one of their steps took. */
+  runShapes(
+    project: string,
+    from: UnixMs,
+    to: UnixMs,
+    limit: number,
+  ): Promise<
+    readonly (Pick<RunRecord, 'runId' | 'definitionId' | 'definitionVersion' | 'snapshot'> & {
+      readonly maxStepAttempts: number;
+    })[]
+  >;
+  counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
+}

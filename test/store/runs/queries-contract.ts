@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { AT, anAttempt, aRun, type OpenRunStore, storesOf } from './factories.ts';
+
+/** What is asked of every engine. @see RunQueries */
+export const runQueriesContract = (engine: string, open: OpenRunStore): void => {
+  describe(`${engine}: questions about runs`, () => {
+    const opened = storesOf(open);
+
+    it('keeps the journal by page, from either side, and says which seq is next', async () => {
+      const { store, commit, put, find } = await opened();
+      await put(aRun('a'), aRun('b'));
+      const row = (firstSeq: number, lastSeq: number) => ({
+        runId: 'a',
+        firstSeq,
+        lastSeq,
+        entries: '[]',
+        events: '[]',
+      });
+      await commit((changes) => changes.journal.push(row(0, 2), { ...row(0, 0), runId: 'b' }));
+      await commit((changes) => changes.journal.push(row(3, 3), row(4, 8)));
+      expect(await find({ kind: 'run', runId: 'a' })).toMatchObject({ nextSeq: 9 });
+      const after = async (seq: number, limit = 10) =>
+        (await store.journal('a', seq, limit)).map(({ firstSeq }) => firstSeq);
+      expect(await after(-1)).toEqual([0, 3, 4]);
+      expect(await after(1)).toEqual([0, 3, 4]);
+      expect(await after(2)).toEqual([3, 4]);
+      expect(await after(5, 1)).toEqual([4]);
+      expect(await after(8)).toEqual([]);
+      expect((await store.journalBefore('a', 5, 10)).map(({ firstSeq }) => firstSeq)).toEqual([4, 3, 0]);
+      expect((await store.journalBefore('a', 3, 1)).map(({ firstSeq }) => firstSeq)).toEqual([3]);
+      await commit((changes) => changes.checkpoints.push({ runId: 'a', seq: 3, snapshot: 's' }));
+      expect(await store.checkpoint('a', 2)).toBeUndefined();
+      expect(await store.checkpoint('a', 7)).toEqual({ runId: 'a', seq: 3, snapshot: 's' });
+    });
+
+    it('keeps definitions and workers', async () => {
+      const { store, commit, find } = await opened();
+      const definition = (id: string, version: number) => ({ id, version, document: '{}', hash: 'h', createdAt: AT });
+      const worker = {
+        workerId: 'w',
+        name: 'n',
+        project: 'p',
+        concurrency: 2,
+        definitions: [{ id: 'a', version: 1 }],
+        lastSeenAt: AT,
+        registeredBy: ['p', 'q'],
+      };
+      await commit((changes) => {
+        changes.definitions.push(definition('a', 9), definition('a', 10), definition('b', 1));
+        changes.workers.push(worker);
+      });
+      expect(await find({ kind: 'latest', id: 'a' })).toEqual(definition('a', 10));
+      expect(await find({ kind: 'definition', id: 'a', version: 9 })).toEqual(definition('a', 9));
+      expect(await find({ kind: 'latest', id: 'z' })).toBeUndefined();
+      expect(await store.listDefinitions(undefined, 10)).toEqual([definition('a', 10), definition('b', 1)]);
+      expect(await store.listDefinitions('a', 10)).toEqual([definition('b', 1)]);
+      await commit((changes) =>
+        changes.workers.push({ ...worker, workerId: 'v', definitions: [{ id: 'a', version: 10 }] }),
+      );
+      await commit((changes) =>
+        changes.workers.push({
+          ...worker,
+          workerId: 'u',
+          definitions: [
+            { id: 'a', version: 10 },
+            { id: 'b', version: 9 },
+          ],
+        }),
+      );
+      expect(
+        (await store.definitionVersions('a')).map(({ version, openRuns, workers }) => [version, openRuns, workers]),
+      ).toEqual([
+        [9, 0, 0],
+        [10, 0, 2],
+      ]);
+      expect(await find({ kind: 'worker', workerId: 'w' })).toEqual(worker);
+      await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 1 }));
+      expect(await store.listWorkers({ reach: 'all', after: 'v', limit: 9 })).toEqual([
+        { workerId: 'w', definitions: [], lastSeenAt: AT + 1 },
+      ]);
+    });
+
+    it('lists workers by id from any place on, those of the projects in reach and those of none', async () => {
+      const { store, commit } = await opened();
+      const worker = (workerId: string, project?: string) => ({
+        workerId,
+        definitions: [],
+        lastSeenAt: AT,
+        ...(project === undefined ? {} : { project }),
+      });
+      await commit((changes) =>
+        changes.workers.push(worker('d'), worker('b', 'p'), worker('c', 'q'), worker('a', 'r')),
+      );
+      const ids = async (reach: 'all' | string[], limit = 9, after?: string) =>
+        (await store.listWorkers({ reach, limit, ...(after === undefined ? {} : { after }) })).map(
+          ({ workerId }) => workerId,
+        );
+      expect(await ids('all')).toEqual(['a', 'b', 'c', 'd']);
+      expect(await ids('all', 2)).toEqual(['a', 'b']);
+      expect(await ids('all', 2, 'b')).toEqual(['c', 'd']);
+      expect(await ids(['p', 'q'])).toEqual(['b', 'c', 'd']);
+      expect(await ids(['p', 'q'], 1, 'b')).toEqual(['c']);
+      expect(await ids([])).toEqual(['d']);
+    });
+
+    it('lists newest-updated first and goes on from any place', async () => {
+      const { store, put } = await opened();
+      await put(
+        ...Array.from({ length: 9 }, (_, n) =>
+          aRun(`r${n}`, {
+            updatedAt: AT + Math.floor(n / 2),
+            project: n % 3 === 0 ? 'q' : 'p',
+            status: n % 2 === 0 ? 'queued' : 'waiting',
+            createdAt: n,
+          }),
+        ),
+      );
+      const list = async (query: object) =>
+        (await store.listRuns({ reach: 'all', limit: 99, ...query })).map(({ runId }) => runId);
+      expect(await list({})).toEqual(['r8', 'r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0']);
+      expect(await list({ after: { updatedAt: AT + 2, runId: 'r5' }, limit: 3 })).toEqual(['r4', 'r3', 'r2']);
+      expect(await list({ reach: ['q'] })).toEqual(['r6', 'r3', 'r0']);
+      expect(await list({ status: 'waiting' })).toEqual(['r7', 'r5', 'r3', 'r1']);
+      expect(await list({ from: 3, to: 5 })).toEqual(['r4', 'r3']);
+      expect(await list({ definitionId: 'nope' })).toEqual([]);
+    });
+
+    it('finds open runs that nothing will ever move, and no others', async () => {
+      const { store, commit, put } = await opened();
+      await put(
+        aRun('stuck', { status: 'waiting' }),
+        aRun('deadline-only', { status: 'waiting' }),
+        aRun('queued', { queueOrder: 1 }),
+        aRun('timed', { status: 'waiting' }),
+        aRun('waits', { status: 'waiting' }),
+        aRun('leased', { status: 'running' }),
+        aRun('parent', { status: 'waiting' }),
+        aRun('kid', { queueOrder: 1, parent: { runId: 'parent', stepId: 's', visit: 1, index: 0 } }),
+        aRun('over', { status: 'failed', endedAt: AT }),
+        aRun('aside', { status: 'waiting', fault: 'f' }),
+      );
+      await commit((changes) => {
+        changes.timersSet.push(
+          { runId: 'timed', name: 'sleep' },
+          { runId: 'deadline-only', name: 'run_timeout', dueAt: 5 },
+        );
+        changes.waitsOpened.push({
+          runId: 'waits',
+          project: 'p',
+          event: 'e',
+          key: '',
+          stepId: 's',
+          since: 1,
+          order: 1,
+        });
+        changes.attemptsInserted.push(anAttempt('l', 'leased'));
+      });
+      expect((await store.stuckRuns(10)).map(({ runId }) => runId).toSorted()).toEqual(['deadline-only', 'stuck']);
+      expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 9, quarantined: 1 });
+    });
+
+    it('erases a run with all that is its own', async () => {
+      const { store, commit, put, find } = await opened();
+      await put(
+        aRun('a', { idempotencyKey: 'k', userId: 'u', endedAt: AT, status: 'succeeded' }),
+        aRun('b', { userId: 'u' }),
+      );
+      await commit((changes) => {
+        changes.attemptsInserted.push(anAttempt('l', 'a'));
+        changes.journal.push({ runId: 'a', firstSeq: 0, lastSeq: 0, entries: '[]', events: '[]' });
+        changes.outputs.push({ runId: 'a', stepId: 's', visit: 1, body: '1' });
+        changes.timersSet.push({ runId: 'a', name: 't', dueAt: 1 });
+        changes.outbox.push({ no: 1, runId: 'a', span: 's' }, { no: 2, runId: 'b', span: 's' });
+        changes.eventsSeen.push({ project: 'p', eventId: 'e', at: 1, runId: 'a' });
+      });
+      expect(await store.subjectRuns('u', 'all', 10)).toEqual({
+        finished: [{ runId: 'a', traceId: 't'.repeat(32) }],
+        inFlight: 1,
+      });
+      expect(await store.finishedRuns('p', AT, 10)).toEqual([]);
+      expect(await store.finishedRuns('p', AT + 1, 10)).toEqual(['a']);
+      await commit((changes) => changes.erased.push('a'));
+      expect(await store.findRun('a')).toBeUndefined();
+      expect(await find({ kind: 'lease', leaseId: 'l' })).toBeUndefined();
+      expect(await find({ kind: 'idempotency', project: 'p', key: 'k' })).toBeUndefined();
+      expect(await find({ kind: 'event_id', project: 'p', eventId: 'e' })).toBeUndefined();
+      expect(await store.journal('a', -1, 9)).toEqual([]);
+      expect(await store.dueTimers(9, 9)).toEqual([]);
+      expect((await store.readOutbox(0, 9)).map(({ runId }) => runId)).toEqual(['b']);
+      expect((await store.findRun('b'))?.stored.record.runId).toBe('b');
+    });
+
+    it('knows the shape of ended runs', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a', { endedAt: AT, status: 'succeeded' }), aRun('b'));
+      await commit((changes) =>
+        changes.attemptsInserted.push(
+          anAttempt('l1', 'a'),
+          anAttempt('l2', 'a', { attempt: 2 }),
+          anAttempt('l3', 'a', { stepId: 'two' }),
+        ),
+      );
+      expect(await store.runShapes('p', AT, AT + 1, 9)).toMatchObject([
+        { runId: 'a', definitionId: 'flow', maxStepAttempts: 2 },
+      ]);
+    });
+  });
+};
