@@ -32,14 +32,13 @@ const captureOne = async (
   const input = findInput(detail);
   if (input === undefined) return { kind: 'skipped', reason: 'the run has no input to make a case of' };
   const answer = useOutputAsExpected ? findAnswer(detail) : undefined;
-  if (useOutputAsExpected && (answer === undefined || answer.text.trim() === ''))
-    return { kind: 'skipped', reason: 'the run has no answer to use as the expected one' };
+  const hasAnswer = answer !== undefined && answer.text.trim() !== '';
   return {
     kind: 'item',
     item: {
       itemId: newRecordId(),
       input,
-      ...(answer === undefined ? {} : { expected: expectedOf(answer) }),
+      ...(hasAnswer ? { expected: expectedOf(answer) } : {}),
       sourceTraceId: traceId,
       createdAt: now,
     },
@@ -47,8 +46,9 @@ const captureOne = async (
 };
 
 /**
- * Makes cases of stored runs, one at a time, each keeping the run it came from. A run of another project, without an input, or
- * without the answer that was wanted, is skipped with the reason. A run that was captured before gives one more case.
+ * Makes cases of stored runs, one at a time, each keeping the run it came from. A run of another project, or without an
+ * input, is skipped with the reason. A run without an answer gives a case without an expected one. A run that was captured before
+ * gives one more case.
  * @returns `undefined` when the dataset was deleted meanwhile
  * @see Interface specification, "Dataset, case, experiment"
  */

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 526038ff82b3d83d0363dd2a1e6d559e8349ac81d758d2a34dbb0267c336c9d5
-// content sha256: e3dd161947752d918a85e3db5a0e581947ab8a5f0a1bde9abd3caf104dcacdba
+// source sha256: 6a7936d8f9898d941e0ff94755a23f19604c2b2fe1f3d8b3f2aaf982ec7638ae
+// content sha256: e4049030d0a3902cee8be674aeac92ed9c9e2f8f02dade3c757ba043cef1d5e0
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -4809,7 +4809,10 @@ export interface operations {
                  */
                 readonly "application/json": {
                     readonly trace_ids: readonly string[];
-                    /** @default false */
+                    /**
+                     * @description Keeps the answer of each run as `expected`; a run without an answer gives a case without it
+                     * @default false
+                     */
                     readonly use_output_as_expected?: boolean;
                 };
             };

@@ -262,18 +262,33 @@ describe('POST /v1/api/datasets/{dataset}/capture', () => {
     expect(await items()).toMatchObject([{ expected }]);
   });
 
+  it.each([
+    ['an empty output', ''],
+    ['no output', undefined],
+    ['a message that only calls a tool', [{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f' } }] }]],
+  ])(
+    'with `use_output_as_expected` a run without an answer is a case without `expected`: %s',
+    async (_name, output) => {
+      await service.send([aRootSpan(1, { output })]);
+      const { body } = await capture({ trace_ids: [traceIdOf(1)], use_output_as_expected: true });
+      expect(body).toMatchObject({ captured: 1, skipped: [] });
+      const [item, ...others] = await items();
+      expect(others).toEqual([]);
+      expect(item.input).toEqual({ question: 'question 1' });
+      expect(item).not.toHaveProperty('expected');
+    },
+  );
+
   it('skips, with the reason, what is not a case', async () => {
     await service.send([
       aRootSpan(1, { input: undefined }),
-      aRootSpan(2, { output: '' }),
       aRootSpan(3, { correlation: { project: 'other' } }),
       aRootSpan(4),
     ]);
-    const { body } = await capture({ trace_ids: [1, 2, 3, 4, 5].map(traceIdOf), use_output_as_expected: true });
+    const { body } = await capture({ trace_ids: [1, 3, 4, 5].map(traceIdOf), use_output_as_expected: true });
     expect(body.captured).toBe(1);
     expect(body.skipped).toEqual([
       { trace_id: traceIdOf(1), reason: 'the run has no input to make a case of' },
-      { trace_id: traceIdOf(2), reason: 'the run has no answer to use as the expected one' },
       { trace_id: traceIdOf(3), reason: `no run ${traceIdOf(3)} is stored in project "default"` },
       { trace_id: traceIdOf(5), reason: `no run ${traceIdOf(5)} is stored in project "default"` },
     ]);
