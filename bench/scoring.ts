@@ -111,6 +111,7 @@ const scoreAll = async (dryRun: boolean, measuresMemory = false): Promise<Pass> 
     store: {
       listTraces: store.listTraces,
       findExpected: store.findExpected,
+      listScores: store.listScores,
       findTrace: (traceId, reach, payloads) => {
         reads += 1;
         if (measuresMemory && reads % Math.ceil(RUNS / QUARTERS) === 0) passing.push(live());

@@ -11,10 +11,10 @@ import { createCompactList } from './compact-list.ts';
 import { readScorerConfig, type ScorerConfig } from './config.ts';
 import { type Judge, NO_TIME_LEFT } from './judge.ts';
 import { JUDGED_MAX, JUDGED_MIN } from './judge-reply.ts';
-import { offlineScoreId } from './score-id.ts';
+import { keepScoreId, offlineScoreId } from './score-id.ts';
 
 export type ScoringDeps = {
-  readonly store: Pick<SignalStore, 'listTraces' | 'findTrace' | 'findExpected'>;
+  readonly store: Pick<SignalStore, 'listTraces' | 'findTrace' | 'findExpected' | 'listScores'>;
   readonly pipeline: Pick<Pipeline, 'write' | 'ingestScore'>;
   /** Absent where no judge is configured. */
   readonly judge?: Judge;
@@ -60,6 +60,8 @@ const DEFAULT_RUNS = 1_000;
 /** Runs loaded at once: payloads of no more than these are in memory together. */
 const RUNS_AT_ONCE = 4;
 const LISTED_AT_ONCE = 200;
+/** Ids of scores read at once, of a run that was scored before. */
+const SCORES_AT_ONCE = 1_000;
 /** Deterministic scores in one write: an fsync serves that many, and the next runs are read meanwhile. */
 const SCORES_A_WRITE = 500;
 
@@ -69,6 +71,9 @@ const refuse = (failure: Failure): never => {
 
 /** A run to be scored: known to be stored when it was listed, only named when it was asked for. */
 type Selected = { readonly traceId: string };
+
+/** A run in memory, and the ids of the scores that a pass has given it before. */
+type Loaded = RunUnderScore & { readonly scoreIds: readonly string[] };
 
 /** What a score keeps of its run. Identities stay with the run: hashed there, they would be hashed again here. */
 const correlationOf = (trace: TraceSummary): Correlation => ({
@@ -169,12 +174,30 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
     }
   }
 
+  const listScoreIds = async ({ traceId, project, scores }: TraceSummary): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    if (scores.length === 0) return ids;
+    let after: Position | undefined;
+    do {
+      const page = await store.listScores({
+        projects: [project],
+        traceId,
+        source: 'offline',
+        limit: SCORES_AT_ONCE,
+        ...(after === undefined ? {} : { after }),
+      });
+      ids.push(...page.items.map(({ scoreId }) => scoreId));
+      after = page.next;
+    } while (after !== undefined);
+    return ids;
+  };
+
   const load = async (
     traceId: string,
     project: string,
     { builtIn, judged }: ScorerIds,
     config: ScorerConfig,
-  ): Promise<RunUnderScore | undefined> => {
+  ): Promise<Loaded | undefined> => {
     const payloads = judged.length > 0 || builtIn.some(({ reads }) => reads === 'payloads');
     const detail = await store.findTrace(traceId, [project], payloads);
     if (detail === undefined) return undefined;
@@ -184,13 +207,14 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
     const answer = payloads ? findAnswer(detail) : undefined;
     return {
       ...detail,
+      scoreIds: await listScoreIds(detail.trace),
       ...(answer === undefined ? {} : { answer }),
       ...(captured === undefined ? {} : { captured }),
     };
   };
 
   const scoreOf = (
-    trace: TraceSummary,
+    { trace, scoreIds }: Loaded,
     project: string,
     scorerId: string,
     scorerVersion: string,
@@ -198,7 +222,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
   ): Score => {
     const now = clock();
     return {
-      scoreId: offlineScoreId(project, trace.traceId, scorerId, scorerVersion),
+      scoreId: keepScoreId(offlineScoreId(project, trace.traceId, scorerId, scorerVersion, trace.startTime), scoreIds),
       traceId: trace.traceId,
       scorerId,
       scorerVersion,
@@ -273,7 +297,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
         }
       };
 
-      const judgeRun = async (run: RunUnderScore): Promise<void> => {
+      const judgeRun = async (run: Loaded): Promise<void> => {
         if (judge === undefined || scorers.judged.length === 0) return;
         const { trace, answer } = run;
         if (answer === undefined || answer.text.trim() === '') {
@@ -297,7 +321,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
           else {
             const { kind: _, ...judged } = verdict;
             await writeOne(
-              scoreOf(trace, project, criterion, judge.model, { ...judged, min: JUDGED_MIN, max: JUDGED_MAX }),
+              scoreOf(run, project, criterion, judge.model, { ...judged, min: JUDGED_MIN, max: JUDGED_MAX }),
             );
           }
         }
@@ -321,7 +345,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
             if (verdict.kind === 'declined') skip(traceId, [scorer.id], verdict.reason);
             else {
               const { value, reason } = verdict;
-              gathered.push(scoreOf(run.trace, project, scorer.id, scorer.version, { value, reason, min: 0, max: 1 }));
+              gathered.push(scoreOf(run, project, scorer.id, scorer.version, { value, reason, min: 0, max: 1 }));
             }
           }
         }

@@ -103,9 +103,25 @@ describe('POST /v1/api/score', () => {
     const second = await score({ ...ask, config: { max_ms: 10_000 } });
     expect(second.body.scores[0].score_id).toBe(first.body.scores[0].score_id);
     expect(await storedScores()).toMatchObject([{ value: 1 }]);
-    expect(first.body.scores[0].score_id).toMatch(
-      /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    );
+  });
+
+  it('gives scores a UUIDv7 whose time is the start of the run, so that they sort as their runs do', async () => {
+    await start();
+    const startedAt = ago(3600);
+    await service.send([aRootSpan(1, { start_time: startedAt })]);
+    const { body } = await score({ scorers: ['answered'] });
+    const { score_id: id } = body.scores[0];
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(Date.parse(startedAt));
+  });
+
+  it('leaves a score that a client sent under the same scorer and version alone', async () => {
+    await start();
+    await runs(1);
+    const sent = { trace_id: traceIdOf(1), scorer_id: 'answered', scorer_version: '1', source: 'offline', value: 0 };
+    await service.ask('/v1/api/scores', { body: sent });
+    for (const _call of ['first', 'second']) await score({ scorers: ['answered'] });
+    expect((await storedScores()).map(({ value }: { value: number }) => value).toSorted()).toEqual([0, 1]);
   });
 
   it('scoring a run again replaces its score, also when an earlier span of the run arrived late in between', async () => {
