@@ -13,18 +13,20 @@ export const branchesOf = (
 
 type Edges = ReadonlyMap<string, readonly string[]>;
 
-const edgesOf = (steps: readonly StepDocument[]): Edges =>
-  new Map(
-    steps.map((step, index) => [
-      step.id,
-      documentLeadsOn(step)
-        ? [
-            ...branchesOf(step, steps[index + 1]?.id).map((branch) => branch.to),
-            ...(step.on_error ?? []).map((route) => route.to),
-          ]
-        : [END],
-    ]),
-  );
+const edgesOf = (steps: readonly StepDocument[]): Edges => {
+  const edges = new Map<string, string[]>();
+  steps.forEach((step, index) => {
+    const targets = documentLeadsOn(step)
+      ? [
+          ...branchesOf(step, steps[index + 1]?.id).map((branch) => branch.to),
+          ...(step.on_error ?? []).map((route) => route.to),
+        ]
+      : [END];
+    // Steps that share an id by mistake lead wherever one of them does.
+    edges.set(step.id, [...(edges.get(step.id) ?? []), ...targets]);
+  });
+  return edges;
+};
 
 const spread = (from: Iterable<string>, edges: Edges): ReadonlySet<string> => {
   const seen = new Set(from);
@@ -58,7 +60,7 @@ const findDeadLines = (
 
 /**
  * Checks a definition as a graph: ids, targets, steps that no run can reach, steps from which no run can end.
- * @param steps of a document whose shape is right
+ * @param steps of a document in which their ids, kinds and ways on have the right shape
  * @see Interface decisions, "9. Durable runs": "Register refuses, naming each fault"
  */
 export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
@@ -94,16 +96,16 @@ export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
       ...findDeadLines(`${at}.on_error`, step.on_error ?? [], (route) => !('class' in route) && !('code' in route)),
     );
   });
-  // Without sound ids and targets the rest would name consequences, not causes.
-  if (faults.length > 0) return faults;
-
   const edges = edgesOf(steps);
   const reachable = spread(
     steps.slice(0, 1).map((step) => step.id),
     edges,
   );
-  const canEnd = spread([END], reversed(edges));
+  // Where a target does not exist, the one that was meant may lead to an end.
+  const missing = [...edges.values()].flat().filter((to) => !ids.has(to));
+  const canEnd = spread([END, ...missing], reversed(edges));
   steps.forEach((step, index) => {
+    if (ids.get(step.id) !== index || step.id === END) return; // named above
     if (!reachable.has(step.id))
       faults.push({
         path: `steps[${index}]`,

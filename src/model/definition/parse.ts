@@ -48,11 +48,19 @@ const findBoundFault = (document: unknown): Fault | undefined => {
   return undefined;
 };
 
-/** Checks every expression of one well-shaped step, and the rules that a schema cannot say. */
-const findStepFaults = (step: StepDocument, at: string, stepIds: ReadonlySet<string>): Fault[] => {
+/**
+ * Checks every expression of one step, and the rules that a schema cannot say.
+ * @param isSound whether a field of the step has the right shape; what has not is named already, and not looked at
+ */
+const findStepFaults = (
+  step: StepDocument,
+  at: string,
+  stepIds: ReadonlySet<string>,
+  isSound: (field: string) => boolean,
+): Fault[] => {
   const faults: Fault[] = [];
   const template = (name: string, source: Json | undefined, items: 'no items' | 'items'): Template | undefined => {
-    if (source === undefined) return undefined;
+    if (source === undefined || !isSound(name)) return undefined;
     const path = `${at}.${name}`;
     const parsed = parseTemplate(source);
     if (!parsed.ok) {
@@ -89,7 +97,11 @@ const findStepFaults = (step: StepDocument, at: string, stepIds: ReadonlySet<str
       const list = template('for_each', step.for_each, 'no items');
       if (list?.root.kind === 'text' || (list?.root.kind === 'literal' && !Array.isArray(list.root.value)))
         faults.push({ path: `${at}.for_each`, message: 'is a list, or one ${path} alone that gives a list' });
-      if (Array.isArray(step.for_each) && step.for_each.length > definitionBounds.itemsPerForEach)
+      if (
+        isSound('for_each') &&
+        Array.isArray(step.for_each) &&
+        step.for_each.length > definitionBounds.itemsPerForEach
+      )
         faults.push({
           path: `${at}.for_each`,
           message: `has ${step.for_each.length} items, more than ${definitionBounds.itemsPerForEach}`,
@@ -106,7 +118,7 @@ const findStepFaults = (step: StepDocument, at: string, stepIds: ReadonlySet<str
     default:
       step satisfies never;
   }
-  if (documentLeadsOn(step) && typeof step.next === 'object') {
+  if (documentLeadsOn(step) && isSound('next') && typeof step.next === 'object') {
     step.next.forEach((branch, line) => {
       if (branch.when === undefined) return;
       const path = `${at}.next[${line}].when`;
@@ -124,6 +136,18 @@ const findStepFaults = (step: StepDocument, at: string, stepIds: ReadonlySet<str
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const stepKinds = {
+  task: true,
+  wait_event: true,
+  sleep: true,
+  child: true,
+  succeed: true,
+  fail: true,
+} as const satisfies Record<StepDocument['kind'], true>;
+
+const hasKnownKind = (step: unknown): step is StepDocument =>
+  isRecord(step) && typeof step['kind'] === 'string' && Object.hasOwn(stepKinds, step['kind']);
 
 const findFaults = (document: unknown): Fault[] => {
   const bound = findBoundFault(document);
@@ -144,9 +168,9 @@ const findFaults = (document: unknown): Fault[] => {
 
   const ids = steps.flatMap((step: unknown) => (isRecord(step) && typeof step['id'] === 'string' ? [step['id']] : []));
   const stepIds = new Set(ids);
-  steps.forEach((step: StepDocument, index) => {
-    // A misshapen step is named already; its expressions are looked at when it has a shape.
-    if (!misshapen(`/steps/${index}`)) faults.push(...findStepFaults(step, `steps[${index}]`, stepIds));
+  steps.forEach((step: unknown, index) => {
+    const isSound = (field: string): boolean => !misshapen(`/steps/${index}/${field}`);
+    if (hasKnownKind(step)) faults.push(...findStepFaults(step, `steps[${index}]`, stepIds, isSound));
   });
   if (document['output'] !== undefined) {
     const parsed = parseTemplate(document['output'] as Json);
@@ -157,7 +181,11 @@ const findFaults = (document: unknown): Fault[] => {
         if (fault !== undefined) faults.push({ path: 'output', message: fault });
       }
   }
-  if (!misshapen('/steps')) faults.push(...findGraphFaults(steps as StepDocument[]));
+  const hasPlace = (step: unknown, index: number): step is StepDocument =>
+    hasKnownKind(step) &&
+    typeof step.id === 'string' &&
+    ['id', 'next', 'on_error'].every((field) => !misshapen(`/steps/${index}/${field}`));
+  if (steps.every(hasPlace)) faults.push(...findGraphFaults(steps));
   return faults;
 };
 
@@ -269,7 +297,7 @@ const refusal = (document: unknown, faults: readonly Fault[]): DefinitionFailure
  * Parses and checks a definition, whole: its shape, its graph, its templates, its conditions, its input schema.
  * @param json any value; nothing about it is trusted
  * @returns the definition with every default filled in, frozen, sharing nothing with `json`; or every fault at once, each
- * with its path. Where a step has the wrong shape, the graph is not judged: it is not known yet
+ * with its path. Where the id, the kind or a way on of a step has the wrong shape, the graph is not judged: it is not known yet
  * @see Interface decisions, "9. Durable runs", "Definition"
  */
 export const parseDefinition = (json: unknown): Result<Definition, DefinitionFailure> => {
