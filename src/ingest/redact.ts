@@ -50,7 +50,7 @@ const knownHarmless: ReadonlySet<string> = new Set(['gen_ai.token.type', 'aws.se
 
 /** Ends of attribute names that hold an identifier. @see Interface specification, "OTLP attribute mapping" */
 const identifierNames: Record<HashableIdentifier, readonly string[]> = {
-  user_id: ['user_id', 'enduser.id', 'llm.user'],
+  user_id: ['user_id', 'enduser.id', 'llm.user', 'gen_ai.user', 'gen_ai.request.user'],
   session_id: ['session_id', 'conversation_id'],
   thread_id: ['thread_id'],
   request_id: ['request_id'],

@@ -19,6 +19,14 @@ export const spanKinds = [
 ] as const;
 export type SpanKind = (typeof spanKinds)[number];
 
+/** Kinds of spans that are calls of a tool. @see Interface decisions, "Names of tools" */
+export const toolKinds: ReadonlySet<SpanKind> = new Set([
+  'tool_call',
+  'client_tool_call',
+  'provider_tool_call',
+  'mcp_tool_call',
+]);
+
 export const spanStatuses = ['ok', 'error', 'unset'] as const;
 /** `unset` is a span that still runs: a span that ended without a status is `ok`. */
 export type SpanStatus = (typeof spanStatuses)[number];

@@ -6,7 +6,8 @@ import { canonicalJson } from './canonical.ts';
 import type { ConfigKey, ScorerConfig } from './config.ts';
 import { findRefusal } from './refusal.ts';
 import { findSecret } from './secret.ts';
-import { toolCallsOf, toolKinds } from './tool-call.ts';
+import { toolKinds } from '../model/span.ts';
+import { toolCallsOf } from './tool-call.ts';
 
 /** A stored run with what scorers need of it. */
 export type RunUnderScore = TraceDetail & {

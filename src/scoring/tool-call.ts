@@ -1,13 +1,5 @@
-import type { SpanKind } from '../model/span.ts';
+import { toolKinds } from '../model/span.ts';
 import type { StoredSpan } from '../store/signals/query.ts';
-
-/** @see Interface specification, "Scorers", `tool_succeeded` */
-export const toolKinds: ReadonlySet<SpanKind> = new Set([
-  'tool_call',
-  'client_tool_call',
-  'provider_tool_call',
-  'mcp_tool_call',
-]);
 
 export type ToolCall = {
   /** The tool's own name where the span says it, else the span's name. */

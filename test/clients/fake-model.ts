@@ -2,9 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What the fake model reports for every call, so that tests can assert tokens and cost to the last digit. */
-export const FAKE_USAGE = { prompt: 1000, cached: 400, completion: 50, total: 1050 } as const;
+export const FAKE_USAGE = { prompt: 1000, cached: 400, completion: 50, reasoning: 10, total: 1050 } as const;
 export const FAKE_ANSWER = 'The refund was approved.';
 export const FAKE_MODEL = 'gpt-4o-mini';
+/** A call whose last message holds these words is refused with status 400. */
+const FAILING_PROMPT = 'FAIL please';
+export const FAKE_REFUSAL = 'the model refuses';
 
 type ChatRequest = {
   readonly model: string;
@@ -18,7 +21,7 @@ const usage = {
   completion_tokens: FAKE_USAGE.completion,
   total_tokens: FAKE_USAGE.total,
   prompt_tokens_details: { cached_tokens: FAKE_USAGE.cached },
-  completion_tokens_details: { reasoning_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: FAKE_USAGE.reasoning },
 };
 
 const head = (model: string) => ({ id: 'chatcmpl-fake', created: 1_790_000_000, model });
@@ -57,6 +60,12 @@ export const startFakeModel = async (): Promise<{ url: string; close: () => Prom
             usage: { prompt_tokens: 8, total_tokens: 8 },
           }),
         );
+        return;
+      }
+      if (JSON.stringify(body.messages.at(-1)).includes(FAILING_PROMPT)) {
+        response.statusCode = 400;
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ error: { message: FAKE_REFUSAL, type: 'invalid_request_error' } }));
         return;
       }
       const answer = answerOf(body);

@@ -85,7 +85,21 @@ const addTo = (map: Map<string, Target[]>, key: string, target: Target): void =>
   else list.push(target);
 };
 
+/** A field that is looked for once more when the span ends. */
+export type LateTarget = Pick<Target, 'field' | 'shape' | 'members'> & { readonly key: string };
+export const lateTargets: readonly LateTarget[] = rows.flatMap((row) =>
+  row.late === true
+    ? row.keys.map((key) => ({
+        key,
+        field: fieldIndex[row.field],
+        shape: fieldShapes[row.field],
+        members: row.members,
+      }))
+    : [],
+);
+
 rows.forEach((row, position) => {
+  if (row.late === true) return;
   const base = (isSpecified(row) ? 0 : APPENDED_RANK) + position * 16;
   const target = (rank: number): Target => ({
     field: fieldIndex[row.field],

@@ -34,6 +34,39 @@ export const parseInner = (text: string): Json | undefined => {
   }
 };
 
+const PYTHON_TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?:None|True|False)\b/gs;
+const PYTHON_WORDS: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false' };
+/** Escapes that Python prints in a string and JSON does not know; the others are alike. */
+const PYTHON_ESCAPES = /\\(?:x([\da-fA-F]{2})|'|U([\da-fA-F]{8}))/g;
+
+const jsonOfPython = (token: string): string => {
+  const word = PYTHON_WORDS[token];
+  if (word !== undefined) return word;
+  const body = token
+    .slice(1, -1)
+    .replaceAll(PYTHON_ESCAPES, (_, byte?: string, point?: string) =>
+      byte !== undefined
+        ? `\\u00${byte}`
+        : point !== undefined
+          ? String.fromCodePoint(Number.parseInt(point, 16))
+          : "'",
+    );
+  return token.startsWith("'") ? `"${body.replaceAll('"', '\\"')}"` : `"${body}"`;
+};
+
+/**
+ * Parses the text that Python prints for a dict or list of plain values (`{'cached_tokens': 400, 'audio': None}`), as some
+ * libraries put it into an attribute. `undefined` for anything else, and for what is longer than 64 Ki characters.
+ */
+export const parsePython = (text: string): Json | undefined => {
+  if (text.length > LONGEST_INNER_JSON) return undefined;
+  try {
+    return JSON.parse(text.replaceAll(PYTHON_TOKENS, jsonOfPython)) as Json;
+  } catch {
+    return undefined;
+  }
+};
+
 const stringsOf = (list: readonly Json[]): readonly string[] | undefined => {
   const strings = list.filter((item): item is string => typeof item === 'string' && item !== '');
   return strings.length === 0 ? undefined : strings;
@@ -66,7 +99,7 @@ export const readMember = (value: Json, paths: readonly (readonly string[])[]): 
   if (typeof value === 'string') {
     // One attribute feeds several fields, one after the other: the last parse is kept for the next of them.
     if (value !== lastText) {
-      lastParsed = value.startsWith('{') ? parseInner(value) : undefined;
+      lastParsed = value.startsWith('{') ? (parseInner(value) ?? parsePython(value)) : undefined;
       lastText = value.length > LONGEST_INNER_JSON ? '' : value;
     }
     object = lastParsed;

@@ -9,10 +9,11 @@ import {
   fieldIndex,
   type IndexedPart,
   type KindTarget,
+  lateTargets,
   type Target,
   UNREAD,
 } from './key.ts';
-import { readMember, readShape } from './read-value.ts';
+import { parsePython, readMember, readShape } from './read-value.ts';
 import type { ScopedEmitter } from './table.ts';
 import { spanKinds } from '../../model/span.ts';
 
@@ -77,6 +78,8 @@ export type Readings = {
   /** Puts an attribute beside those that were sent. */
   addAttribute(name: string, value: Json): void;
   text(field: number): string | undefined;
+  /** The same, looked for in the rows that are read last. */
+  lateText(field: number): string | undefined;
   provider(): string | undefined;
   kind(name: string): SpanKind;
   usage(): Usage | undefined;
@@ -93,6 +96,8 @@ export type Readings = {
   wholeAttributes(): MutableJsonObject;
 };
 
+/** LiteLLM writes the messages of a raw request as Python prints them. */
+const PRINTED_BY_PYTHON = 'llm.openai.';
 const FIRST_APPENDED_RANK = 20_000;
 
 const unquoted = (text: string): string =>
@@ -132,6 +137,17 @@ const withInstructions = (instructions: Json, messages: Json): Json | undefined 
   const parts = Array.isArray(instructions) ? instructions : [{ type: 'text', content: instructions }];
   return [{ role: 'system', parts }, ...messages];
 };
+
+/** Characters at the start of a payload that are searched for the mark of a serialised constructor. */
+const MARKED_WITHIN = 2000;
+const CONSTRUCTOR_MARK = /"lc":\s?1,\s?"type":\s?"constructor"/;
+
+/**
+ * True of the text of a LangChain object: the arguments of its constructor, nested, where the messages are a member of a
+ * member. The same messages beside it, as indexed attributes, are what a reader wants.
+ */
+const isSerialisedConstructor = (value: Json | undefined): boolean =>
+  typeof value === 'string' && CONSTRUCTOR_MARK.test(value.slice(0, MARKED_WITHIN));
 
 /**
  * A reader of attributes, used for one signal after another. All state of a signal is in flat arrays that are cleared
@@ -201,10 +217,10 @@ export const createReadings = (): Readings => {
     if (value !== undefined) map[field === INPUT ? inputName : outputName] = value;
   };
 
-  const partsOf = (field: number): { part: IndexedPart; value: Json }[] => {
+  const partsOf = (field: number, first: boolean): { part: IndexedPart; value: Json }[] => {
     let rank = UNREAD;
     for (const { part } of parts) if (part.field === field && part.rank < rank) rank = part.rank;
-    if (rank >= (ranks[field] ?? UNREAD)) return [];
+    if (!first && rank >= (ranks[field] ?? UNREAD)) return [];
     return parts.filter(({ part }) => part.field === field && part.rank === rank);
   };
 
@@ -313,6 +329,19 @@ export const createReadings = (): Readings => {
       map[name] = value;
     },
     text: fieldText,
+    lateText: (field) => {
+      const found = fieldText(field);
+      if (found !== undefined) return found;
+      for (const target of lateTargets) {
+        if (target.field !== field) continue;
+        const value =
+          target.key === inputName ? read[INPUT] : Object.hasOwn(map, target.key) ? map[target.key] : undefined;
+        const member = value === undefined ? undefined : readMember(value, target.members ?? []);
+        const usable = member === undefined ? undefined : readShape(target.shape, member);
+        if (usable !== undefined) return usable as string;
+      }
+      return undefined;
+    },
     provider: () => {
       const provider = fieldText(fieldIndex.provider);
       return provider === undefined ? undefined : (providerNames.get(provider) ?? provider);
@@ -387,7 +416,7 @@ export const createReadings = (): Readings => {
     },
     payload: (field) => {
       if (parts.length > 0) {
-        const indexed = partsOf(field);
+        const indexed = partsOf(field, isSerialisedConstructor(read[field]));
         if (indexed.length > 0) {
           putBack(field);
           return { value: assemble(indexed) };
@@ -402,6 +431,13 @@ export const createReadings = (): Readings => {
         if (whole !== undefined) {
           putBack(field);
           return { value: whole };
+        }
+      }
+      if (attribute.startsWith(PRINTED_BY_PYTHON) && typeof value === 'string') {
+        const parsed = parsePython(value);
+        if (parsed !== undefined) {
+          putBack(field);
+          return { value: parsed };
         }
       }
       return { value, attribute };

@@ -1,12 +1,20 @@
 import { isSpanId, isTraceId, ZERO_SPAN_ID, ZERO_TRACE_ID } from '../../model/ids.ts';
 import type { Json } from '../../model/json.ts';
 import type { Feedback, Score } from '../../model/signal.ts';
-import type { Span, SpanError, SpanEvent, SpanLink, SpanStatus } from '../../model/span.ts';
+import {
+  type Span,
+  type SpanError,
+  type SpanEvent,
+  type SpanLink,
+  type SpanStatus,
+  toolKinds,
+} from '../../model/span.ts';
 import { MAX_UNIX_NANO } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
 import { EVALUATION_EVENT, judgementsOfParts, scoreOfEvent } from './evaluations.ts';
 import { fieldIndex } from './key.ts';
 import { AGGREGATE, COST_SKIPPED } from './kind-rules.ts';
+import { isOpeningOfStream, LOGFIRE_SCOPE, nameOfLogfire } from './logfire.ts';
 import { messagesOfEvents } from './message-events.ts';
 import { readText } from './read-value.ts';
 import { createReadings, type Readings } from './readings.ts';
@@ -194,9 +202,12 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       const aggregate = usage !== undefined && readings.isAggregate();
       if (aggregate) readings.addAttribute(COST_SKIPPED, AGGREGATE);
       const cost = aggregate ? undefined : readings.carriedCost();
-      const model = readings.text(fieldIndex.model);
+      const kind = readings.kind(name);
+      const isCall = kind === 'model_generation' || kind === 'rag_embedding';
+      const model = isCall ? readings.lateText(fieldIndex.model) : readings.text(fieldIndex.model);
       const provider = readings.provider();
-      const entityName = readings.text(fieldIndex.entityName);
+      const toolName = toolKinds.has(kind) ? readings.text(fieldIndex.toolName) : undefined;
+      const entityName = toolName ?? readings.text(fieldIndex.entityName);
       const correlation = readings.correlation(context.defaultProject);
       // A span without a start began, for all we know, when it ended or when it came.
       const startTime =
@@ -208,7 +219,7 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
         traceId: draft.traceId,
         spanId: draft.spanId,
         name,
-        kind: readings.kind(name),
+        kind,
         status,
         startTime,
         isEvent: false,
@@ -237,6 +248,11 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (usage !== undefined) span.usage = usage;
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
+      if (scopeName.startsWith(LOGFIRE_SCOPE)) {
+        span.name = nameOfLogfire(name, span.attributes);
+        const told = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
+        if (isOpeningOfStream(told, span.attributes)) span.kind = 'generic';
+      }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);
       judge(span, draft.endTime !== 0n ? draft.endTime : startTime);

@@ -27,6 +27,7 @@ export const fieldShapes = {
   output: 'payload',
   systemInstructions: 'payload',
   entityName: 'text',
+  toolName: 'text',
   inputTokens: 'tokens',
   outputTokens: 'tokens',
   totalTokens: 'tokens',
@@ -80,6 +81,8 @@ export type Row = {
   readonly members?: readonly (readonly string[])[];
   /** The row counts only under a scope of this emitter. */
   readonly only?: ScopedEmitter;
+  /** The row is read when the span ends, and only where no other row gave the field: to read it costs more. */
+  readonly late?: true;
 };
 
 const SPECIFICATION = 'interface specification';
@@ -103,6 +106,7 @@ const inside = (field: Field, emitter: string, key: string, ...members: string[]
   keys: [key],
   members,
 });
+const lastly = (row: Row): Row => ({ ...row, late: true });
 const onlyClaudeCode = (field: Field, ...keys: string[]): Row => ({
   field,
   emitter: 'Claude Code',
@@ -121,6 +125,10 @@ const PYDANTIC_AI = 'pydantic-ai';
 const LITELLM = 'LiteLLM';
 const CLAUDE_CODE = 'Claude Code';
 const CODEX_GEMINI = 'Codex, Gemini CLI';
+const LOGFIRE = 'Logfire';
+
+/** LiteLLM writes these objects as Python prints them. */
+const CACHED_BY_LITELLM = [['prompt_tokens_details', 'cached_tokens'], ['cache_read_input_tokens']];
 
 /** The rows of the interface specification, "OTLP attribute mapping", word for word and in its order. */
 const specifiedRows: readonly Row[] = [
@@ -186,6 +194,9 @@ const appendedRows: readonly Row[] = [
   seen('model', AI_SDK, 'ai.model.id', 'ai.response.model', 'aisdk.model.id'),
   seen('model', LANGFUSE, 'langfuse.observation.model.name'),
   onlyClaudeCode('model', 'model'),
+  // A call that failed has no answer to read a model from, so its instrumentation leaves out `llm.model_name`.
+  lastly(inside('model', OPEN_INFERENCE, 'llm.invocation_parameters', ['model'], ['model_name'])),
+  lastly(inside('model', OPEN_INFERENCE, 'input.value', ['model'])),
 
   seen('provider', GEN_AI, 'gen_ai.provider.name'),
   seen('provider', OPEN_INFERENCE, 'llm.system'),
@@ -196,6 +207,7 @@ const appendedRows: readonly Row[] = [
   indexed('input', OPEN_INFERENCE, 'llm.input_messages.', 'message.'),
   indexed('input', TRACELOOP, 'gen_ai.prompt.'),
   seen('input', OPEN_INFERENCE, 'llm.prompts'),
+  seen('input', LITELLM, 'llm.openai.messages'),
   seen('input', TRACELOOP, 'traceloop.entity.input'),
   seen('input', AI_SDK, 'ai.prompt.messages', 'ai.prompt', 'ai.toolCall.args'),
   seen('input', GEN_AI, 'gen_ai.tool.call.arguments'),
@@ -215,6 +227,7 @@ const appendedRows: readonly Row[] = [
   indexed('output', OPEN_INFERENCE, 'llm.output_messages.', 'message.'),
   indexed('output', TRACELOOP, 'gen_ai.completion.'),
   seen('output', OPEN_INFERENCE, 'llm.choices'),
+  seen('output', LITELLM, 'llm.openai.choices'),
   seen('output', TRACELOOP, 'traceloop.entity.output'),
   seen('output', AI_SDK, 'ai.response.text', 'ai.response.object', 'ai.response.toolCalls'),
   seen('output', AI_SDK, 'ai.result.text', 'ai.result.object', 'ai.result.toolCalls', 'ai.toolCall.result'),
@@ -238,6 +251,14 @@ const appendedRows: readonly Row[] = [
   seen('entityName', GEN_AI, 'gen_ai.data_source.id'),
   seen('entityName', OPEN_INFERENCE, 'graph.node.name'),
   seen('entityName', 'Genkit', 'genkit:name'),
+
+  // A tool is named by its tool, also where the agent that called it stands beside it. Read for tool spans alone.
+  seen('toolName', GEN_AI, 'gen_ai.tool.name'),
+  seen('toolName', OPEN_INFERENCE, 'tool.name'),
+  seen('toolName', CLAUDE_CODE, 'tool_name'),
+  seen('toolName', 'MCP instrumentations', 'mcp.tool.name'),
+  seen('toolName', AI_SDK, 'ai.toolCall.name'),
+  seen('toolName', TRACELOOP, 'traceloop.entity.name'),
 
   seen('inputTokens', AI_SDK, 'ai.usage.inputTokens', 'ai.usage.promptTokens'),
   seen('inputTokens', TRACELOOP, 'llm.usage.prompt_tokens'),
@@ -283,6 +304,18 @@ const appendedRows: readonly Row[] = [
     ['cache_read_input_tokens'],
   ),
 
+  inside(
+    'cacheRead',
+    LOGFIRE,
+    'gen_ai.usage.raw',
+    ['prompt_tokens_details', 'cached_tokens'],
+    ['input_tokens_details', 'cached_tokens'],
+    ['cache_read_input_tokens'],
+    ['cached_content_token_count'],
+  ),
+  inside('cacheRead', LITELLM, 'llm.openai.usage', ...CACHED_BY_LITELLM),
+  inside('cacheRead', LITELLM, 'metadata.usage_object', ...CACHED_BY_LITELLM),
+
   seen('cacheWrite', GEN_AI, 'gen_ai.usage.cache_write.input_tokens', 'gen_ai.usage.cache_creation.input_tokens'),
   seen(
     'cacheWrite5m',
@@ -303,6 +336,9 @@ const appendedRows: readonly Row[] = [
   seen('cacheWrite', AI_SDK, 'ai.usage.inputTokenDetails.cacheWriteTokens'),
   seen('cacheWrite', CLAUDE_CODE, 'cache_creation_tokens'),
   inside('cacheWrite', LANGFUSE, 'langfuse.observation.usage_details', ['cache_creation_input_tokens']),
+  inside('cacheWrite', LOGFIRE, 'gen_ai.usage.raw', ['cache_creation_input_tokens']),
+  inside('cacheWrite', LITELLM, 'llm.openai.usage', ['cache_creation_input_tokens']),
+  inside('cacheWrite', LITELLM, 'metadata.usage_object', ['cache_creation_input_tokens']),
   inside(
     'cacheWrite',
     AI_SDK,
@@ -335,6 +371,16 @@ const appendedRows: readonly Row[] = [
   seen('reasoning', LAMINAR, 'gen_ai.usage.reasoning_output_tokens'),
   seen('reasoning', CODEX_GEMINI, 'reasoning_token_count', 'thoughts_token_count'),
   inside('reasoning', LANGFUSE, 'langfuse.observation.usage_details', ['output_reasoning_tokens']),
+  inside(
+    'reasoning',
+    LOGFIRE,
+    'gen_ai.usage.raw',
+    ['completion_tokens_details', 'reasoning_tokens'],
+    ['output_tokens_details', 'reasoning_tokens'],
+    ['thoughts_token_count'],
+  ),
+  inside('reasoning', LITELLM, 'llm.openai.usage', ['completion_tokens_details', 'reasoning_tokens']),
+  inside('reasoning', LITELLM, 'metadata.usage_object', ['completion_tokens_details', 'reasoning_tokens']),
 
   seen('totalCost', OPEN_INFERENCE, 'llm.cost.total'),
   seen('totalCost', 'OpenLIT', 'gen_ai.usage.cost'),
@@ -359,10 +405,14 @@ const appendedRows: readonly Row[] = [
   seenBoth('sessionId', LAMINAR, 'lmnr.association.properties.session_id'),
   seenBoth('sessionId', 'Codex', 'conversation.id'),
   seenBoth('sessionId', 'OpenTelemetry MCP', 'mcp.session.id'),
+  inside('sessionId', OPEN_INFERENCE, 'metadata', ['session_id']),
+  inside('threadId', OPEN_INFERENCE, 'metadata', ['thread_id']),
+  seenBoth('userId', GEN_AI, 'gen_ai.user', 'gen_ai.request.user'),
   seenBoth('userId', LANGFUSE, 'langfuse.user.id'),
   seenBoth('userId', AI_SDK, 'ai.telemetry.metadata.userId'),
   seenBoth('userId', TRACELOOP, 'llm.user', 'traceloop.association.properties.user_id'),
   seenBoth('userId', LAMINAR, 'lmnr.association.properties.user_id'),
+  inside('userId', OPEN_INFERENCE, 'metadata', ['user_id']),
   seenBoth('tags', OPEN_INFERENCE, 'tag.tags'),
   seenBoth('tags', LANGFUSE, 'langfuse.trace.tags'),
   seenBoth('tags', AI_SDK, 'ai.telemetry.metadata.tags'),

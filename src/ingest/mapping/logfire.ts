@@ -1,0 +1,33 @@
+import type { Json, JsonObject } from '../../model/json.ts';
+import type { SpanKind } from '../../model/span.ts';
+
+/**
+ * What Logfire's SDK writes in its own way. A span's name is the template of its message; a streamed model call is two
+ * spans: one that ends when the stream begins, and a point in time after its end that carries answer and usage.
+ * @see Logfire, `logfire.msg_template`, `logfire.span_type`
+ */
+/** Scopes of the SDK begin with this: `logfire`, `logfire.openai`, `logfire.anthropic`. */
+export const LOGFIRE_SCOPE = 'logfire';
+const TEMPLATE = 'logfire.msg_template';
+const MESSAGE = 'logfire.msg';
+const SPAN_TYPE = 'logfire.span_type';
+
+const textAt = (attributes: JsonObject, name: string): string | undefined => {
+  const value: Json | undefined = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+/** The filled-in message where the name is its template; else the name as it is. */
+export const nameOfLogfire = (name: string, attributes: JsonObject): string =>
+  textAt(attributes, TEMPLATE) === name ? (textAt(attributes, MESSAGE) ?? name) : name;
+
+/** True of the span that only opened a stream: the call is told by the one that follows it, and is counted once. */
+export const isOpeningOfStream = (
+  span: { readonly kind: SpanKind; readonly status: string; readonly hasUsage: boolean; readonly hasOutput: boolean },
+  attributes: JsonObject,
+): boolean =>
+  span.kind === 'model_generation' &&
+  span.status === 'ok' &&
+  !span.hasUsage &&
+  !span.hasOutput &&
+  textAt(attributes, SPAN_TYPE) === 'span';
