@@ -55,6 +55,7 @@ describe('Real clients: bodies of Python libraries as they were sent', () => {
     const { batch, refusals } = decodeTracesProtobuf(readFileSync(join(folder, name)), {
       receivedAt: 1n,
       defaultProject: 'default',
+      maxSignals: 10_000,
     });
     expect(refusals).toEqual([]);
     expect(batch.spans.map((span) => seen(priceSpan(span, builtinPriceBook)))).toEqual(expected[name]);
@@ -66,6 +67,7 @@ describe('Real clients: one call is one call', () => {
     const { batch } = decodeTracesProtobuf(readFileSync(join(folder, 'logfire-1.otlp')), {
       receivedAt: 1n,
       defaultProject: 'default',
+      maxSignals: 10_000,
     });
     // The client made a plain call, a streamed one and one that failed.
     const calls = batch.spans.filter(({ kind }) => kind === 'model_generation');
