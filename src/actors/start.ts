@@ -128,7 +128,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         workerId,
         expiresAt,
         expiresInMs: leaseTtlMs,
-        ...(timeoutAt === undefined ? {} : { timeoutAt, timeoutInMs: timeoutAt - at }),
+        ...(timeoutAt === undefined ? {} : { timeoutInMs: timeoutAt - at }),
       });
   };
 

@@ -1,7 +1,9 @@
 import { assign, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import type { Delivery } from '../model/definition/definition.ts';
+import type { StepError } from '../model/definition/step-error.ts';
 import type { AttemptStatus, UnixMs } from '../model/run.ts';
+import { type Step, take } from './transition.ts';
 
 /**
  * The life of one lease: one attempt, held by one worker for a bounded time.
@@ -15,20 +17,32 @@ export type LeaseContext = {
   readonly expiresAt: UnixMs;
 };
 
-export type LeaseEvent =
-  /** A worker took the step out of the queue. */
-  | { readonly type: 'lease.offered'; readonly delivery: Delivery; readonly expiresAt: UnixMs }
+/** What a worker says of its lease. */
+export type WorkerEvent =
   | { readonly type: 'lease.started'; readonly expiresAt: UnixMs }
   | { readonly type: 'lease.beat'; readonly expiresAt: UnixMs }
   | { readonly type: 'lease.completed' }
   | { readonly type: 'lease.failed' }
-  | { readonly type: 'lease.refused' }
-  /** Never started in time, or its claimer went away. */
-  | { readonly type: 'lease.lapsed' }
-  /** No heartbeat within the ttl. */
-  | { readonly type: 'lease.expired'; readonly expiresAt: UnixMs }
-  /** The reclaim window is over. */
-  | { readonly type: 'lease.reclaimed' }
+  /** A fail of class `unservable`: the worker does not hold the definition, version or step. */
+  | { readonly type: 'lease.refused' };
+
+export type LeaseEvent =
+  /** A worker took the step out of the queue. */
+  | { readonly type: 'lease.offered'; readonly delivery: Delivery; readonly expiresAt: UnixMs }
+  | WorkerEvent
+  /** The offer's claimer went away before it had the answer. */
+  | { readonly type: 'lease.given_back' }
+  /**
+   * The deadline of the present state is reached. The state says what that means: an offer lapses, a running lease becomes
+   * an orphan, and an orphan is reclaimed.
+   */
+  | {
+      readonly type: 'deadline.due';
+      /** Which deadline was reached: of one that was extended meanwhile nothing follows. */
+      readonly dueAt: UnixMs;
+      /** When the reclaim window closes, if one opens now. */
+      readonly reclaimAt: UnixMs;
+    }
   /** The step's `timeout_ms` is over. */
   | { readonly type: 'lease.timed_out' }
   /** The run ended under it. */
@@ -36,11 +50,21 @@ export type LeaseEvent =
 
 export const LEASE_MACHINE_VERSION = 1;
 
+const timedOut: StepError = { class: 'timeout', message: 'the body ran longer than timeout_ms of its step' };
+const reclaimed: StepError = { class: 'orphaned', message: 'the worker fell silent and its lease was reclaimed' };
+
 export const leaseMachine = setup({
-  types: { context: {} as LeaseContext, events: {} as LeaseEvent },
+  types: {
+    context: {} as LeaseContext,
+    events: {} as LeaseEvent,
+    /** `live`: nobody else can be offered the step. `reported`: ended by a call of its own worker. */
+    tags: {} as 'live' | 'reported',
+  },
   guards: {
     /** An `at_most_once` body that was never declared may not report: nobody could say whether it ran. */
     mayReport: ({ context }) => context.delivery === 'at_least_once' || context.bodyRan,
+    /** The deadline that was reached is still the one of the present state. */
+    deadlineStands: ({ context, event }) => event.type === 'deadline.due' && event.dueAt === context.expiresAt,
   },
   actions: {
     takeOffer: assign(({ context, event }) =>
@@ -50,12 +74,15 @@ export const leaseMachine = setup({
     ),
     declareRunning: assign({ bodyRan: true }),
     extend: assign({ expiresAt: ({ context, event }) => ('expiresAt' in event ? event.expiresAt : context.expiresAt) }),
-    // Intents: the host makes rows and messages of them.
-    journal: (_args, _params: { readonly kind: string }) => {},
+    openReclaimWindow: assign({
+      expiresAt: ({ context, event }) => (event.type === 'deadline.due' ? event.reclaimAt : context.expiresAt),
+    }),
+    // Intents: the host makes rows and messages of them. Where no worker says why an attempt failed, the intent does.
+    journal: (_args, _params: { readonly kind: 'step.started' | 'step.orphaned' }) => {},
     completeStep: () => {},
-    failStep: () => {},
+    failStep: (_args, _params?: { readonly error: StepError }) => {},
     requeueStep: () => {},
-    orphanStep: () => {},
+    orphanStep: (_args, _params: { readonly error: StepError }) => {},
     acknowledge: () => {},
     recordSpan: () => {},
   },
@@ -70,6 +97,7 @@ export const leaseMachine = setup({
     },
     offered: {
       description: 'A worker holds the step; its body is not declared running.',
+      tags: 'live',
       on: {
         'lease.started': {
           target: 'running',
@@ -79,43 +107,52 @@ export const leaseMachine = setup({
         'lease.completed': { guard: 'mayReport', target: 'succeeded', actions: 'completeStep' },
         'lease.failed': { guard: 'mayReport', target: 'failed', actions: 'failStep' },
         'lease.refused': { target: 'unservable', actions: 'failStep' },
-        'lease.lapsed': { target: 'lapsed', actions: 'requeueStep' },
+        'deadline.due': { guard: 'deadlineStands', target: 'lapsed', actions: 'requeueStep' },
+        'lease.given_back': { target: 'lapsed', actions: 'requeueStep' },
         'lease.cancelled': 'cancelled',
       },
     },
     running: {
       description: 'The body runs; heartbeats extend the lease.',
+      tags: 'live',
       on: {
         'lease.started': { actions: 'extend' },
         'lease.beat': { actions: 'extend' },
         'lease.completed': { target: 'succeeded', actions: 'completeStep' },
         'lease.failed': { target: 'failed', actions: 'failStep' },
         'lease.refused': { target: 'unservable', actions: 'failStep' },
-        'lease.expired': {
+        'deadline.due': {
+          guard: 'deadlineStands',
           target: 'orphaned',
-          actions: ['extend', { type: 'journal', params: { kind: 'step.orphaned' } }],
+          actions: ['openReclaimWindow', { type: 'journal', params: { kind: 'step.orphaned' } }],
         },
-        'lease.timed_out': { target: 'timed_out', actions: 'failStep' },
+        'lease.timed_out': { target: 'timed_out', actions: { type: 'failStep', params: { error: timedOut } } },
         'lease.cancelled': 'cancelled',
       },
     },
     orphaned: {
-      description: "Nothing was heard within the ttl. Still its worker's until the reclaim window ends.",
+      description: "No heartbeat came within the ttl. Still its worker's until the reclaim window ends.",
+      tags: 'live',
       on: {
         'lease.started': { target: 'running', actions: 'extend' },
         'lease.beat': { target: 'running', actions: 'extend' },
         'lease.completed': { target: 'succeeded', actions: 'completeStep' },
         'lease.failed': { target: 'failed', actions: 'failStep' },
         'lease.refused': { target: 'unservable', actions: 'failStep' },
-        'lease.reclaimed': { target: 'reclaimed', actions: 'orphanStep' },
-        'lease.timed_out': { target: 'timed_out', actions: 'failStep' },
+        'deadline.due': {
+          guard: 'deadlineStands',
+          target: 'reclaimed',
+          actions: { type: 'orphanStep', params: { error: reclaimed } },
+        },
+        'lease.timed_out': { target: 'timed_out', actions: { type: 'failStep', params: { error: timedOut } } },
         'lease.cancelled': 'cancelled',
       },
     },
-    succeeded: { type: 'final', entry: 'recordSpan', description: 'Its complete was taken.' },
-    failed: { type: 'final', entry: 'recordSpan', description: 'Its fail was taken.' },
+    succeeded: { type: 'final', tags: 'reported', entry: 'recordSpan', description: 'Its complete was taken.' },
+    failed: { type: 'final', tags: 'reported', entry: 'recordSpan', description: 'Its fail was taken.' },
     unservable: {
       type: 'final',
+      tags: 'reported',
       entry: 'recordSpan',
       description: 'Its worker does not hold the definition, version or step.',
     },
@@ -127,11 +164,16 @@ export const leaseMachine = setup({
 });
 
 export type LeaseSnapshot = SnapshotFrom<typeof leaseMachine>;
+export type LeaseStep = Step<typeof leaseMachine>;
 export type LeaseState = LeaseSnapshot['value'];
 
-/** The states in which a lease lives: nobody else can be offered the step. */
-export const isLive = (state: LeaseState): boolean =>
-  state === 'offered' || state === 'running' || state === 'orphaned';
+const statesTagged = (tag: 'live' | 'reported'): ReadonlySet<string> =>
+  new Set(Object.values(leaseMachine.states).flatMap(({ key, tags }) => (tags.includes(tag) ? [key] : [])));
+const liveStates = statesTagged('live');
+const reportedStates = statesTagged('reported');
+
+/** Whether nobody else can be offered the step. */
+export const isLive = (state: LeaseState): boolean => liveStates.has(state);
 
 /** The status under which an attempt is shown. A reclaimed orphan stays `orphaned`; a timeout is a failure. */
 export const attemptStatus = (state: LeaseState): AttemptStatus => {
@@ -148,29 +190,23 @@ export const attemptStatus = (state: LeaseState): AttemptStatus => {
   }
 };
 
-export type WorkerVerb = 'started' | 'heartbeat' | 'complete' | 'fail';
 export type LeaseRefusal = 'already_applied' | 'run_terminal' | 'fenced' | 'not_started';
 
 /**
- * Whether a worker's call on a lease is refused, and why; the reasons are tried in the specified order.
- * @param call `unservable`: the call is a fail of that class, which an offered lease takes in both delivery modes
+ * What becomes of a worker's call on a lease: the transition that the chart has for it, or why it is refused. The reasons are
+ * tried in the specified order. The chart alone says whether a state takes the call.
  * @see Interface decisions, "Worker protocol": "The refusals are tried in this order"
  */
-export const refuse = (
-  state: LeaseState,
-  context: Pick<LeaseContext, 'delivery' | 'bodyRan'>,
-  call: {
-    readonly verb: WorkerVerb;
-    readonly isHolder: boolean;
-    readonly runHasEnded: boolean;
-    readonly unservable: boolean;
-  },
-): LeaseRefusal | undefined => {
-  const endedByItsWorker = state === 'succeeded' || state === 'failed' || state === 'unservable';
-  if (call.isHolder && endedByItsWorker) return 'already_applied';
-  if (call.runHasEnded) return 'run_terminal';
-  if (!call.isHolder || !isLive(state)) return 'fenced';
-  const reports = call.verb === 'complete' || (call.verb === 'fail' && !call.unservable);
-  if (reports && context.delivery === 'at_most_once' && !context.bodyRan) return 'not_started';
-  return undefined;
+export const takeCall = (
+  snapshot: LeaseSnapshot,
+  event: WorkerEvent,
+  caller: { readonly isHolder: boolean; readonly runHasEnded: boolean },
+): { readonly taken: LeaseStep } | { readonly refusal: LeaseRefusal } => {
+  if (caller.isHolder && reportedStates.has(snapshot.value)) return { refusal: 'already_applied' };
+  if (caller.runHasEnded) return { refusal: 'run_terminal' };
+  if (!caller.isHolder) return { refusal: 'fenced' };
+  const taken = take(leaseMachine, snapshot, event);
+  if (taken !== undefined) return { taken };
+  // A lease that ended takes no call. A live one holds back a report of a body that was never declared running.
+  return { refusal: isLive(snapshot.value) ? 'not_started' : 'fenced' };
 };

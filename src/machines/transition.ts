@@ -40,24 +40,43 @@ export const initialSnapshot = <M extends AnyStateMachine>(machine: M): Snapshot
   return machine.getInitialSnapshot(inertScope as unknown as Scope<M>, undefined) as SnapshotFrom<M>;
 };
 
+export type Step<M extends AnyStateMachine> = {
+  readonly next: SnapshotFrom<M>;
+  readonly effects: readonly Effect[];
+};
+
 /**
- * One pure step of a machine.
+ * One pure step of a machine, where its present state takes the event: guards asked, transition made. Asking whether an event
+ * is taken and taking it are the same call, so that nothing beside the chart decides.
  * @param event its type must be of the machine's own alphabet: none is ever made from what a user sent
- * @returns the next snapshot and the effects in the order of their execution
- * @throws UnhandledEvent when the present state has no transition for the event: xstate itself would be silent
+ * @returns the next snapshot and the effects in the order of their execution; `undefined` when the state has no transition
+ * for the event, or a guard holds it back
+ */
+export const take = <M extends AnyStateMachine>(
+  machine: M,
+  snapshot: SnapshotFrom<M>,
+  event: Readonly<EventObject>,
+): Step<M> | undefined => {
+  const takeByXstate = (): Step<M> => {
+    const effects: Effect[] = [];
+    sink = effects;
+    return { next: machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>, effects };
+  };
+  const taken = takeByPlan(snapshot, event, takeByXstate) as Step<M> | undefined;
+  return taken === undefined || (taken.next === snapshot && taken.effects.length === 0) ? undefined : taken;
+};
+
+/**
+ * One pure step of a machine for an event that must be taken.
+ * @throws UnhandledEvent when the present state does not take the event: xstate itself would be silent
+ * @see take
  */
 export const step = <M extends AnyStateMachine>(
   machine: M,
   snapshot: SnapshotFrom<M>,
   event: Readonly<EventObject>,
-): { readonly next: SnapshotFrom<M>; readonly effects: readonly Effect[] } => {
-  const take = (): { next: SnapshotFrom<M>; effects: readonly Effect[] } => {
-    const effects: Effect[] = [];
-    sink = effects;
-    return { next: machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>, effects };
-  };
-  const taken = takeByPlan(snapshot, event, take) as { next: SnapshotFrom<M>; effects: readonly Effect[] } | undefined;
-  if (taken === undefined || (taken.next === snapshot && taken.effects.length === 0))
-    throw new UnhandledEvent(machine.id, event.type, (snapshot as { value?: unknown }).value);
+): Step<M> => {
+  const taken = take(machine, snapshot, event);
+  if (taken === undefined) throw new UnhandledEvent(machine.id, event.type, (snapshot as { value?: unknown }).value);
   return taken;
 };

@@ -7,9 +7,10 @@ import {
   leaseMachine,
   type LeaseSnapshot,
   type LeaseState,
-  refuse,
+  takeCall,
+  type WorkerEvent,
 } from '../../src/machines/lease.ts';
-import { initialSnapshot, step, UnhandledEvent } from '../../src/machines/transition.ts';
+import { initialSnapshot, step, take, UnhandledEvent } from '../../src/machines/transition.ts';
 import type { Delivery } from '../../src/model/definition/definition.ts';
 
 const offered = (delivery: Delivery = 'at_least_once'): LeaseSnapshot =>
@@ -17,6 +18,13 @@ const offered = (delivery: Delivery = 'at_least_once'): LeaseSnapshot =>
 const after = (snapshot: LeaseSnapshot, ...events: LeaseEvent[]): LeaseSnapshot =>
   events.reduce((before, event) => step(leaseMachine, before, event).next, snapshot);
 const started: LeaseEvent = { type: 'lease.started', expiresAt: 30 };
+/** The deadline as the snapshot has it is reached. */
+const due = ({ context }: LeaseSnapshot): LeaseEvent => ({
+  type: 'deadline.due',
+  dueAt: context.expiresAt,
+  reclaimAt: 35,
+});
+const untilDue = (snapshot: LeaseSnapshot): LeaseSnapshot => after(snapshot, due(snapshot));
 const effectsOf = (snapshot: LeaseSnapshot, event: LeaseEvent): string[] =>
   step(leaseMachine, snapshot, event).effects.map(({ type }) => type);
 
@@ -43,14 +51,17 @@ describe('lease, by the table "Lease / attempt"', () => {
     expect(effectsOf(after(offered(), started), { type: 'lease.failed' })).toEqual(['failStep', 'recordSpan']);
   });
   it('running, no heartbeat within the ttl -> orphaned; after the reclaim window -> over', () => {
-    const orphan = after(offered(), started, { type: 'lease.expired', expiresAt: 35 });
-    expect(orphan.value).toBe('orphaned');
+    const running = after(offered(), started);
+    expect(effectsOf(running, due(running))).toEqual(['journal']);
+    const orphan = untilDue(running);
+    expect([orphan.value, orphan.context.expiresAt]).toEqual(['orphaned', 35]);
     expect(isLive(orphan.value)).toBe(true);
-    expect(effectsOf(orphan, { type: 'lease.reclaimed' })).toEqual(['orphanStep', 'recordSpan']);
-    expect(attemptStatus(after(orphan, { type: 'lease.reclaimed' }).value)).toBe('orphaned');
+    expect(effectsOf(orphan, due(orphan))).toEqual(['orphanStep', 'recordSpan']);
+    expect(untilDue(orphan).value).toBe('reclaimed');
+    expect(attemptStatus(untilDue(orphan).value)).toBe('orphaned');
   });
   it('orphaned, heartbeat -> running again; complete is taken', () => {
-    const orphan = after(offered(), started, { type: 'lease.expired', expiresAt: 35 });
+    const orphan = untilDue(after(offered(), started));
     expect(after(orphan, { type: 'lease.beat', expiresAt: 60 }).value).toBe('running');
     expect(after(orphan, { type: 'lease.completed' }).value).toBe('succeeded');
   });
@@ -64,16 +75,52 @@ describe('lease, by the table "Lease / attempt"', () => {
       expect(after(offered(), { type }).status).toBe('done');
     }
   });
+  it('offered, not started in time or given back by its claimer -> lapsed, and the step is queued again', () => {
+    for (const event of [due(offered()), { type: 'lease.given_back' } as const]) {
+      expect(after(offered(), event).value).toBe('lapsed');
+      expect(effectsOf(offered(), event)).toEqual(['requeueStep', 'recordSpan']);
+    }
+  });
+  it('a deadline that was extended meanwhile changes nothing, in no state', () => {
+    const running = after(offered(), started);
+    for (const snapshot of [offered(), running, untilDue(running)]) {
+      const { expiresAt } = snapshot.context;
+      for (const dueAt of [expiresAt - 1, expiresAt + 1]) {
+        const event: LeaseEvent = { type: 'deadline.due', dueAt, reclaimAt: 35 };
+        expect(take(leaseMachine, snapshot, event)).toBeUndefined();
+      }
+    }
+  });
+  it('only an offer is given back: a body that was declared running goes on', () => {
+    const running = after(offered(), started);
+    for (const snapshot of [running, untilDue(running)])
+      expect(take(leaseMachine, snapshot, { type: 'lease.given_back' })).toBeUndefined();
+  });
+  it('only a body that was declared running runs out of time', () => {
+    const running = after(offered(), started);
+    expect(take(leaseMachine, offered(), { type: 'lease.timed_out' })).toBeUndefined();
+    for (const snapshot of [running, untilDue(running)])
+      expect(after(snapshot, { type: 'lease.timed_out' }).value).toBe('timed_out');
+  });
   it('any, later call on an ended lease -> none: an event that nobody takes is an error, never silence', () => {
-    const ends: LeaseEvent[] = [{ type: 'lease.completed' }, { type: 'lease.lapsed' }, { type: 'lease.cancelled' }];
+    const ends: LeaseEvent[] = [{ type: 'lease.completed' }, { type: 'lease.given_back' }, { type: 'lease.cancelled' }];
     for (const end of ends) expect(() => after(offered(), end, started)).toThrow(UnhandledEvent);
   });
 });
 
+type Held = Pick<LeaseSnapshot['context'], 'delivery' | 'bodyRan'>;
+type Call = { readonly event: WorkerEvent; readonly isHolder: boolean; readonly runHasEnded: boolean };
+const leaseIn = (value: LeaseState, held: Held): LeaseSnapshot =>
+  leaseMachine.resolveState({ value, context: { ...held, expiresAt: 30 } });
+const refusalOf = (snapshot: LeaseSnapshot, { event, ...caller }: Call): string | undefined => {
+  const answer = takeCall(snapshot, event, caller);
+  return 'refusal' in answer ? answer.refusal : undefined;
+};
+
 describe('refusals, in the specified order', () => {
   const live = { delivery: 'at_least_once', bodyRan: true } as const;
-  const call = { verb: 'complete', isHolder: true, runHasEnded: false, unservable: false } as const;
-  const rows: [string, LeaseState, Parameters<typeof refuse>[1], Parameters<typeof refuse>[2], string | undefined][] = [
+  const call: Call = { event: { type: 'lease.completed' }, isHolder: true, runHasEnded: false };
+  const rows: [string, LeaseState, Held, Call, string | undefined][] = [
     ['its own end landed, the run has ended too', 'succeeded', live, { ...call, runHasEnded: true }, 'already_applied'],
     ['its own fail landed', 'failed', live, call, 'already_applied'],
     ['its own unservable landed', 'unservable', live, call, 'already_applied'],
@@ -95,14 +142,14 @@ describe('refusals, in the specified order', () => {
       'at_most_once, never started, unservable',
       'offered',
       { delivery: 'at_most_once', bodyRan: false },
-      { ...call, verb: 'fail', unservable: true },
+      { ...call, event: { type: 'lease.refused' } },
       undefined,
     ],
     [
       'at_most_once, never started, heartbeat',
       'offered',
       { delivery: 'at_most_once', bodyRan: false },
-      { ...call, verb: 'heartbeat' },
+      { ...call, event: { type: 'lease.beat', expiresAt: 60 } },
       undefined,
     ],
     ['at_least_once was never started', 'offered', { delivery: 'at_least_once', bodyRan: false }, call, undefined],
@@ -110,7 +157,62 @@ describe('refusals, in the specified order', () => {
     ['it is an orphan', 'orphaned', live, call, undefined],
   ];
   it.each(rows)('%s', (_, state, context, request, expected) => {
-    expect(refuse(state, context, request)).toBe(expected);
+    expect(refusalOf(leaseIn(state, context), request)).toBe(expected);
+  });
+
+  const workerEvents: WorkerEvent[] = [
+    { type: 'lease.started', expiresAt: 60 },
+    { type: 'lease.beat', expiresAt: 60 },
+    { type: 'lease.completed' },
+    { type: 'lease.failed' },
+    { type: 'lease.refused' },
+  ];
+  const states = Object.keys(leaseMachine.states) as LeaseState[];
+  const held: Held[] = (['at_least_once', 'at_most_once'] as const).flatMap((delivery) =>
+    [false, true].map((bodyRan) => ({ delivery, bodyRan })),
+  );
+
+  it('the holder’s call while the run goes on is refused exactly where the chart does not take it', () => {
+    for (const state of states)
+      for (const context of held)
+        for (const event of workerEvents) {
+          const snapshot = leaseIn(state, context);
+          const [next, actions] = publicTransition(leaseMachine, snapshot, event);
+          const isTaken = next !== snapshot || actions.length > 0;
+          expect([state, context, event.type, refusalOf(snapshot, { ...call, event }) === undefined]).toEqual([
+            state,
+            context,
+            event.type,
+            isTaken,
+          ]);
+        }
+  });
+
+  it('the one thing that a live lease refuses its holder is a report of a body never declared running', () => {
+    const refused = states
+      .filter(isLive)
+      .flatMap((state) =>
+        held.flatMap((context) =>
+          workerEvents
+            .filter((event) => refusalOf(leaseIn(state, context), { ...call, event }) === 'not_started')
+            .map(({ type }) => `${state} ${context.delivery} ${context.bodyRan} ${type}`),
+        ),
+      );
+    expect(refused).toEqual(['offered at_most_once false lease.completed', 'offered at_most_once false lease.failed']);
+  });
+
+  it('already_applied is answered in the states to which a worker’s complete or fail leads, and in no other', () => {
+    const reached = new Set(
+      states.filter(isLive).flatMap((state) =>
+        workerEvents
+          .map((event) => publicTransition(leaseMachine, leaseIn(state, live), event)[0])
+          .filter(({ status }) => status === 'done')
+          .map(({ value }) => value),
+      ),
+    );
+    const answered = states.filter((state) => refusalOf(leaseIn(state, live), call) === 'already_applied');
+    expect(new Set(answered)).toEqual(reached);
+    expect(reached.size).toBe(3);
   });
 });
 
@@ -122,9 +224,8 @@ describe('the cached scope', () => {
       { type: 'lease.completed' },
       { type: 'lease.failed' },
       { type: 'lease.refused' },
-      { type: 'lease.lapsed' },
-      { type: 'lease.expired', expiresAt: 40 },
-      { type: 'lease.reclaimed' },
+      { type: 'lease.given_back' },
+      ...[5, 30, 40, 50].map((dueAt) => ({ type: 'deadline.due' as const, dueAt, reclaimAt: 40 })),
       { type: 'lease.timed_out' },
       { type: 'lease.cancelled' },
     ];

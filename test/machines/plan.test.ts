@@ -119,19 +119,19 @@ const leaseEvents: fc.Arbitrary<LeaseEvent> = fc.oneof(
   fc.record({
     type: fc.constant('lease.offered' as const),
     delivery: fc.constantFrom('at_least_once' as const, 'at_most_once' as const),
-    expiresAt: fc.nat(9),
+    expiresAt: fc.nat(1),
   }),
   fc.record({
-    type: fc.constantFrom('lease.started' as const, 'lease.beat' as const, 'lease.expired' as const),
-    expiresAt: fc.nat(9),
+    type: fc.constantFrom('lease.started' as const, 'lease.beat' as const),
+    expiresAt: fc.nat(1),
   }),
+  fc.record({ type: fc.constant('deadline.due' as const), dueAt: fc.nat(1), reclaimAt: fc.nat(1) }),
   fc.record({
     type: fc.constantFrom(
       'lease.completed' as const,
       'lease.failed' as const,
       'lease.refused' as const,
-      'lease.lapsed' as const,
-      'lease.reclaimed' as const,
+      'lease.given_back' as const,
       'lease.timed_out' as const,
       'lease.cancelled' as const,
     ),

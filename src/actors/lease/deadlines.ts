@@ -6,7 +6,6 @@ type Watched = {
   readonly workerId: string;
   readonly expiresAt: number;
   readonly expires: number;
-  readonly timeoutAt: number | undefined;
   readonly timeout: number | undefined;
 };
 
@@ -25,7 +24,6 @@ export const createLeaseWatch = (clock: Clock) => {
         expiresAt: lease.expiresAt,
         // An answer that extends nothing (a heartbeat before `started`) must not extend the watch either.
         expires: before?.expiresAt === lease.expiresAt ? before.expires : now + lease.expiresInMs,
-        timeoutAt: lease.timeoutAt,
         timeout: lease.timeoutInMs === undefined ? before?.timeout : now + lease.timeoutInMs,
       });
     },
@@ -46,9 +44,8 @@ export const createLeaseWatch = (clock: Clock) => {
       const messages: Message[] = [];
       for (const [id, lease] of leases) {
         let body: LeaseMessage | undefined;
-        if (lease.timeout !== undefined && lease.timeoutAt !== undefined && lease.timeout <= now)
-          body = { kind: 'timeout', timeoutAt: lease.timeoutAt };
-        else if (lease.expires <= now) body = { kind: 'expire', expiresAt: lease.expiresAt };
+        if (lease.timeout !== undefined && lease.timeout <= now) body = { kind: 'timeout' };
+        else if (lease.expires <= now) body = { kind: 'deadline', dueAt: lease.expiresAt };
         if (body !== undefined) messages.push({ type: 'lease', id, body });
       }
       return messages;

@@ -1,16 +1,13 @@
 import {
   attemptStatus,
   isLive,
-  LEASE_MACHINE_VERSION,
   type LeaseEvent,
   leaseMachine,
-  type LeaseSnapshot,
-  refuse,
-  type WorkerVerb,
+  type LeaseStep,
+  takeCall,
+  type WorkerEvent,
 } from '../../machines/lease.ts';
-import { restore } from '../../machines/persisted.ts';
-import type { UsageDelta } from '../../machines/run.ts';
-import { initialSnapshot, step as transition } from '../../machines/transition.ts';
+import { type Effect, initialSnapshot, step, take } from '../../machines/transition.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { render } from '../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
@@ -25,7 +22,9 @@ import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failu
 import { readDocuments, RUN_CHARACTERS, scopeOf } from '../run/run-documents.ts';
 import { leaseKey, readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
 import { spanIdOf, stepSpan } from '../run/run-spans.ts';
-import type { HolderCall, LeaseMessage, WatchedLease } from './messages.ts';
+import { type LeaseActor, readLease } from './lease-state.ts';
+import type { LeaseMessage, WatchedLease, WorkerCall } from './messages.ts';
+import { countUsage } from './usage.ts';
 
 export type LeaseHost = {
   readonly programs: Programs;
@@ -42,80 +41,32 @@ export type LeaseHost = {
   readonly unservable: (workerId: string, definitionId: string, version: number) => void;
 };
 
-/** A lease in memory: its row, whose state column brought the machine back to life. */
-type LeaseActor = { readonly record: AttemptRecord; readonly snapshot: LeaseSnapshot };
-
 const unissued = initialSnapshot(leaseMachine);
 
-const revive = (record: AttemptRecord): LeaseActor => ({
-  record,
-  snapshot: restore(
-    leaseMachine,
-    LEASE_MACHINE_VERSION,
-    {
-      machineVersion: LEASE_MACHINE_VERSION,
-      value: record.state,
-      context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
-    },
-    new Map(),
-  ),
-});
-
-/** Tokens and money of a report. Money is counted where it is known, and stays unknown where none is. */
-const countUsage = (
-  usage: readonly ReportedUsage[] | undefined,
-  price: (usage: ReportedUsage) => Cost | undefined,
-): { readonly delta: UsageDelta; readonly cost?: Cost } | undefined => {
-  if (usage === undefined || usage.length === 0) return undefined;
-  let inputTokens = 0;
-  let outputTokens = 0;
-  let totalTokens = 0;
-  let total: Cost | undefined;
-  for (const report of usage) {
-    const input = report.inputTokens ?? 0;
-    const output = report.outputTokens ?? 0;
-    inputTokens += input;
-    outputTokens += output;
-    totalTokens += report.totalTokens ?? input + output;
-    const cost: Cost | undefined =
-      report.cost === undefined ? price(report) : { totalCost: report.cost, currency: 'USD', isEstimated: false };
-    if (cost === undefined) continue;
-    total = {
-      ...cost,
-      totalCost: (total?.totalCost ?? 0) + cost.totalCost,
-      isEstimated: cost.isEstimated || total?.isEstimated === true,
-    };
+/** A worker's call as the machine takes it. */
+const eventOf = (body: WorkerCall, expiresAt: UnixMs): WorkerEvent => {
+  switch (body.kind) {
+    case 'started':
+      return { type: 'lease.started', expiresAt };
+    case 'heartbeat':
+      return { type: 'lease.beat', expiresAt };
+    case 'complete':
+      return { type: 'lease.completed' };
+    case 'fail':
+      return { type: body.error.class === 'unservable' ? 'lease.refused' : 'lease.failed' };
+    default:
+      return body satisfies never;
   }
-  const delta = { inputTokens, outputTokens, totalTokens };
-  return total === undefined
-    ? { delta }
-    : { delta: { ...delta, cost: total.totalCost }, cost: usage.length === 1 ? total : withoutSplit(total) };
 };
-/** The split of one report says nothing about the sum of several. */
-const withoutSplit = ({ totalCost, currency, isEstimated, priceBookId }: Cost): Cost => ({
-  totalCost,
-  currency,
-  isEstimated,
-  ...(priceBookId === undefined ? {} : { priceBookId }),
-});
 
-const verbs = {
-  started: 'started',
-  heartbeat: 'heartbeat',
-  complete: 'complete',
-  fail: 'fail',
-} as const satisfies Record<string, WorkerVerb>;
+/** Why the attempt failed, where the machine says it and no worker does. */
+const errorOf = (effects: readonly Effect[]): StepError | undefined => {
+  for (const { params } of effects)
+    if (typeof params === 'object' && params !== null && 'error' in params) return params.error as StepError;
+  return undefined;
+};
 
 export const createLeaseActors = (host: LeaseHost): ActorKind => {
-  const read = (turn: Turn, leaseId: string): LeaseActor | undefined => {
-    const key = leaseKey(leaseId);
-    const found = turn.read(key, { kind: 'lease', leaseId }) as AttemptRecord | LeaseActor | undefined;
-    if (found === undefined || 'snapshot' in found) return found;
-    const actor = revive(found);
-    turn.keep(key, actor);
-    return actor;
-  };
-
   const tellRun = (turn: Turn, runId: string, message: RunMessage): void => {
     turn.tell({ type: 'run', id: runId }, message);
   };
@@ -162,9 +113,11 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     readonly timeoutAt?: UnixMs;
   };
 
-  const apply = (turn: Turn, actor: LeaseActor, run: RunActor, event: LeaseEvent, given: Given): LeaseActor => {
-    const { next, effects } = transition(leaseMachine, actor.snapshot, event);
+  /** Makes rows and messages of what the machine decided. */
+  const apply = (turn: Turn, actor: LeaseActor, run: RunActor, taken: LeaseStep, given: Given): AttemptRecord => {
+    const { next, effects } = taken;
     const state = next.value;
+    const error = given.error ?? errorOf(effects);
     const live = isLive(state);
     const counted = countUsage(given.usage, host.price);
     const { leaseId, runId } = actor.record;
@@ -177,13 +130,12 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       ...(startsNow ? { startedAt: turn.at } : {}),
       ...(given.timeoutAt === undefined ? {} : { timeoutAt: given.timeoutAt }),
       ...(live ? {} : { endedAt: turn.at }),
-      ...(given.error === undefined ? {} : { error: JSON.stringify(given.error) }),
+      ...(error === undefined ? {} : { error: JSON.stringify(error) }),
       ...(given.usage === undefined ? {} : { usage: JSON.stringify(given.usage) }),
       ...(counted?.cost === undefined ? {} : { cost: JSON.stringify(counted.cost) }),
       ...(given.details === undefined ? {} : { details: JSON.stringify(given.details) }),
     };
-    const after: LeaseActor = { record, snapshot: next };
-    turn.write(leaseKey(leaseId), after);
+    turn.write(leaseKey(leaseId), { record, snapshot: next } satisfies LeaseActor);
     if (!live) turn.forget(leaseKey(leaseId));
     turn.after(() => {
       if (!live) host.unwatch(leaseId);
@@ -193,9 +145,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
           workerId: record.workerId,
           expiresAt: record.expiresAt,
           expiresInMs: record.expiresAt - turn.at,
-          ...(record.timeoutAt === undefined
-            ? {}
-            : { timeoutAt: record.timeoutAt, ...(startsNow ? { timeoutInMs: record.timeoutAt - turn.at } : {}) }),
+          ...(startsNow && record.timeoutAt !== undefined ? { timeoutInMs: record.timeoutAt - turn.at } : {}),
         });
     });
     const usage = counted === undefined ? {} : { usage: counted.delta };
@@ -226,10 +176,11 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
           });
           break;
         case 'failStep':
+          if (error === undefined) throw new Error(`the attempt of lease ${leaseId} failed without a reason`);
           tellRun(turn, runId, {
             kind: 'failed',
             leaseId,
-            error: given.error ?? { class: 'fatal', message: 'no reason was given' },
+            error,
             bodyRan: next.context.bodyRan,
             ...usage,
             ...(given.retryAfterMs === undefined ? {} : { retryAfterMs: given.retryAfterMs }),
@@ -244,7 +195,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         case 'recordSpan':
           recordSpan(turn, run, record, {
             ...(given.output === undefined ? {} : { output: given.output }),
-            ...(given.error === undefined ? {} : { error: given.error }),
+            ...(error === undefined ? {} : { error }),
             ...(counted?.cost === undefined ? {} : { cost: counted.cost }),
           });
           break;
@@ -253,12 +204,12 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         default:
           throw new Error(`the lease machine wants "${effect.type}", which nobody does`);
       }
-    return after;
+    return record;
   };
 
   const offered = (turn: Turn, leaseId: string, body: LeaseMessage & { kind: 'offered' }): void => {
     const event: LeaseEvent = { type: 'lease.offered', delivery: body.delivery, expiresAt: body.lapsesAt };
-    const { next } = transition(leaseMachine, unissued, event);
+    const { next } = step(leaseMachine, unissued, event);
     const record: AttemptRecord = {
       leaseId,
       runId: body.runId,
@@ -293,108 +244,68 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     };
   };
 
-  const call = (turn: Turn, leaseId: string, body: Extract<LeaseMessage, HolderCall>): unknown => {
-    const actor = read(turn, leaseId);
+  const call = (turn: Turn, leaseId: string, body: WorkerCall): unknown => {
+    const actor = readLease(turn, leaseId);
     if (actor === undefined) return notFound('lease', leaseId);
-    const { record, snapshot } = actor;
+    const { record } = actor;
     const run = readRun(turn, host.programs, record.runId);
     if (run === undefined) return notFound('lease', leaseId);
     if (!reaches(body.reach, run.record.project)) return forbidden(run.record.project);
-    const unservable = body.kind === 'fail' && body.error.class === 'unservable';
-    const refusal = refuse(snapshot.value, snapshot.context, {
-      verb: verbs[body.kind],
+    const event = eventOf(body, turn.at + host.leaseTtlMs);
+    const answer = takeCall(actor.snapshot, event, {
       isHolder: body.workerId === record.workerId,
       runHasEnded: hasEnded(run.record.status),
-      unservable,
     });
-    if (refusal !== undefined) return leaseRefused(refusal);
-    const expiresAt = turn.at + host.leaseTtlMs;
+    if ('refusal' in answer) return leaseRefused(answer.refusal);
+    const { taken } = answer;
     switch (body.kind) {
       case 'started': {
-        const step = run.program.compiled.steps.get(record.stepId)?.step;
-        const timeoutMs = step?.kind === 'task' ? step.timeoutMs : undefined;
-        apply(
-          turn,
-          actor,
-          run,
-          { type: 'lease.started', expiresAt },
-          timeoutMs === undefined || record.timeoutAt !== undefined ? {} : { timeoutAt: turn.at + timeoutMs },
-        );
+        const task = run.program.compiled.steps.get(record.stepId)?.step;
+        const timeoutMs = task?.kind === 'task' ? task.timeoutMs : undefined;
+        const limitsTime = timeoutMs !== undefined && record.timeoutAt === undefined;
+        const { expiresAt } = apply(turn, actor, run, taken, limitsTime ? { timeoutAt: turn.at + timeoutMs } : {});
         return { ok: true, value: { runStatus: run.record.status, leaseExpiresAt: expiresAt } };
       }
       case 'heartbeat': {
-        const after = apply(
-          turn,
-          actor,
-          run,
-          { type: 'lease.beat', expiresAt },
-          body.details === undefined ? {} : { details: body.details },
-        );
-        return { ok: true, value: { leaseExpiresAt: after.record.expiresAt } };
+        const given = body.details === undefined ? {} : { details: body.details };
+        return { ok: true, value: { leaseExpiresAt: apply(turn, actor, run, taken, given).expiresAt } };
       }
       case 'complete': {
         const { characters } = readDocuments(turn, run);
         if (characters > RUN_CHARACTERS && (body.output !== undefined || body.statePatch !== undefined))
           return runTooLarge(characters, RUN_CHARACTERS);
-        apply(turn, actor, run, { type: 'lease.completed' }, body);
+        apply(turn, actor, run, taken, body);
         return () => {
           const { willRetry: _, ...seen } = seenRun(turn, record);
           return { ok: true, value: seen };
         };
       }
       case 'fail':
-        if (unservable) {
+        if (event.type === 'lease.refused') {
           const { definitionId, definitionVersion } = run.record;
           turn.atEnd(() => {
             host.unservable(record.workerId, definitionId, definitionVersion);
           });
         }
-        apply(turn, actor, run, { type: unservable ? 'lease.refused' : 'lease.failed' }, body);
+        apply(turn, actor, run, taken, body);
         return () => ({ ok: true, value: seenRun(turn, record) });
       default:
         return body satisfies never;
     }
   };
 
-  const onDeadline = (turn: Turn, actor: LeaseActor, run: RunActor, body: LeaseMessage): void => {
-    const { record, snapshot } = actor;
-    const { value: state } = snapshot;
-    if (!isLive(state)) return;
-    switch (body.kind) {
-      case 'expire':
-        if (record.expiresAt !== body.expiresAt) return;
-        if (state === 'offered') apply(turn, actor, run, { type: 'lease.lapsed' }, {});
-        else if (state === 'running')
-          apply(turn, actor, run, { type: 'lease.expired', expiresAt: turn.at + host.reclaimWindowMs }, {});
-        else
-          apply(
-            turn,
-            actor,
-            run,
-            { type: 'lease.reclaimed' },
-            {
-              error: { class: 'orphaned', message: 'the worker fell silent and its lease was reclaimed' },
-            },
-          );
-        return;
-      case 'timeout':
-        if (record.timeoutAt !== body.timeoutAt || state === 'offered') return;
-        apply(
-          turn,
-          actor,
-          run,
-          { type: 'lease.timed_out' },
-          {
-            error: { class: 'timeout', message: 'the body ran longer than timeout_ms of its step' },
-          },
-        );
-        return;
-      case 'give_back':
-        if (state === 'offered') apply(turn, actor, run, { type: 'lease.lapsed' }, {});
-        return;
-      default:
-        return;
+  /** Takes what no worker sends, in a state that takes it. What comes too late changes nothing. */
+  const settle = (turn: Turn, leaseId: string, event: LeaseEvent): void => {
+    const actor = readLease(turn, leaseId);
+    const run = actor === undefined ? undefined : readRun(turn, host.programs, actor.record.runId);
+    if (actor === undefined || run === undefined) {
+      turn.after(() => {
+        host.unwatch(leaseId);
+      });
+      return;
     }
+    const taken = take(leaseMachine, actor.snapshot, event);
+    if (taken !== undefined) apply(turn, actor, run, taken, {});
   };
 
   return {
@@ -415,24 +326,20 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         case 'complete':
         case 'fail':
           return call(turn, leaseId, body);
-        case 'cancel': {
-          const actor = read(turn, leaseId);
-          if (actor === undefined || !isLive(actor.snapshot.value)) return undefined;
-          const run = readRun(turn, host.programs, actor.record.runId);
-          if (run !== undefined) apply(turn, actor, run, { type: 'lease.cancelled' }, {});
-          return undefined;
-        }
-        default: {
-          const actor = read(turn, leaseId);
-          const run = actor === undefined ? undefined : readRun(turn, host.programs, actor.record.runId);
-          if (actor === undefined || run === undefined) {
-            turn.after(() => {
-              host.unwatch(leaseId);
-            });
-            return undefined;
-          }
-          return onDeadline(turn, actor, run, body);
-        }
+        case 'deadline':
+          return settle(turn, leaseId, {
+            type: 'deadline.due',
+            dueAt: body.dueAt,
+            reclaimAt: turn.at + host.reclaimWindowMs,
+          });
+        case 'timeout':
+          return settle(turn, leaseId, { type: 'lease.timed_out' });
+        case 'give_back':
+          return settle(turn, leaseId, { type: 'lease.given_back' });
+        case 'cancel':
+          return settle(turn, leaseId, { type: 'lease.cancelled' });
+        default:
+          return body satisfies never;
       }
     },
   };

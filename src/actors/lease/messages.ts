@@ -6,18 +6,8 @@ import type { ProjectReach } from '../../model/scope.ts';
 
 /** A call of the worker that says it holds the lease. */
 export type HolderCall = { readonly workerId: string; readonly reach: ProjectReach };
-/** What a lease takes. */
-export type LeaseMessage =
-  | {
-      readonly kind: 'offered';
-      readonly runId: string;
-      readonly stepId: string;
-      readonly visit: number;
-      readonly attempt: number;
-      readonly workerId: string;
-      readonly delivery: Delivery;
-      readonly lapsesAt: UnixMs;
-    }
+/** What a worker calls. */
+export type WorkerCall =
   | (HolderCall & { readonly kind: 'started' })
   | (HolderCall & { readonly kind: 'heartbeat'; readonly details?: Json })
   | (HolderCall & {
@@ -31,11 +21,28 @@ export type LeaseMessage =
       readonly error: StepError;
       readonly retryAfterMs?: number;
       readonly usage?: readonly ReportedUsage[];
-    })
+    });
+
+/** What a lease takes. */
+export type LeaseMessage =
+  | {
+      readonly kind: 'offered';
+      readonly runId: string;
+      readonly stepId: string;
+      readonly visit: number;
+      readonly attempt: number;
+      readonly workerId: string;
+      readonly delivery: Delivery;
+      readonly lapsesAt: UnixMs;
+    }
+  | WorkerCall
   /** From the watch: what it believed to be the end of the present state. A lease that was extended meanwhile goes on. */
-  | { readonly kind: 'expire'; readonly expiresAt: UnixMs }
-  | { readonly kind: 'timeout'; readonly timeoutAt: UnixMs }
+  | { readonly kind: 'deadline'; readonly dueAt: UnixMs }
+  /** From the watch: the step's `timeout_ms` is over. */
+  | { readonly kind: 'timeout' }
+  /** The claimer went away before it had the offer. */
   | { readonly kind: 'give_back' }
+  /** The run ended. */
   | { readonly kind: 'cancel' };
 
 /** How a live lease stands, for whoever watches its deadlines. */
@@ -45,6 +52,6 @@ export type WatchedLease = {
   readonly expiresAt: UnixMs;
   /** From now, on a clock that does not jump. */
   readonly expiresInMs: number;
-  readonly timeoutAt?: UnixMs;
+  /** Given where the time of the body is limited from now on. */
   readonly timeoutInMs?: number;
 };
