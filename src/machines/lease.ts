@@ -3,6 +3,7 @@ import type { SnapshotFrom } from 'xstate';
 import type { Delivery } from '../model/definition/definition.ts';
 import type { StepError } from '../model/definition/step-error.ts';
 import type { AttemptStatus, UnixMs } from '../model/run.ts';
+import type { Migration } from './persisted.ts';
 import { type Step, take } from './transition.ts';
 
 /**
@@ -48,7 +49,14 @@ export type LeaseEvent =
   /** The run ended under it. */
   | { readonly type: 'lease.cancelled' };
 
+/**
+ * The version of this machine. It goes up when stored states or columns no longer mean what they meant, and a migration then
+ * carries them over; what is merely added leaves it. @see `machines/persisted.ts`
+ */
 export const LEASE_MACHINE_VERSION = 1;
+
+/** From the version they start from. None yet: version 1 is the first. */
+export const leaseMigrations: ReadonlyMap<number, Migration> = new Map();
 
 const timedOut: StepError = { class: 'timeout', message: 'the body ran longer than timeout_ms of its step' };
 const reclaimed: StepError = { class: 'orphaned', message: 'the worker fell silent and its lease was reclaimed' };

@@ -1,17 +1,22 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { transition as publicTransition } from 'xstate';
 import {
   attemptStatus,
   isLive,
+  LEASE_MACHINE_VERSION,
   type LeaseEvent,
   leaseMachine,
+  leaseMigrations,
   type LeaseSnapshot,
   type LeaseState,
   takeCall,
   type WorkerEvent,
 } from '../../src/machines/lease.ts';
 import { initialSnapshot, step, take, UnhandledEvent } from '../../src/machines/transition.ts';
+import { restore, Unloadable } from '../../src/machines/persisted.ts';
 import type { Delivery } from '../../src/model/definition/definition.ts';
+import goldens from './golden-leases.json' with { type: 'json' };
 
 const offered = (delivery: Delivery = 'at_least_once'): LeaseSnapshot =>
   after(initialSnapshot(leaseMachine), { type: 'lease.offered', delivery, expiresAt: 5 });
@@ -251,5 +256,59 @@ describe('the cached scope', () => {
         }
       }
     expect(new Set(reached.map(({ value }) => value)).size).toBe(10);
+  });
+});
+
+describe('snapshots of leases', () => {
+  const reached = (delivery: Delivery): LeaseSnapshot[] => {
+    const running = after(offered(delivery), started);
+    const orphan = untilDue(running);
+    return [
+      offered(delivery),
+      running,
+      orphan,
+      after(running, { type: 'lease.completed' }),
+      after(running, { type: 'lease.failed' }),
+      after(offered(delivery), { type: 'lease.refused' }),
+      after(orphan, { type: 'lease.timed_out' }),
+      untilDue(offered(delivery)),
+      untilDue(orphan),
+      after(offered(delivery), { type: 'lease.cancelled' }),
+    ];
+  };
+  const all = [...reached('at_least_once'), ...reached('at_most_once')];
+  const persisted = ({ value, context }: LeaseSnapshot) => ({ value: value as string, context: { ...context } });
+  const revive = (machineVersion: number, { value, context }: { value: string; context: object }): LeaseSnapshot =>
+    restore(leaseMachine, LEASE_MACHINE_VERSION, { machineVersion, value, context }, leaseMigrations);
+
+  it('of version 1 are loaded as they were written', () => {
+    for (const golden of goldens.version1) expect(persisted(revive(1, golden))).toEqual(golden);
+  });
+
+  it('of every state are among the golden ones', () => {
+    expect(all.map(persisted)).toEqual(goldens.version1);
+    const states = Object.keys(leaseMachine.states).filter((state) => state !== 'unissued');
+    expect(new Set(goldens.version1.map(({ value }) => value))).toEqual(new Set(states));
+  });
+
+  it('come back to life as they were, and go on from there', () => {
+    for (const snapshot of all) {
+      const revived = revive(LEASE_MACHINE_VERSION, JSON.parse(JSON.stringify(persisted(snapshot))));
+      for (const event of [started, due(snapshot), { type: 'lease.cancelled' }] as const)
+        expect(take(leaseMachine, revived, event)?.effects).toEqual(take(leaseMachine, snapshot, event)?.effects);
+    }
+  });
+
+  it('of a later version, or of a state that is gone, are refused, never guessed', () => {
+    const [first] = all.map(persisted);
+    if (first === undefined) throw new Error('no snapshot');
+    expect(() => revive(LEASE_MACHINE_VERSION + 1, first)).toThrow(Unloadable);
+    expect(() => revive(0, first)).toThrow(Unloadable);
+    expect(() => revive(LEASE_MACHINE_VERSION, { ...first, value: 'gone' })).toThrow(Unloadable);
+  });
+
+  it('belong to this chart: what changes it is weighed against its version', () => {
+    const hash = createHash('sha256').update(JSON.stringify(leaseMachine.config)).digest('hex');
+    expect(hash).toBe(goldens.configHash);
   });
 });

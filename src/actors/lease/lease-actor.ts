@@ -1,6 +1,7 @@
 import {
   attemptStatus,
   isLive,
+  LEASE_MACHINE_VERSION,
   type LeaseEvent,
   leaseMachine,
   type LeaseStep,
@@ -124,6 +125,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     const startsNow = next.context.bodyRan && !actor.snapshot.context.bodyRan;
     const record: AttemptRecord = {
       ...actor.record,
+      machineVersion: LEASE_MACHINE_VERSION,
+      version: actor.record.version + 1,
       state,
       bodyRan: next.context.bodyRan,
       expiresAt: next.context.expiresAt,
@@ -219,6 +222,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       workerId: body.workerId,
       delivery: body.delivery,
       offeredAt: turn.at,
+      machineVersion: LEASE_MACHINE_VERSION,
+      version: 1,
       state: next.value,
       bodyRan: false,
       expiresAt: body.lapsesAt,

@@ -1,4 +1,4 @@
-import { LEASE_MACHINE_VERSION, leaseMachine, type LeaseSnapshot } from '../../machines/lease.ts';
+import { LEASE_MACHINE_VERSION, leaseMachine, leaseMigrations, type LeaseSnapshot } from '../../machines/lease.ts';
 import { restore, Unloadable } from '../../machines/persisted.ts';
 import type { AttemptRecord } from '../../store/runs/run-store.ts';
 import type { Turn } from '../kernel/kernel.ts';
@@ -8,12 +8,12 @@ import { leaseKey, Quarantined } from '../run/run-state.ts';
 export type LeaseActor = { readonly record: AttemptRecord; readonly snapshot: LeaseSnapshot };
 
 /** @throws Unloadable for a lease that does not belong to this release's machine */
-export const reviveLease = ({ state, delivery, bodyRan, expiresAt }: AttemptRecord): LeaseSnapshot =>
+export const reviveLease = ({ machineVersion, state, delivery, bodyRan, expiresAt }: AttemptRecord): LeaseSnapshot =>
   restore(
     leaseMachine,
     LEASE_MACHINE_VERSION,
-    { machineVersion: LEASE_MACHINE_VERSION, value: state, context: { delivery, bodyRan, expiresAt } },
-    new Map(),
+    { machineVersion, value: state, context: { delivery, bodyRan, expiresAt } },
+    leaseMigrations,
   );
 
 /** @throws Quarantined when this release cannot load it: its run cannot go on without it */

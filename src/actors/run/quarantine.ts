@@ -1,6 +1,7 @@
 import { placeOf, statusAt } from '../../machines/run.ts';
 import type { StoredRun } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import { NotInThisGroup, type Turn } from '../kernel/kernel.ts';
+import { readLease } from '../lease/lease-state.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
@@ -8,19 +9,29 @@ import { bringToLife, Quarantined, readRun, type RunActor, runKey } from './run-
 import { hostOf } from './steps/step-hosts.ts';
 import { stepIdOf } from './work.ts';
 
-/** Marks a run that cannot be loaded. Reads its row only: the rest may be what is wrong with it. */
+/** @throws Quarantined when this release cannot load the lease under which the run's step is out */
+const readHeldLease = (turn: Turn, { snapshot }: RunActor): void => {
+  const { leaseId } = snapshot.context;
+  if (leaseId !== undefined) readLease(turn, leaseId);
+};
+
+/** Marks a run that cannot be loaded, it or its lease. Reads its row only: the rest may be what is wrong with it. */
 export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
+  let run: RunActor | undefined;
   try {
-    readRun(turn, host.programs, runId);
+    run = readRun(turn, host.programs, runId);
+    if (run !== undefined) readHeldLease(turn, run);
     return; // Released, or erased, since somebody met it.
   } catch (error) {
     if (!(error instanceof Quarantined)) throw error;
     const stored = turn.read(runKey(runId), { kind: 'run', runId });
     if (stored === undefined || stored.record.fault !== undefined) return;
+    // It is its lease that cannot be loaded, and this group changed the run: that is written first.
+    if (run?.changed === true || run?.pending !== undefined) throw new NotInThisGroup();
     const { queueOrder: _queueOrder, ...rest } = stored.record;
     const record = { ...rest, fault: error.fault, version: rest.version + 1 };
     turn.rows.runsUpdated.push({ before: stored.record, after: record });
-    turn.write(runKey(runId), { ...stored, record } satisfies StoredRun);
+    turn.write(runKey(runId), { record, nextSeq: stored.nextSeq } satisfies StoredRun);
   }
 };
 
@@ -32,6 +43,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   let revived: RunActor;
   try {
     revived = bringToLife(turn, host.programs, { ...stored, record: withoutFault });
+    readHeldLease(turn, revived);
   } catch (error) {
     if (error instanceof Quarantined) return;
     throw error;

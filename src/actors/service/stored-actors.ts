@@ -1,4 +1,4 @@
-import { isLive, LEASE_MACHINE_VERSION } from '../../machines/lease.ts';
+import { isLive } from '../../machines/lease.ts';
 import { decodeSnapshot } from '../../machines/persisted.ts';
 import { RUN_MACHINE_VERSION } from '../../machines/run.ts';
 import type { Result } from '../../model/failure.ts';
@@ -39,8 +39,8 @@ export const createStoredActors = (host: {
         type: 'lease',
         id: leaseId,
         machine: 'lease',
-        machineVersion: LEASE_MACHINE_VERSION,
-        version: 1,
+        machineVersion: record.machineVersion,
+        version: record.version,
         value: record.state,
         context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
         status: isLive(record.state) ? 'active' : 'done',

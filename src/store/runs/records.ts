@@ -53,7 +53,7 @@ export type RunProgress = {
 };
 export type RunRecord = RunIdentity & RunProgress;
 
-/** One lease. The state of its machine is a column, so that row and snapshot cannot disagree. */
+/** One lease. What its machine holds are columns, so that row and snapshot cannot disagree. */
 export type AttemptRecord = {
   readonly leaseId: string;
   readonly runId: string;
@@ -63,6 +63,10 @@ export type AttemptRecord = {
   readonly workerId: string;
   readonly delivery: Delivery;
   readonly offeredAt: UnixMs;
+  /** The version of the machine that left `state`. */
+  readonly machineVersion: number;
+  /** From 1, one more with each change. */
+  readonly version: number;
   readonly state: LeaseState;
   readonly bodyRan: boolean;
   readonly expiresAt: UnixMs;

@@ -58,6 +58,8 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         timeoutAt: AT + 9,
         details: '1',
         expiresAt: AT + 60_000,
+        machineVersion: 2,
+        version: 3,
       });
       const over = anAttempt('l3', 'c', { state: 'failed', endedAt: AT, error: '{}', usage: '[]', cost: '{}' });
       await commit((changes) => changes.attemptsInserted.push(anAttempt('l1', 'a'), whole, over));
@@ -71,7 +73,9 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await find({ kind: 'lease', leaseId: 'l1' })).toMatchObject({ expiresAt: AT + 30_000 });
       expect((await store.listLiveLeases('all', undefined, 10)).map(({ leaseId }) => leaseId)).toEqual(['l1', 'l2']);
       expect((await store.listLiveLeases(['q'], undefined, 10)).map(({ leaseId }) => leaseId)).toEqual(['l2']);
-      await commit((changes) => changes.attemptsUpdated.push({ ...whole, state: 'succeeded', endedAt: AT + 1 }));
+      const ended = { ...whole, state: 'succeeded', endedAt: AT + 1, machineVersion: 3, version: 4 } as const;
+      await commit((changes) => changes.attemptsUpdated.push(ended));
+      expect(await find({ kind: 'lease', leaseId: 'l2' })).toEqual(ended);
       expect((await store.resume(0)).liveLeases.map(({ leaseId }) => leaseId)).toEqual(['l1']);
     });
 

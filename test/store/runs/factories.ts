@@ -37,6 +37,8 @@ export const anAttempt = (leaseId: string, runId: string, more: Partial<AttemptR
   workerId: 'w',
   delivery: 'at_least_once',
   offeredAt: AT,
+  machineVersion: 1,
+  version: 1,
   state: 'offered',
   bodyRan: false,
   expiresAt: AT + 5000,

@@ -83,6 +83,23 @@ describe('sqlite: the runs file', () => {
     await (await openSqliteRunStore({ path })).close();
   });
 
+  it('of schema version 3 is brought forward: its leases are of version 1 of their machine', async () => {
+    const path = freshPath();
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: 3,
+      migrations: RUNS_FILE.migrations.slice(0, 3),
+    });
+    db.prepare(
+      `INSERT INTO attempt (lease_id, run_id, step_id, visit, attempt, worker_id, delivery, offered_at, state, body_ran, expires_at)
+       VALUES ('l', 'r', 's', 1, 1, 'w', 'at_most_once', 10, 'running', 1, 20)`,
+    ).run();
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    expect(await store.findAttempt('l')).toMatchObject({ state: 'running', machineVersion: 1, version: 1 });
+    await store.close();
+  });
+
   it('is refused to a second service at once, and free again when the first is closed', async () => {
     const path = freshPath();
     const first = await openSqliteRunStore({ path });

@@ -32,7 +32,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           machine: 'lease',
           value: JSON.stringify(record.state),
           status: isLive(record.state) ? 'active' : 'done',
-          version: 1,
+          version: record.version,
           updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
         }));
 

@@ -113,6 +113,8 @@ const attemptProgress = (attempt: AttemptRecord): Columns => [
   orNull(attempt.usage),
   orNull(attempt.cost),
   orNull(attempt.details),
+  attempt.machineVersion,
+  attempt.version,
 ];
 
 const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {

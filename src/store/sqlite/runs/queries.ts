@@ -369,7 +369,7 @@ const leaseActor = (row: Row): ActorRow => {
     machine: 'lease',
     value: JSON.stringify(record.state),
     status: record.endedAt === undefined ? 'active' : 'done',
-    version: 1,
+    version: record.version,
     updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
   };
 };

@@ -66,6 +66,8 @@ export const attemptOf = (row: Row): AttemptRecord => ({
   workerId: text(row, 'worker_id'),
   delivery: text(row, 'delivery') as Delivery,
   offeredAt: number(row, 'offered_at'),
+  machineVersion: number(row, 'machine_version'),
+  version: number(row, 'version'),
   state: text(row, 'state') as LeaseState,
   bodyRan: row['body_ran'] === 1,
   expiresAt: number(row, 'expires_at'),

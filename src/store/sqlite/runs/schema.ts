@@ -114,14 +114,24 @@ CREATE TABLE watch_journal (
 CREATE INDEX watch_journal_at ON watch_journal (at);
 `;
 
+/**
+ * A lease carries the version of the machine that left its state, as a run does in its snapshot, and how often it changed.
+ * Leases from before are of version 1 of the machine; their changes are counted from here on.
+ */
+const versionedLeases = `
+ALTER TABLE attempt ADD COLUMN machine_version INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE attempt ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+`;
+
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 3,
+  schemaVersion: 4,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
     { version: 3, sql: watchJournal },
+    { version: 4, sql: versionedLeases },
   ],
 };

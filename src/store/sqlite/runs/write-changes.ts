@@ -62,10 +62,10 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, ended_at = ?, queue_order = ?,
          fault = ? WHERE run_id = ? AND version = ?`,
     ),
-    insertAttempt: plain(insertInto('attempt', 18)),
+    insertAttempt: plain(insertInto('attempt', 20)),
     updateAttempt: plain(
       `UPDATE attempt SET state = ?, body_ran = ?, expires_at = ?, started_at = ?, ended_at = ?, timeout_at = ?, error = ?,
-         usage = ?, cost = ?, details = ? WHERE lease_id = ?`,
+         usage = ?, cost = ?, details = ?, machine_version = ?, version = ? WHERE lease_id = ?`,
     ),
     insertJournal: plain(insertInto('journal', 5)),
     insertCheckpoint: upsert('checkpoint', 3),
