@@ -42,6 +42,14 @@ export type RunContext = {
   readonly error?: RunError;
 };
 
+/** Entries into a step so far. Own properties alone: a step may be called `constructor`. */
+export const entriesOf = (visits: RunContext['visits'], step: string): number =>
+  Object.hasOwn(visits, step) ? (visits[step] ?? 0) : 0;
+
+/** The visit that a step is in. A step that a run stands in was entered. */
+export const visitOf = ({ visits }: Pick<RunContext, 'visits'>, step: string): number =>
+  Math.max(1, entriesOf(visits, step));
+
 /** What the service reports of a lease's end beside the outcome: priced and counted before it comes here. */
 export type UsageDelta = {
   readonly inputTokens: number;
@@ -168,7 +176,7 @@ const runSetup = setup({
       ...freshVisit,
       enteredAt: event.at,
       stepCount: context.stepCount + 1,
-      visits: { ...context.visits, [params.step]: (context.visits[params.step] ?? 0) + 1 },
+      visits: { ...context.visits, [params.step]: entriesOf(context.visits, params.step) + 1 },
     })),
     joinQueue: assign({ queuedAt: ({ event }) => event.at }),
     takeLease: assign(({ context, event }) =>

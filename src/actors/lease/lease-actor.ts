@@ -8,6 +8,7 @@ import {
   takeCall,
   type WorkerEvent,
 } from '../../machines/lease.ts';
+import { visitOf } from '../../machines/run.ts';
 import { type Effect, initialSnapshot, step, take } from '../../machines/transition.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { render } from '../../model/definition/template.ts';
@@ -245,7 +246,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     return {
       runStatus: run.record.status,
       ...(place === undefined ? {} : { nextStep: place.step }),
-      willRetry: willRetry(place?.phase) && place?.step === stepId && run.snapshot.context.visits[stepId] === visit,
+      willRetry: willRetry(place?.phase) && place?.step === stepId && visitOf(run.snapshot.context, stepId) === visit,
     };
   };
 

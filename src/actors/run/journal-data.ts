@@ -1,4 +1,4 @@
-import { type Place, placeOf, type RunEvent, statusAt } from '../../machines/run.ts';
+import { type Place, placeOf, type RunEvent, statusAt, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { JournalEntry, JournalKind, RunError } from '../../model/run.ts';
 import { willRetry } from './run-state.ts';
@@ -15,9 +15,7 @@ export const journalEntryOf = (work: Work, kind: JournalKind, moment: Moment): O
   const leaseId = 'leaseId' in event ? event.leaseId : undefined;
   return {
     kind,
-    ...(place.at === 'step' && kind !== 'run.finished'
-      ? { stepId: place.step, visit: of.visits[place.step] ?? 1 }
-      : {}),
+    ...(place.at === 'step' && kind !== 'run.finished' ? { stepId: place.step, visit: visitOf(of, place.step) } : {}),
     // The lease that led here; a step that was just entered has no attempt of its own yet.
     ...(leaseId === undefined ? {} : { leaseId, ...(of.attempt === 0 ? {} : { attempt: of.attempt }) }),
     ...(event.type === 'step.offered' ? { workerId: event.workerId } : {}),

@@ -1,4 +1,4 @@
-import { type Place, placeOf, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
+import { type Place, placeOf, type RunEvent, type RunSnapshot, visitOf } from '../../machines/run.ts';
 import type { CompiledStep } from '../../model/definition/compile.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
@@ -75,12 +75,12 @@ export const setOutput = (work: Work, stepId: string, output: Json | undefined):
   if (output === undefined) {
     // A visit without an output hides the one of the visit before.
     if (documents.steps[stepId]?.output === undefined) return;
-    const hidden = work.snapshot.context.visits[stepId] ?? 1;
+    const hidden = visitOf(work.snapshot.context, stepId);
     work.turn.rows.outputs.push({ runId: work.runId, stepId, visit: hidden, body: NO_OUTPUT });
     setDocuments(work, { ...documents, steps: without(documents.steps, stepId) });
     return;
   }
-  const visit = work.snapshot.context.visits[stepId] ?? 1;
+  const visit = visitOf(work.snapshot.context, stepId);
   const body = JSON.stringify(output);
   work.turn.rows.outputs.push({ runId: work.runId, stepId, visit, body });
   setDocuments(work, {

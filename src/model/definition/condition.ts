@@ -257,7 +257,9 @@ const contextOf = (
     const value: Json | undefined = scope[root as keyof ExpressionScope];
     if (root === 'visits') {
       // A step that was never entered has zero entries; it is not a missing path.
-      const counts = [...projection.children.keys()].map((id) => [id, scope.visits[id] ?? 0] as const);
+      const counts = [...projection.children.keys()].map(
+        (id) => [id, Object.hasOwn(scope.visits, id) ? (scope.visits[id] ?? 0) : 0] as const,
+      );
       context[root] = new Map(counts);
     } else if (value !== undefined) context[root] = project(value, projection, budget);
   }

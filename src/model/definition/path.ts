@@ -1,9 +1,6 @@
 /** Steps from a root name of the scope down to a value: `['steps', 'pay', 'output', 'items', 0]`. */
 export type Path = readonly (string | number)[];
 
-/** Names that never resolve, in templates and in conditions alike: they lead out of the data in careless code. */
-const forbiddenNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-
 const PLAIN = /^[A-Za-z0-9_-]+$/;
 
 /** Writes a path as a template would: `input.items[0]["odd key"]`. */
@@ -22,8 +19,6 @@ export const formatPath = (path: Path): string =>
  * @returns what is wrong with it; `undefined` when nothing is
  */
 export const findPathFault = (path: Path, stepIds: ReadonlySet<string>): string | undefined => {
-  const forbidden = path.find((segment) => typeof segment === 'string' && forbiddenNames.has(segment));
-  if (forbidden !== undefined) return `${formatPath(path)}: the name ${forbidden} is never read`;
   const [root, id] = path;
   if (root !== 'steps' && root !== 'visits') return undefined;
   if (typeof id !== 'string') return `${root} is read one step at a time: name the step, as in ${root}.<step>`;

@@ -206,11 +206,6 @@ describe('a definition that is refused names each fault with its path', () => {
       'steps[0].input: steps.nope.output: there is no step "nope"',
     ],
     [
-      'a forbidden name',
-      steps(task({ input: '${input.constructor.name}' })),
-      'steps[0].input: input.constructor.name: the name constructor is never read',
-    ],
-    [
       'item outside for_each',
       steps(task({ input: '${item}' })),
       'steps[0].input: ${item} is readable only in the input of a child step with for_each',

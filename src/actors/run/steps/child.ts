@@ -1,4 +1,4 @@
-import { MORE_CHILDREN, placeOf, type RunEvent } from '../../../machines/run.ts';
+import { MORE_CHILDREN, placeOf, type RunEvent, visitOf } from '../../../machines/run.ts';
 import type { CompiledStep } from '../../../model/definition/compile.ts';
 import { type ChildStep, definitionBounds } from '../../../model/definition/definition.ts';
 import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
@@ -106,7 +106,8 @@ const childFailed = (message: string): StepError => ({ class: 'fatal', code: 'ch
 const startChildren: EffectHost = (work, { before }) => {
   const compiled = childAt(work);
   const { step } = compiled;
-  const { children, visits } = work.snapshot.context;
+  const { context } = work.snapshot;
+  const { children } = context;
   const first = before.children?.started ?? 0;
   if (children === undefined || children.started === first) return;
   const { turn, record, host } = work;
@@ -125,7 +126,7 @@ const startChildren: EffectHost = (work, { before }) => {
   if (latest === undefined) return refuse(childFailed(`definition ${step.definition} is not registered`));
   const items = itemsOf(work, compiled);
   if (!items.ok) return refuse(items.error);
-  const visit = visits[step.id] ?? 1;
+  const visit = visitOf(context, step.id);
   const program = readProgram(turn, host.programs, latest.id, latest.version);
   // A new visit starts from none; within one visit the machine says how many were started before.
   for (let index = first; index < children.started; index += 1) {
@@ -187,7 +188,7 @@ const cancelChildren: EffectHost = (work, { event, from, before }) => {
   const isLast = event.type === 'child.finished' && children !== undefined && children.finished + 1 >= children.total;
   if (!isLast) cancelOpenChildren(work);
   if (from.at !== 'step') return;
-  const visit = before.visits[from.step] ?? 1;
+  const visit = visitOf(before, from.step);
   const output = documentsOf(work).steps[from.step]?.output;
   const left = placeOf(work.snapshot.value);
   const failed = left.at === 'end' || (left.at === 'step' && left.phase !== 'routing');
@@ -210,9 +211,12 @@ const cancelChildren: EffectHost = (work, { event, from, before }) => {
 /** False for a child that its step has given up on. */
 export const awaitsChild = (run: RunActor, { stepId, visit }: ChildMessage): boolean => {
   const place = standing(run);
-  const { visits, children } = run.snapshot.context;
+  const { context } = run.snapshot;
   return (
-    place?.phase === 'waiting' && place.step === stepId && (visits[stepId] ?? 1) === visit && children !== undefined
+    place?.phase === 'waiting' &&
+    place.step === stepId &&
+    visitOf(context, stepId) === visit &&
+    context.children !== undefined
   );
 };
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../../machines/run.ts';
+import { type RunEvent, visitOf } from '../../../machines/run.ts';
 import type { TaskStep } from '../../../model/definition/definition.ts';
 import { render } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
@@ -36,7 +36,7 @@ export const offerTask = (work: Work, { workerId, lapsesAt, granted }: RunMessag
   const { step, input: template } = compiledAt(work);
   if (step.kind !== 'task') throw new Error(`step ${step.id} of run ${runId} is queued and no task`);
   const documents = documentsOf(work);
-  const visit = work.snapshot.context.visits[step.id] ?? 1;
+  const visit = visitOf(work.snapshot.context, step.id);
   const attempt = work.snapshot.context.attempt + 1;
   const lastDetails = lastDetailsOf(work, step.id, visit, attempt);
   const input = template === undefined ? undefined : render(template, scope(work));
