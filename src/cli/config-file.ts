@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import type { HashableIdentifier } from '../ingest/redact.ts';
+import type { HashableIdentifier } from '../ingest/redact-keys.ts';
 import type { Scope } from '../model/scope.ts';
 import { findBuiltIn } from '../scoring/built-in.ts';
 import type { Watch } from '../model/watch.ts';

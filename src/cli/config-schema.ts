@@ -1,4 +1,4 @@
-import { hashableIdentifiers } from '../ingest/redact.ts';
+import { hashableIdentifiers } from '../ingest/redact-keys.ts';
 import { scopes } from '../model/scope.ts';
 import { watches } from '../model/watch.ts';
 import {

@@ -1,4 +1,4 @@
-import type { HashableIdentifier, KeyVerdict } from './redact.ts';
+import type { HashableIdentifier, KeyVerdict } from './redact-keys.ts';
 
 /**
  * Redaction inside strings that hold JSON.

@@ -3,13 +3,11 @@ import type { Json, JsonObject } from '../model/json.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../model/signal.ts';
 import type { Correlation, Span } from '../model/span.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
+import { detached } from './detached.ts';
+import { createKeyRule, type HashableIdentifier } from './redact-keys.ts';
 import { createTextRedactor } from './redact-text.ts';
 
 const REDACTED = '[redacted]';
-
-/** Correlation fields that may name a person or a device, by their wire names. */
-export const hashableIdentifiers = ['user_id', 'session_id', 'thread_id', 'request_id', 'resource_id'] as const;
-export type HashableIdentifier = (typeof hashableIdentifiers)[number];
 
 export type RedactionSettings = {
   /** Key names to redact beside the built-in ones. */
@@ -19,107 +17,9 @@ export type RedactionSettings = {
   readonly hashKey?: string;
 };
 
-/** What becomes of the value under a key. A hash is made of a scalar; an object under such a key is gone through. */
-export type KeyVerdict = 'keep' | 'redact' | HashableIdentifier;
-
-/**
- * Names under which credentials usually travel: headers, configuration, environment variables. Spelling does not matter:
- * `api_key` stands for `API-Key`, `api.key` and `apiKey` as well.
- */
-export const defaultRedactedKeys: readonly string[] = [
-  ...['authorization', 'proxy_authorization', 'x_authorization', 'bearer', 'cookie', 'cookies', 'set_cookie'],
-  ...['password', 'passwd', 'pwd', 'passphrase', 'passcode', 'user_password', 'db_password', 'database_password'],
-  ...['old_password', 'new_password', 'current_password', 'password_confirmation', 'pgpassword', 'mysql_pwd'],
-  ...['secret', 'secrets', 'client_secret', 'app_secret', 'api_secret', 'shared_secret', 'webhook_secret'],
-  ...['secret_key', 'secret_token', 'signing_secret', 'signing_key', 'encryption_key', 'master_key', 'jwt_secret'],
-  ...['api_key', 'api_keys', 'x_api_key', 'api_token', 'x_goog_api_key', 'x_svc_key', 'subscription_key'],
-  ...['ocp_apim_subscription_key', 'access_key', 'access_key_id', 'secret_access_key', 'account_key'],
-  ...['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token', 'x_amz_security_token', 'sas_token'],
-  ...['token', 'access_token', 'auth_token', 'refresh_token', 'id_token', 'session_token', 'bearer_token', 'jwt'],
-  ...['oauth_token', 'oauth_token_secret', 'x_auth_token', 'x_access_token', 'x_vault_token', 'csrf_token'],
-  ...['x_csrf_token', 'xsrf_token', 'x_xsrf_token', 'personal_access_token', 'private_token', 'deploy_token'],
-  ...['private_key', 'ssh_key', 'ssh_private_key', 'rsa_private_key', 'pem', 'credential', 'credentials'],
-  ...['connection_string', 'database_url', 'redis_url', 'service_account_key', 'github_token', 'gitlab_token'],
-  ...['slack_token', 'npm_token', 'hf_token', 'openai_api_key', 'anthropic_api_key', 'azure_openai_api_key'],
-  ...['google_api_key', 'gemini_api_key', 'mistral_api_key', 'cohere_api_key', 'groq_api_key', 'xai_api_key'],
-  ...['deepseek_api_key', 'stripe_api_key', 'stripe_secret_key', 'sendgrid_api_key', 'twilio_auth_token'],
-];
-
-/** Attribute names of the conventions that contain a listed word and hold no secret. */
-const knownHarmless: ReadonlySet<string> = new Set(['gen_ai.token.type', 'aws.secretsmanager.secret.arn']);
-
-/** Ends of attribute names that hold an identifier. @see Interface specification, "OTLP attribute mapping" */
-const identifierNames: Record<HashableIdentifier, readonly string[]> = {
-  user_id: ['user_id', 'enduser.id', 'llm.user', 'gen_ai.user', 'gen_ai.request.user'],
-  session_id: ['session_id', 'conversation_id'],
-  thread_id: ['thread_id'],
-  request_id: ['request_id'],
-  resource_id: ['resource_id'],
-};
-
-const foldSegment = (segment: string): string => segment.toLowerCase().replaceAll(/[-_]/g, '');
-const foldKey = (key: string): string => key.split('.').map(foldSegment).join('');
-
-/** Of a longer key the end is judged: the name of the value is there, and no path is that long. */
-const MAX_JUDGED_KEY_LENGTH = 4096;
-const MAX_REMEMBERED_KEYS = 16_384;
-const MAX_REMEMBERED_KEY_LENGTH = 256;
-
-/** A copy of its own: a string cut out of a text keeps the whole text in memory for as long as it is remembered. */
-const detached = (part: string): string => Buffer.from(part, 'utf16le').toString('utf16le');
-
-/**
- * Builds the rule that names are judged by. Letters match in either case; `-`, `_` and `.` count for nothing, so that
- * `client_secret`, `Client-Secret` and `clientSecret` are one name. A name matches whole: `token` is not `token_count`.
- *
- * A dotted key is read as the path it was flattened from. It is redacted when any run of its segments is a listed name
- * (`http.request.header.authorization`, `credentials.primary.user`, `headers.set-cookie.0`), as the whole subtree under
- * that name would be; it is an identifier when it ends in one (`langfuse.user.id`).
- */
-export const createKeyRule = (
-  redactedKeys: readonly string[],
-  identifiers: readonly HashableIdentifier[],
-): ((key: string) => KeyVerdict) => {
-  const redacted = new Set([...defaultRedactedKeys, ...redactedKeys].map(foldKey).filter((name) => name !== ''));
-  const asked = new Set(redactedKeys.map(foldKey));
-  const hashed = new Map(identifiers.flatMap((field) => identifierNames[field].map((name) => [foldKey(name), field])));
-  const longest = Math.max(...[...redacted, ...hashed.keys()].map((name) => name.length));
-
-  const judge = (key: string): KeyVerdict => {
-    if (knownHarmless.has(key) && !asked.has(foldKey(key))) return 'keep';
-    const segments = key
-      .slice(-MAX_JUDGED_KEY_LENGTH)
-      .split('.')
-      .map(foldSegment)
-      .filter((segment) => segment !== '');
-    let identifier: HashableIdentifier | undefined;
-    for (let start = 0; start < segments.length; start += 1) {
-      let run = '';
-      for (let end = start; end < segments.length; end += 1) {
-        run += segments[end] ?? '';
-        if (run.length > longest) break;
-        if (redacted.has(run)) return 'redact';
-        if (end === segments.length - 1) identifier ??= hashed.get(run);
-      }
-    }
-    return identifier ?? 'keep';
-  };
-
-  // Senders repeat the same few keys. The memory is bounded because they need not.
-  let remembered = new Map<string, KeyVerdict>();
-  return (key) => {
-    const known = remembered.get(key);
-    if (known !== undefined) return known;
-    const verdict = judge(key);
-    if (key.length > MAX_REMEMBERED_KEY_LENGTH) return verdict;
-    if (remembered.size >= MAX_REMEMBERED_KEYS) remembered = new Map();
-    remembered.set(detached(key), verdict);
-    return verdict;
-  };
-};
-
 const HASH_LENGTH = 32;
 const MAX_REMEMBERED_HASHES = 16_384;
+const MAX_REMEMBERED_ID_LENGTH = 256;
 
 /**
  * HMAC-SHA-256 of an identifier as 32 hex characters: the same id gives the same hash, so what belongs together stays
@@ -133,7 +33,7 @@ const createIdentifierHash = (hashKey: string): ((identifier: string) => string)
     if (known !== undefined) return known;
     const hash = createHmac('sha256', hashKey).update(identifier).digest('hex').slice(0, HASH_LENGTH);
     if (remembered.size >= MAX_REMEMBERED_HASHES) remembered = new Map();
-    if (identifier.length <= MAX_REMEMBERED_KEY_LENGTH) remembered.set(detached(identifier), hash);
+    if (identifier.length <= MAX_REMEMBERED_ID_LENGTH) remembered.set(detached(identifier), hash);
     return hash;
   };
 };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyEventObject, AnyStateMachine, AnyStateNode, MachineContext } from 'xstate';
-import type { Effect } from './transition.ts';
+import type { Effect } from './effect.ts';
 
 /**
  * What xstate does anew at every event, though for a machine without parallel states, history, eventless transitions and

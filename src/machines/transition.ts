@@ -1,8 +1,6 @@
 import type { AnyStateMachine, EventObject, SnapshotFrom } from 'xstate';
+import type { Effect } from './effect.ts';
 import { takeByPlan } from './plan.ts';
-
-/** What a machine wants done, as data: the name of the action and its static parameters. Nothing was executed. */
-export type Effect = { readonly type: string; readonly params: unknown };
 
 /** A message that its actor cannot take in its present state. A bug in the sender, or a call that came too late. */
 export class UnhandledEvent extends Error {

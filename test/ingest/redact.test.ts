@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createKeyRule, createRedactor, defaultRedactedKeys, hashableIdentifiers } from '../../src/ingest/redact.ts';
-import type { RedactionSettings } from '../../src/ingest/redact.ts';
+import { createRedactor, type RedactionSettings } from '../../src/ingest/redact.ts';
+import { createKeyRule, defaultRedactedKeys, hashableIdentifiers } from '../../src/ingest/redact-keys.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import { emptyBatch } from '../../src/model/signal.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../../src/model/signal.ts';

@@ -3,7 +3,8 @@ import { getInitialSnapshot } from 'xstate';
 import { getAdjacencyMap, getShortestPaths } from 'xstate/graph';
 import { describe, expect, it } from 'vitest';
 import { decodeSnapshot, encodeSnapshot, restore } from '../../src/machines/persisted.ts';
-import { type Effect, step, UnhandledEvent } from '../../src/machines/transition.ts';
+import type { Effect } from '../../src/machines/effect.ts';
+import { step, UnhandledEvent } from '../../src/machines/transition.ts';
 import type { Condition, ReportedCondition, WatchContext, WatchEvent } from '../../src/model/watch.ts';
 
 /** What a machine of a monitor or an SLO is tested with: its rule, and readings on either side of it. */

@@ -8,8 +8,9 @@ import {
   takeCall,
   type WorkerEvent,
 } from '../../machines/lease.ts';
+import type { Effect } from '../../machines/effect.ts';
 import { visitOf } from '../../machines/run.ts';
-import { type Effect, initialSnapshot, step, take } from '../../machines/transition.ts';
+import { initialSnapshot, step, take } from '../../machines/transition.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { render } from '../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../model/json.ts';

@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
-import type { Page, Paging, Position, Window } from './query.ts';
-import type { DeleteOutcome } from './signal-store.ts';
+import type { DeleteOutcome, Page, Paging, Position, Window } from './query.ts';
 
 /** A named set of cases. Id and name are each unique in a project. @see Interface decisions, "6. Scoring, datasets, experiments" */
 export type Dataset = {

@@ -14,6 +14,9 @@ export type Paging = { readonly projects: ProjectReach; readonly limit: number; 
 /** A half-open window: `from` is inside, `to` is not. */
 export type Window = { readonly from?: UnixNano; readonly to?: UnixNano };
 
+/** How many records a delete removed; `pending` where it was accepted and happens later. */
+export type DeleteOutcome = { readonly deleted: number; readonly pending: boolean };
+
 export const traceSorts = ['start_time', 'duration', 'cost', 'span_count', 'score'] as const;
 export type TraceSort = (typeof traceSorts)[number];
 

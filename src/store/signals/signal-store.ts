@@ -7,6 +7,7 @@ import type {
   AuditEntry,
   AuditQuery,
   CostReport,
+  DeleteOutcome,
   LogQuery,
   MetricName,
   MetricPointQuery,
@@ -30,8 +31,6 @@ import type { WatchStore } from './watch.ts';
 /** Signals that are stored together or not at all. With a key, a unit that was written before is not written again. */
 export type WriteUnit = { readonly ingestKey?: string; readonly batch: SignalBatch };
 export type WriteOutcome = 'written' | 'duplicate';
-
-export type DeleteOutcome = { readonly deleted: number; readonly pending: boolean };
 
 /**
  * Where signals live. Every method rejects with `StoreUnavailable` when the store fails or is away; the caller may try
