@@ -1,11 +1,15 @@
-/** Everything that is checked without running the product: types, lint, layout, import floors, lock files. Same here and in CI. */
+/**
+ * Everything that is checked without running the product: import floors, circles of imports, lock files, types,
+ * lint, layout. Same here and in CI.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { findCircles } from './circles.ts';
 import { findFloorFaults } from './floors.ts';
 import { findAllLockFaults } from './lock.ts';
 
 /** What the linter and the compiler look at; a folder that a release does not have is left out. */
-const FOLDERS = ['src', 'test', 'bench', 'tools', 'sdk', 'examples'];
+const FOLDERS = ['src', 'test', 'bench', 'tools', 'sdk', 'examples'].filter((folder) => existsSync(folder));
 
 export type Check = { readonly title: string; readonly passes: () => boolean };
 
@@ -22,11 +26,12 @@ const runs =
 /** Each check prints what it finds. They need `node_modules/.bin` on the path, as `npm run` puts it there. */
 export const checks: readonly Check[] = [
   { title: 'imports point down the floors', passes: () => isFaultless(findFloorFaults('src')) },
+  { title: 'no two files import each other', passes: () => isFaultless(findCircles('.', FOLDERS)) },
   { title: 'lock files are complete', passes: () => isFaultless(findAllLockFaults('.')) },
   { title: 'types', passes: runs('tsc', ['-p', '.']) },
   {
     title: 'lint',
-    passes: runs('oxlint', ['--type-aware', '--deny-warnings', ...FOLDERS.filter((folder) => existsSync(folder))]),
+    passes: runs('oxlint', ['--type-aware', '--deny-warnings', ...FOLDERS]),
   },
   { title: 'layout', passes: runs('biome', ['format', '.']) },
 ];

@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { readSources } from './imports.ts';
 
 /** The floors of the house, lowest first. A file may import from its own floor and from those below. */
 const floors = ['model', 'machines', 'store', 'ingest', 'actors', 'watch', 'scoring', 'http', 'cli'] as const;
+
+/** Where a file stands; -1 outside of all floors. */
+const floorOf = (path: string): number => floors.indexOf(path.split('/')[0] as (typeof floors)[number]);
 
 /** Engines are picked by the composition root alone; everyone else sees the interfaces. */
 const engines = ['store/sqlite', 'store/postgres', 'store/clickhouse'];
@@ -17,7 +19,6 @@ const IMPURE = /\b(?:Date\.now|performance\.now|Math\.random|nowUnixNano|process
 const CLOCK = 'model/time.ts';
 
 const NODE_IMPORT = /from '(node:[^']+)'/g;
-const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 
 /** What a file of a pure floor reaches for that a decision may not have. */
 const findImpurities = (file: string, floor: string, text: string): string[] => {
@@ -39,19 +40,13 @@ const findImpurities = (file: string, floor: string, text: string): string[] => 
  */
 export const findFloorFaults = (root: string): string[] => {
   const faults: string[] = [];
-  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
-    const file = join(entry.parentPath, entry.name);
-    const from = relative(root, file).split(sep).join('/');
-    const fromFloor = floors.indexOf(from.split('/')[0] as (typeof floors)[number]);
+  for (const { path: from, text, imports } of readSources(root)) {
+    const [floor = ''] = from.split('/');
+    const fromFloor = floorOf(from);
     if (fromFloor === -1) continue; // src/main.ts stands above all floors
-    const text = readFileSync(file, 'utf8');
-    faults.push(...findImpurities(from, from.split('/')[0] ?? '', text));
-    for (const [, specifier] of text.matchAll(IMPORT)) {
-      const to = relative(root, resolve(dirname(file), specifier ?? ''))
-        .split(sep)
-        .join('/');
-      const toFloor = floors.indexOf(to.split('/')[0] as (typeof floors)[number]);
+    faults.push(...findImpurities(from, floor, text));
+    for (const to of imports) {
+      const toFloor = floorOf(to);
       if (toFloor > fromFloor) faults.push(`${from} imports ${to}: ${floors[toFloor]} is above ${floors[fromFloor]}`);
       const engine = engines.find((folder) => to.startsWith(`${folder}/`));
       if (engine !== undefined && !from.startsWith('cli/') && !from.startsWith(`${engine}/`))

@@ -1,23 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { findFloorFaults } from '../../tools/floors.ts';
+import { plantedFiles } from './planted-files.ts';
 
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-const house = (files: Readonly<Record<string, string>>): string => {
-  const root = mkdtempSync(join(tmpdir(), 'svc-floors-'));
-  folders.push(root);
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
-};
+const house = plantedFiles();
 
 describe('the check of the floors', () => {
   it('finds a planted import that climbs, and names file, import and rule', () => {
