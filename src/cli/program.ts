@@ -135,7 +135,7 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
     .description('Print the actors of a running service: where each is, or one whole.')
     .argument('[type]', '`run`, `lease`, ...')
     .argument('[id]', 'The actor to print whole.')
-    .option('--at-seq <n>', 'For a run: as it was after this entry of its journal.')
+    .option('--at-seq <n>', 'For a run, a monitor or an SLO: as it was after this entry of its journal.')
     .addHelpText('after', '\n--project names the project to list; `*` is every one.')
     .action(
       async (

@@ -7,6 +7,8 @@ import type { ReportedUsage } from '../model/run.ts';
 import { emptyBatch } from '../model/signal.ts';
 import type { Cost, Span } from '../model/span.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
+import { createMemoryWatchJournal } from '../store/runs/memory/watch-journal.ts';
+import type { WatchJournal } from '../store/runs/watch-journal.ts';
 import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,7 +25,7 @@ const writeSpansTo =
 
 /**
  * Starts the durable half: on the file of `--runs-data`, or, with `off`, on a store in memory that nobody can start a run in,
- * so that actors and machines still answer.
+ * so that actors and machines still answer. The same file holds the journal of monitors and SLOs; with `off` it is in memory.
  * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use
  */
 export const openRuns = async (
@@ -31,11 +33,14 @@ export const openRuns = async (
   pipeline: Pick<Pipeline, 'write'>,
   log: Logger,
   onFatal: (message: string) => void,
-): Promise<RunningRuns> => {
+): Promise<{ readonly runs: RunningRuns; readonly watchJournal: WatchJournal }> => {
   const { runsData, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
-  const store = runsData === undefined ? createMemoryRunStore() : await openSqliteRunStore({ path: runsData, onFatal });
+  const store =
+    runsData === undefined
+      ? { ...createMemoryRunStore(), watchJournal: createMemoryWatchJournal() }
+      : await openSqliteRunStore({ path: runsData, onFatal });
   try {
-    return await startRuns({
+    const runs = await startRuns({
       store,
       writeSpans: writeSpansTo(pipeline),
       price: priceReport,
@@ -45,6 +50,7 @@ export const openRuns = async (
       offerTtlMs,
       ticks: runsData !== undefined,
     });
+    return { runs, watchJournal: store.watchJournal };
   } catch (error) {
     await store.close();
     throw error;

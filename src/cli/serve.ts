@@ -199,7 +199,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
 
   const hasRuns = settings.runsData !== undefined;
-  const runs = await openRuns(settings, pipeline, log, (message) => endBroken({}, message)).catch(
+  const { runs, watchJournal } = await openRuns(settings, pipeline, log, (message) => endBroken({}, message)).catch(
     async (error: unknown) => {
       await store.close();
       throw error;
@@ -208,7 +208,17 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
 
   runsWantLoop = runs.isBusy;
 
-  const watchers = openWatchers(settings, store, hasRuns ? runs : undefined, log);
+  const watchers = await openWatchers(settings, {
+    signals: store,
+    runs: hasRuns ? runs : undefined,
+    journal: watchJournal,
+    counters,
+    log,
+  }).catch(async (error: unknown) => {
+    await runs.close();
+    await store.close();
+    throw error;
+  });
 
   const query: QueryDeps = { store, pipeline, authenticator, audit, defaultProject, version, clock: nowUnixNano };
   const judgeOutbound = createOutbound({ maxConnections: JUDGE_CONNECTIONS });

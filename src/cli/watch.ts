@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { RunsService } from '../actors/service/runs-service.ts';
 import { createWatchers, type Watchers } from '../watch/watchers.ts';
+import type { Counters } from '../model/counters.ts';
 import type { Monitor, Slo } from '../model/watch.ts';
+import type { WatchJournal } from '../store/runs/watch-journal.ts';
 import type { WatchStore } from '../store/signals/watch.ts';
 import type { Monitor as MonitorSetting, Settings, Slo as SloSetting } from './settings.ts';
 
@@ -17,22 +19,33 @@ const sloOf = ({ window_days, min_samples, ...slo }: SloSetting): Slo => ({
   minSamples: min_samples,
 });
 
+/** What watchers have beside the config file. */
+export type WatchDeps = {
+  readonly signals: WatchStore;
+  /** Where durable runs are; absent for `--runs-data off`. */
+  readonly runs: Pick<RunsService, 'listRunShapes'> | undefined;
+  /** Where monitors and SLOs are written down. */
+  readonly journal: WatchJournal;
+  readonly counters: Pick<Counters, 'watchTransitionsDropped'>;
+  readonly log: Logger;
+};
+
 /**
  * Monitors and SLOs of the config file, not yet started.
- * @param runs where durable runs are; absent for `--runs-data off`
+ * @throws StoreUnavailable when the journal cannot be read; once started, it delays and stops nothing
  */
-export const openWatchers = (
+export const openWatchers = async (
   { monitors, slos, monitorIntervalSeconds }: Pick<Settings, 'monitors' | 'slos' | 'monitorIntervalSeconds'>,
-  signals: WatchStore,
-  runs: Pick<RunsService, 'listRunShapes'> | undefined,
-  log: Logger,
-): Watchers =>
+  { signals, runs, journal, counters, log }: WatchDeps,
+): Promise<Watchers> =>
   createWatchers({
     monitors: monitors.map(monitorOf),
     slos: slos.map(sloOf),
     intervalSeconds: monitorIntervalSeconds,
     signals,
     ...(runs === undefined ? {} : { runs }),
+    record: { journal, heads: await journal.heads() },
+    counters,
     log: {
       info: (fields, message) => log.info(fields, message),
       warn: (fields, message) => log.warn(fields, message),

@@ -15,6 +15,8 @@ export type Counters = {
   auditWriteFailures: number;
   /** Accepted spans that forwarding could not deliver. */
   forwardDropped: number;
+  /** Transitions of monitors and SLOs that the runs store did not take in time. */
+  watchTransitionsDropped: number;
 };
 
 export const createCounters = (): Counters => ({
@@ -29,4 +31,5 @@ export const createCounters = (): Counters => ({
   requestErrors: 0,
   auditWriteFailures: 0,
   forwardDropped: 0,
+  watchTransitionsDropped: 0,
 });

@@ -1,19 +1,12 @@
 import { type AnyStateMachine, getInitialSnapshot, type SnapshotFrom } from 'xstate';
+import { notFound } from '../actors/run/run-failures.ts';
 import { step } from '../machines/transition.ts';
 import type { Result } from '../model/failure.ts';
 import type { UnixMs } from '../model/run.ts';
-import type {
-  Condition,
-  Monitor,
-  MonitorReading,
-  ReportedCondition,
-  Slo,
-  SloReading,
-  WatchContext,
-  WatchEvent,
-} from '../model/watch.ts';
-import type { ActorKind } from '../actors/kernel/kernel.ts';
-import { notFound } from '../actors/run/run-failures.ts';
+import type { Condition, ReportedCondition, WatchContext, WatchEvent } from '../model/watch.ts';
+import type { WatchEntry } from '../store/runs/watch-journal.ts';
+import type { WatchKind } from './kinds.ts';
+import type { WatchChange, WatchRecorder } from './recorder.ts';
 import type { WatchReport } from './report.ts';
 
 /** Evaluations that are kept in memory, of each monitor and each SLO. @see Interface decisions, "4. Signals, native names" */
@@ -41,30 +34,13 @@ export type WatchView<Definition, Reading> = {
   readonly acknowledgedAt?: UnixMs;
 };
 
-/** What differs between monitors and SLOs. */
-export type WatchKind<Definition, Reading> = {
-  readonly type: 'monitor' | 'slo';
-  readonly machine: AnyStateMachine;
-  /** The part of a definition that the machine is born with. */
-  readonly ruleOf: (definition: Definition) => object;
-  readonly describe: (definition: Definition, reading: Reading) => string;
-  readonly reportOf: (
-    definition: Definition,
-    reading: Reading,
-    condition: ReportedCondition,
-    at: UnixMs,
-  ) => WatchReport;
-};
-export type MonitorKind = WatchKind<Monitor, MonitorReading>;
-export type SloKind = WatchKind<Slo, SloReading>;
-
 type Snapshot<Reading> = SnapshotFrom<AnyStateMachine> & {
   readonly value: Condition;
   readonly context: WatchContext<object, Reading>;
 };
 export type WatchActor<Reading> = {
   readonly snapshot: Snapshot<Reading>;
-  /** Counts the changes. */
+  /** Counts the changes, over restarts too. */
   readonly version: number;
   readonly updatedAt: UnixMs;
 };
@@ -90,28 +66,35 @@ export type WatchBoard<Definition, Reading> = {
    * Says that a trip is known. Again: changes nothing.
    * @returns `conflict` when there is no trip to acknowledge, `not_found`
    */
-  readonly acknowledge: (id: string) => Promise<Result<WatchView<Definition, Reading>>>;
+  readonly acknowledge: (id: string) => Result<WatchView<Definition, Reading>>;
   /** Newest first, at most the last 1,000; from below `before` where it is given. Nothing of an id that is not there. */
   readonly history: (id: string, limit: number, before?: number) => readonly Evaluation<Reading>[];
+  /**
+   * Starts and changes of the condition, newest first, over restarts too; from below number `before` where it is given.
+   * Rejects with `StoreUnavailable` when they cannot be read.
+   */
+  readonly transitions: (id: string, limit: number, before?: number) => Promise<readonly WatchEntry[]>;
 };
 
 type Watchable = { readonly id: string; readonly project: string; readonly enabled?: boolean };
 
+const STARTED = 'the service started: nominal until a reading says otherwise';
+
 /**
- * Holds the actors of one kind between their turns. They live in memory alone: every start begins from nominal, and what
- * changes in a turn is seen here after its commit.
- * @param send hands a message to the kernel that hosts `actorKind`
- * @param report called after the commit of a transition that reports
+ * Holds the actors of one kind, and takes their messages. A message is decided at once: the change is in memory, reported,
+ * and handed to the recorder before the call returns. Every start begins from nominal.
+ * @param report called once for each transition that reports
  */
 export const createWatchBoard = <Definition extends Watchable, Reading>(
   kind: WatchKind<Definition, Reading>,
   definitions: readonly Definition[],
   host: {
-    readonly send: (id: string, body: unknown) => Promise<unknown>;
     readonly report: (definition: Definition, report: WatchReport) => void;
+    readonly recorder: Pick<WatchRecorder, 'record' | 'list' | 'versionOf'>;
     readonly now: () => UnixMs;
   },
 ) => {
+  const { type } = kind;
   const bornAt = host.now();
   const places = new Map<string, Place<Definition, Reading>>(
     definitions
@@ -122,13 +105,15 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
           definition,
           actor: {
             snapshot: getInitialSnapshot(kind.machine, kind.ruleOf(definition)) as Snapshot<Reading>,
-            version: 1,
+            version: host.recorder.versionOf(type, definition.id) + 1,
             updatedAt: bornAt,
           },
           history: [],
         },
       ]),
   );
+  /** Those that are evaluated. */
+  const armed = [...places.values()].filter(({ definition }) => definition.enabled !== false);
 
   const detailOf = (definition: Definition, outcome: Reading | string): string =>
     typeof outcome === 'string' ? `nothing was read: ${outcome}` : kind.describe(definition, outcome);
@@ -159,35 +144,39 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
     if (history.length > KEPT_EVALUATIONS) history.shift();
   };
 
-  const actorKind: ActorKind = {
-    type: kind.type,
-    receive: (turn, id, body) => {
-      const place = places.get(id);
-      if (place === undefined) throw new Error(`no ${kind.type} ${id}`);
-      const key = `${kind.type}/${id}`;
-      const event = body as WatchEvent<Reading>;
-      const actor = turn.peek<WatchActor<Reading>>(key) ?? place.actor;
-      if (event.type === 'trip.acknowledged' && actor.snapshot.value !== 'tripped') return actor.snapshot.value;
-      const { next, effects } = step(kind.machine, actor.snapshot, event);
-      const changed: WatchActor<Reading> = {
-        snapshot: next as Snapshot<Reading>,
-        version: actor.version + 1,
-        updatedAt: turn.at,
-      };
-      turn.write(key, changed);
-      turn.forget(key);
-      turn.after(() => {
-        place.actor = changed;
-        remember(place, event, changed.snapshot.value);
-      });
-      for (const { type, params } of effects) {
-        if (type !== 'report' || event.type !== 'evaluation.ended') continue;
-        const { condition } = params as { readonly condition: ReportedCondition };
-        const report = kind.reportOf(place.definition, event.reading, condition, event.at);
-        turn.after(() => host.report(place.definition, report));
-      }
-      return changed.snapshot.value;
-    },
+  const record = ({ definition, actor }: Place<Definition, Reading>, transition?: WatchChange['transition']): void => {
+    const { id, project } = definition;
+    const { snapshot, version, updatedAt: at } = actor;
+    const { machineVersion } = kind;
+    const change = { type, id, project, machineVersion, snapshot, version, at };
+    host.recorder.record(transition === undefined ? change : { ...change, transition });
+  };
+
+  const placeOf = (id: string): Place<Definition, Reading> => {
+    const place = places.get(id);
+    if (place === undefined) throw new Error(`no ${type} ${id}`);
+    return place;
+  };
+
+  /**
+   * Takes one message to its end.
+   * @throws UnhandledEvent for an acknowledgement where nothing is tripped
+   */
+  const take = (id: string, event: WatchEvent<Reading>): void => {
+    const place = placeOf(id);
+    const { definition, actor } = place;
+    const from = actor.snapshot.value;
+    const { next, effects } = step(kind.machine, actor.snapshot, event);
+    const snapshot = next as Snapshot<Reading>;
+    place.actor = { snapshot, version: actor.version + 1, updatedAt: host.now() };
+    const to = snapshot.value;
+    remember(place, event, to);
+    for (const effect of effects) {
+      if (effect.type !== 'report' || event.type !== 'evaluation.ended') continue;
+      const { condition } = effect.params as { readonly condition: ReportedCondition };
+      host.report(definition, kind.reportOf(definition, event.reading, condition, event.at));
+    }
+    record(place, from === to ? undefined : { event: event.type, from, to, detail: viewOf(place).detail });
   };
 
   const board: WatchBoard<Definition, Reading> = {
@@ -196,13 +185,13 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
       const place = places.get(id);
       return place && viewOf(place);
     },
-    acknowledge: async (id) => {
+    acknowledge: (id) => {
       const place = places.get(id);
-      if (place === undefined) return notFound(kind.type, id);
-      const event: WatchEvent<Reading> = { type: 'trip.acknowledged', at: host.now() };
-      const condition = (await host.send(id, event)) as Condition;
+      if (place === undefined) return notFound(type, id);
+      if (place.actor.snapshot.value === 'tripped') take(id, { type: 'trip.acknowledged', at: host.now() });
+      const condition = place.actor.snapshot.value;
       if (condition === 'acknowledged') return { ok: true, value: viewOf(place) };
-      const message = `${kind.type} ${id} is ${condition}; only a tripped one can be acknowledged`;
+      const message = `${type} ${id} is ${condition}; only a tripped one can be acknowledged`;
       return { ok: false, failure: { code: 'conflict', message } };
     },
     history: (id, limit, before = Number.POSITIVE_INFINITY) => {
@@ -218,14 +207,22 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
           ...(typeof outcome === 'string' ? {} : { reading: outcome }),
         }));
     },
+    transitions: async (id, limit, before = Number.MAX_SAFE_INTEGER) => {
+      const project = places.get(id)?.definition.project;
+      return project === undefined ? [] : host.recorder.list({ type, id, project }, before, limit);
+    },
   };
 
   return {
     board,
-    actorKind,
-    /** Those that are evaluated. */
-    armed: [...places.values()].map(({ definition }) => definition).filter(({ enabled }) => enabled !== false),
-    /** The actor of an id, as of the last commit; those that are not armed have none. */
+    take,
+    /** Notes that the service started. */
+    begin: (): void => {
+      for (const place of armed)
+        record(place, { event: 'watch.started', to: place.actor.snapshot.value, detail: STARTED });
+    },
+    armed: armed.map(({ definition }) => definition),
+    /** The actor of an id; those that are not armed have none. */
     actorOf: (id: string): { definition: Definition; actor: WatchActor<Reading> } | undefined => {
       const place = places.get(id);
       return place === undefined || place.definition.enabled === false ? undefined : place;

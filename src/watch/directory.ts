@@ -1,5 +1,5 @@
 import { reaches } from '../model/scope.ts';
-import { type ActorSource, atSeqIsForRuns } from '../actors/service/actor-directory.ts';
+import type { ActorSource } from '../actors/service/actor-directory.ts';
 import { forbidden, notFound } from '../actors/run/run-failures.ts';
 import type { ActorSummary } from '../actors/service/runs-service.ts';
 import type { WatchActorView, Watchers } from './watchers.ts';
@@ -13,7 +13,7 @@ const summaryOf = ({
 }: WatchActorView): ActorSummary => summary;
 
 /** Monitors and SLOs in the list of actors, by id. @see Interface decisions, "10. Actors and machines, for debugging" */
-export const createWatchActors = (watchers: Pick<Watchers, 'actors'>): readonly ActorSource[] =>
+export const createWatchActors = (watchers: Pick<Watchers, 'actors' | 'actorAt'>): readonly ActorSource[] =>
   (['monitor', 'slo'] as const).map((type) => {
     const actors = () => watchers.actors().filter((actor) => actor.type === type);
     return {
@@ -30,8 +30,9 @@ export const createWatchActors = (watchers: Pick<Watchers, 'actors'>): readonly 
         const found = actors().find((actor) => actor.id === id);
         if (found === undefined) return notFound('actor', `${type}/${id}`);
         if (!reaches(reach, found.project)) return forbidden(found.project);
-        if (atSeq !== undefined) return atSeqIsForRuns;
-        const { project: _project, ...snapshot } = found;
+        const shown = atSeq === undefined ? found : await watchers.actorAt(type, id, atSeq);
+        if (shown === undefined) return notFound('journal entry', `${atSeq} of ${type} ${id}`);
+        const { project: _project, ...snapshot } = shown;
         return { ok: true, value: snapshot };
       },
     };

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import { createOutbound, type Outbound, OutboundError } from '../ingest/outbound.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../model/time.ts';
+import type { WatchLog } from './log.ts';
 import type { WatchReport } from './report.ts';
 
 /** @see reliability notes, P29: one attempt, 10 s, reply capped */
@@ -9,13 +10,6 @@ const MAX_REPLY_BYTES = 64 * 1024;
 /** Calls to one origin at once, and calls that wait for them; a receiver that hangs holds up its own reports alone. */
 const CALLS_AT_ONCE = 4;
 const MOST_WAITING = 1_000;
-
-/** The only log that the watchers need. */
-export type WatchLog = {
-  readonly info: (fields: object, message: string) => void;
-  readonly warn: (fields: object, message: string) => void;
-  readonly error: (fields: object, message: string) => void;
-};
 
 type Lane = { readonly outbound: Outbound; readonly queue: PQueue };
 

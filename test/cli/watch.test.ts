@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import pino from 'pino';
 import { readSettings, type Settings } from '../../src/cli/settings.ts';
 import { openWatchers, watchWarnings } from '../../src/cli/watch.ts';
+import { createCounters } from '../../src/model/counters.ts';
+import { createMemoryWatchJournal } from '../../src/store/runs/memory/watch-journal.ts';
 import { createFakeSignals } from '../watch/watch-harness.ts';
 
 const settingsOf = (config: object): Settings => {
@@ -14,11 +16,17 @@ const settingsOf = (config: object): Settings => {
   return read.value;
 };
 const watchersOf = (config: object) =>
-  openWatchers(settingsOf(config), createFakeSignals().signals, undefined, pino({ level: 'silent' }));
+  openWatchers(settingsOf(config), {
+    signals: createFakeSignals().signals,
+    runs: undefined,
+    journal: createMemoryWatchJournal(),
+    counters: createCounters(),
+    log: pino({ level: 'silent' }),
+  });
 
 describe('monitors and SLOs of the config file', () => {
-  it('are watched with the defaults of the specification', () => {
-    const { monitors, slos } = watchersOf({
+  it('are watched with the defaults of the specification', async () => {
+    const { monitors, slos } = await watchersOf({
       monitors: [
         { id: 'm', watch: 'score_mean', scorer_id: 's', compare: 'below', threshold: 0.5, window_seconds: 60 },
         { id: 'd', watch: 'step_count_divergence', window_seconds: 60, enabled: false },
@@ -55,8 +63,8 @@ describe('monitors and SLOs of the config file', () => {
     ]);
   });
 
-  it('without any there is nothing to watch', () => {
-    const { monitors, slos, actors } = watchersOf({});
+  it('without any there is nothing to watch', async () => {
+    const { monitors, slos, actors } = await watchersOf({});
     expect([monitors.list(), slos.list(), actors()]).toEqual([[], [], []]);
   });
 });

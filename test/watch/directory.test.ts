@@ -71,8 +71,37 @@ describe('the actor list', () => {
     await runs.close();
   });
 
-  it('at_seq is for runs', async () =>
-    expect(codeOf(await withoutRuns().getActor({ reach: 'all', type: 'slo', id: 'c', atSeq: 1 }))).toBe(
-      'invalid_parameter',
-    ));
+  it('shows a monitor as it was after an entry of its journal, to the keys that reach it', async () => {
+    const harness = createWatchHarness({ monitors: [aMonitor()], slos: [anSlo()] });
+    const directory = createActorDirectory(createWatchActors(harness.watchers));
+    const startedAt = harness.time.now();
+    await harness.start();
+    harness.now.failed = 50;
+    await harness.pass();
+    const trippedAt = harness.time.now();
+    await harness.pass();
+    const at = (atSeq: number, reach: 'all' | string[] = 'all', id = 'errors') =>
+      directory.getActor({ reach, type: 'monitor', id, atSeq });
+    expect(must(await at(1))).toMatchObject({ value: 'nominal', version: 1, updatedAt: startedAt });
+    expect(must(await at(2))).toEqual({
+      type: 'monitor',
+      id: 'errors',
+      machine: 'monitor',
+      machineVersion: 1,
+      value: 'tripped',
+      status: 'active',
+      version: 3,
+      updatedAt: trippedAt,
+      mailbox: 0,
+      context: {
+        rule: { compare: 'above', threshold: 0.1, minSamples: 20 },
+        reading: { samples: 100, value: 0.5 },
+        evaluatedAt: trippedAt,
+        trippedAt,
+      },
+    });
+    expect(must(await directory.getActor({ reach: 'all', type: 'slo', id: 'works', atSeq: 2 })).value).toBe('tripped');
+    expect([codeOf(await at(0)), codeOf(await at(3))]).toEqual(['not_found', 'not_found']);
+    expect([codeOf(await at(2, ['other'])), codeOf(await at(1, 'all', 'nobody'))]).toEqual(['forbidden', 'not_found']);
+  });
 });

@@ -74,10 +74,15 @@ export const createLog = () => {
 };
 
 /** Watchers on a fake clock and a fake store; webhooks are noted instead of sent, unless the test brings its own. */
-export const createWatchHarness = (
-  options: Partial<WatchersOptions> & { monitors?: readonly Monitor[]; slos?: readonly Slo[] } = {},
-) => {
-  const time = createFakeClock();
+export const createWatchHarness = ({
+  time = createFakeClock(),
+  ...options
+}: Partial<WatchersOptions> & {
+  monitors?: readonly Monitor[];
+  slos?: readonly Slo[];
+  /** A clock that goes on over a restart. */
+  time?: ReturnType<typeof createFakeClock>;
+} = {}) => {
   const { signals, now, asked } = createFakeSignals();
   const { log, lines } = createLog();
   const sent: { readonly webhook: string; readonly report: WatchReport }[] = [];
@@ -104,6 +109,18 @@ export const createWatchHarness = (
     sent,
     /** Transitions as the log tells them. */
     reports: () => lines.filter(({ fields }) => 'condition' in fields).map(({ fields }) => fields['condition']),
+    /** Begins the intervals; the first round is over when this resolves. */
+    start: async (): Promise<void> => {
+      watchers.start();
+      time.advance(0);
+      await settle();
+    },
+    /** Lets time pass, and the rounds that fall due end. */
+    pass: async (ms = 60_000): Promise<void> => {
+      time.advance(ms);
+      await settle();
+    },
+    /** A round of its own, without the intervals. */
     tick: async (ms = 60_000): Promise<void> => {
       time.advance(ms);
       await watchers.tick();

@@ -113,7 +113,7 @@ describe('what a monitor watches', () => {
       { condition: 'nominal', detail: 'disabled: it is not evaluated', definition: { enabled: false } },
     ]);
     expect(harness.watchers.actors()).toEqual([]);
-    expect(codeOf(await harness.watchers.monitors.acknowledge('errors'))).toBe('conflict');
+    expect(codeOf(harness.watchers.monitors.acknowledge('errors'))).toBe('conflict');
   });
 });
 
@@ -188,7 +188,7 @@ describe('acknowledging', () => {
     await harness.tick();
     const trippedAt = harness.time.now();
     harness.time.advance(500);
-    for (const view of [must(await monitors.acknowledge('errors')), must(await slos.acknowledge('works'))])
+    for (const view of [must(monitors.acknowledge('errors')), must(slos.acknowledge('works'))])
       expect(view).toMatchObject({ condition: 'acknowledged', trippedAt, acknowledgedAt: trippedAt + 500 });
     await harness.tick();
     expect(conditions()).toEqual(['acknowledged', 'acknowledged']);
@@ -202,20 +202,20 @@ describe('acknowledging', () => {
     const harness = createWatchHarness({ monitors: [aMonitor()] });
     harness.now.failed = 30;
     await harness.tick();
-    const { acknowledgedAt } = must(await harness.watchers.monitors.acknowledge('errors'));
+    const { acknowledgedAt } = must(harness.watchers.monitors.acknowledge('errors'));
     harness.time.advance(500);
-    expect(must(await harness.watchers.monitors.acknowledge('errors')).acknowledgedAt).toBe(acknowledgedAt);
+    expect(must(harness.watchers.monitors.acknowledge('errors')).acknowledgedAt).toBe(acknowledgedAt);
   });
 
-  it('a nominal one is a conflict, an unknown one is not found', async () => {
+  it('a nominal one is a conflict, an unknown one is not found', () => {
     const { watchers } = createWatchHarness({ monitors: [aMonitor()] });
-    const refused = await watchers.monitors.acknowledge('errors');
+    const refused = watchers.monitors.acknowledge('errors');
     expect(refused).toEqual({
       ok: false,
       failure: { code: 'conflict', message: 'monitor errors is nominal; only a tripped one can be acknowledged' },
     });
-    expect(codeOf(await watchers.monitors.acknowledge('works'))).toBe('not_found');
-    expect(codeOf(await watchers.slos.acknowledge('errors'))).toBe('not_found');
+    expect(codeOf(watchers.monitors.acknowledge('works'))).toBe('not_found');
+    expect(codeOf(watchers.slos.acknowledge('errors'))).toBe('not_found');
   });
 });
 
@@ -237,6 +237,48 @@ describe('what is remembered', () => {
     ]);
     expect(harness.watchers.monitors.history('errors', 2, 1001).map(({ no }) => no)).toEqual([1000, 999]);
     expect(harness.watchers.monitors.history('nobody', 2)).toEqual([]);
+  });
+
+  it('the mailbox counts the evaluation that an actor waits for: queued, being read, and none once it is taken or given up', async () => {
+    const answers: (() => void)[] = [];
+    const harness = createWatchHarness({
+      monitors: ['a', 'b', 'c'].map((id) => aMonitor({ id, project: id })),
+      readingMs: 1000,
+      signals: {
+        ...createFakeSignals().signals,
+        runTotals: () => new Promise((resolve) => answers.push(() => resolve({ runs: 100, failed: 0 }))),
+      },
+    });
+    const mailboxes = () => harness.watchers.actors().map(({ mailbox }) => mailbox);
+    expect(mailboxes()).toEqual([0, 0, 0]);
+    const round = harness.watchers.tick();
+    await settle();
+    // Two read, the third waits for one of them.
+    expect([answers.length, mailboxes()]).toEqual([2, [1, 1, 1]]);
+    answers[0]?.();
+    await settle();
+    expect(mailboxes()).toEqual([0, 1, 1]);
+    harness.time.advance(1000);
+    await round;
+    expect(mailboxes()).toEqual([0, 0, 0]);
+    // The reads that were given up are still under way; their actors wait for nothing.
+    const next = harness.watchers.tick();
+    await settle();
+    expect(mailboxes()).toEqual([1, 0, 0]);
+    answers.at(-1)?.();
+    await next;
+  });
+
+  it('the version counts the changes of a snapshot: evaluations, misses and acknowledgements', async () => {
+    const harness = createWatchHarness({ monitors: [aMonitor()] });
+    const version = () => harness.watchers.actors()[0]?.version;
+    expect(version()).toBe(1);
+    harness.now.failed = 50;
+    await harness.tick();
+    expect(version()).toBe(2);
+    must(harness.watchers.monitors.acknowledge('errors'));
+    must(harness.watchers.monitors.acknowledge('errors'));
+    expect(version()).toBe(3);
   });
 
   it('state starts nominal at each start, and a lasting condition is reported anew', async () => {

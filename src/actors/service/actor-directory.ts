@@ -15,9 +15,13 @@ export type ActorSource = {
 };
 
 /** For the actors that have no journal. */
-export const atSeqIsForRuns: Refused = {
+export const refusedAtSeq: Refused = {
   ok: false,
-  failure: { code: 'invalid_parameter', message: 'at_seq is for runs: a run alone has a journal', field: 'at_seq' },
+  failure: {
+    code: 'invalid_parameter',
+    message: 'at_seq is for runs, monitors and SLOs: others have no journal',
+    field: 'at_seq',
+  },
 };
 
 /** Shows actors of several types as one list, in the order of their sources. */

@@ -8,7 +8,7 @@ import type { ProjectReach } from '../../model/scope.ts';
 import type { RunRecord, RunStore } from '../../store/runs/run-store.ts';
 import { entryAt, snapshotAt } from '../run/replay.ts';
 import { notFound } from '../run/run-failures.ts';
-import { type ActorSource, atSeqIsForRuns } from './actor-directory.ts';
+import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
 import type { ActorSnapshot } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -118,7 +118,7 @@ export const createStoredActors = (host: {
     {
       type: 'lease',
       list: list('lease'),
-      get: async ({ id, reach, atSeq }) => (atSeq === undefined ? leaseSnapshot(id, reach) : atSeqIsForRuns),
+      get: async ({ id, reach, atSeq }) => (atSeq === undefined ? leaseSnapshot(id, reach) : refusedAtSeq),
     },
   ];
 };

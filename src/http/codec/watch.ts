@@ -4,6 +4,7 @@ import type { components } from '../../model/generated/openapi.ts';
 import type { UnixMs } from '../../model/run.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../../model/time.ts';
 import type { Monitor, MonitorReading, Slo, SloReading } from '../../model/watch.ts';
+import type { WatchEntry } from '../../store/runs/watch-journal.ts';
 
 type Schemas = components['schemas'];
 
@@ -78,3 +79,6 @@ export const sloEvaluationToWire = (slo: Slo, of: Evaluation<SloReading>): Schem
     ...evaluation(of),
     ...(of.reading === undefined ? {} : rates(slo, of.reading)),
   }) as Schemas['SloEvaluation'];
+
+export const transitionToWire = ({ seq, at, event, from, to, detail }: WatchEntry): Schemas['WatchTransition'] =>
+  ({ seq, at: time(at), event, from, to, detail }) as Schemas['WatchTransition'];

@@ -5,7 +5,13 @@ import { Refusal } from '../../model/failure.ts';
 import { reaches } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Monitor, Slo } from '../../model/watch.ts';
-import { monitorEvaluationToWire, monitorToWire, sloEvaluationToWire, sloToWire } from '../codec/watch.ts';
+import {
+  monitorEvaluationToWire,
+  monitorToWire,
+  sloEvaluationToWire,
+  sloToWire,
+  transitionToWire,
+} from '../codec/watch.ts';
 import type { PathOf, QueryOf } from '../contract/contract.ts';
 import { readCursor, writeCursor } from '../lists/cursor.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
@@ -18,6 +24,9 @@ export type MonitorDeps = {
   readonly defaultProject: string;
   readonly clock: () => UnixNano;
 };
+
+/** Evaluations and transitions are numbered from here. */
+const FIRST_NUMBER = 1;
 
 /** What differs on the wire between monitors and SLOs. */
 type Resource<Definition, Reading> = {
@@ -82,7 +91,7 @@ export const monitorRoutes = ({ watchers, defaultProject, clock }: MonitorDeps):
         scope: 'write',
         operationId: operations.acknowledge,
         surface: 'query',
-        handler: async (request) => toWire(valueOf(await board.acknowledge(named(request).definition.id))),
+        handler: async (request) => toWire(valueOf(board.acknowledge(named(request).definition.id))),
       },
       {
         method: 'GET',
@@ -95,17 +104,23 @@ export const monitorRoutes = ({ watchers, defaultProject, clock }: MonitorDeps):
           const query = request.query as QueryOf<'listMonitorHistory'>;
           const limit = query.limit ?? 50;
           const binding = { operation: operations.history, projects: definition.id, query };
-          const [before] = query.cursor === undefined ? [] : readCursor(binding, query.cursor).position;
-          const found = board.history(definition.id, limit + 1, before === undefined ? Infinity : Number(before));
-          const items = found.slice(0, limit);
-          const last = items.at(-1);
-          return pageBody(
-            'evaluations',
-            mapLazily(items, (evaluation) => evaluationToWire(definition, evaluation)),
-            found.length > limit && last !== undefined
-              ? writeCursor(binding, { position: [last.no], now: clock() })
-              : undefined,
-          );
+          const position = query.cursor === undefined ? [] : readCursor(binding, query.cursor).position;
+          const [beforeNo, beforeSeq] = position.map(Number);
+          const foundTransitions = await board.transitions(definition.id, limit + 1, beforeSeq);
+          const foundEvaluations = board.history(definition.id, limit + 1, beforeNo);
+          const transitions = foundTransitions.slice(0, limit);
+          const evaluations = foundEvaluations.slice(0, limit);
+          const hasMore = foundTransitions.length > limit || foundEvaluations.length > limit;
+          // A list that has ended stays where it ended: nothing stands below the first number.
+          const next = [
+            evaluations.at(-1)?.no ?? beforeNo ?? FIRST_NUMBER,
+            transitions.at(-1)?.seq ?? beforeSeq ?? FIRST_NUMBER,
+          ];
+          return {
+            evaluations: mapLazily(evaluations, (evaluation) => evaluationToWire(definition, evaluation)),
+            transitions: mapLazily(transitions, transitionToWire),
+            next_cursor: hasMore ? writeCursor(binding, { position: next, now: clock() }) : undefined,
+          };
         },
       },
     ];

@@ -65,6 +65,11 @@ const exposed: readonly Exposed[] = [
     help: 'Accepted spans that forwarding could not deliver.',
     read: (c) => c.forwardDropped,
   },
+  {
+    name: 'svc_watch_transitions_dropped_total',
+    help: 'Transitions of monitors and SLOs that the runs store did not take; each was reported.',
+    read: (c) => c.watchTransitionsDropped,
+  },
 ];
 
 /** The counters in the text exposition format, version 0.0.4. */

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 6a7936d8f9898d941e0ff94755a23f19604c2b2fe1f3d8b3f2aaf982ec7638ae
-// content sha256: e4049030d0a3902cee8be674aeac92ed9c9e2f8f02dade3c757ba043cef1d5e0
+// source sha256: 4d3700abcb30c0ed2eb4fc573a6ed4a5d31126a6749385890d53cbc41ecc01d2
+// content sha256: 187dcb696378588c32280f0e39cbf00ec9606b3d3739670f2f581b7aac3d4ec9
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -824,7 +824,7 @@ export interface paths {
         };
         /**
          * Monitors and how they stand
-         * @description By id. State is held in memory; it starts nominal at each start of the service.
+         * @description By id. A condition is rebuilt from readings, so it starts nominal at each start of the service.
          */
         readonly get: operations["listMonitors"];
         readonly put?: never;
@@ -870,8 +870,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The last evaluations of a monitor
-         * @description Newest first, at most 1,000, kept in memory since the start of the service.
+         * The last evaluations and transitions of a monitor
+         * @description Both newest first, at most `limit` of each a page; `next_cursor` goes on with both until neither has more. Evaluations are the last 1,000
+         *     since the start of the service. Transitions are starts of the service and changes of `condition`; they are kept in the runs file
+         *     over restarts, the newest 10,000 for 400 days. With `--runs-data off` they are the last 1,000 since the start.
          */
         readonly get: operations["listMonitorHistory"];
         readonly put?: never;
@@ -891,7 +893,7 @@ export interface paths {
         };
         /**
          * Service level objectives and how they stand
-         * @description By id. State is held in memory; it starts nominal at each start of the service.
+         * @description By id. A condition is rebuilt from readings, so it starts nominal at each start of the service.
          */
         readonly get: operations["listSlos"];
         readonly put?: never;
@@ -937,8 +939,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The last evaluations of a service level objective
-         * @description Newest first, at most 1,000, kept in memory since the start of the service.
+         * The last evaluations and transitions of a service level objective
+         * @description Both newest first, at most `limit` of each a page; `next_cursor` goes on with both until neither has more. Evaluations are the last 1,000
+         *     since the start of the service. Transitions are starts of the service and changes of `condition`; they are kept in the runs file
+         *     over restarts, the newest 10,000 for 400 days. With `--runs-data off` they are the last 1,000 since the start.
          */
         readonly get: operations["listSloHistory"];
         readonly put?: never;
@@ -2414,6 +2418,21 @@ export interface components {
             readonly budget_remaining?: number;
             readonly burn_rate_1h?: number;
             readonly burn_rate_6h?: number;
+        };
+        readonly WatchTransition: {
+            /** @description Counts the entries of one monitor or objective, over restarts too; `at_seq` of its actor takes it. A missing number was dropped, because the runs store did not take it */
+            readonly seq: number;
+            readonly at: components["schemas"]["Timestamp"];
+            /**
+             * @description `watch.started`: the service started, and the condition begins nominal
+             * @enum {string}
+             */
+            readonly event: "watch.started" | "evaluation.ended" | "trip.acknowledged";
+            /** @description Absent for `watch.started` */
+            readonly from?: components["schemas"]["Condition"];
+            readonly to: components["schemas"]["Condition"];
+            /** @description What had been read then */
+            readonly detail: string;
         };
         readonly AuditEntry: {
             readonly audit_id: string;
@@ -5084,6 +5103,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly evaluations: readonly components["schemas"]["MonitorEvaluation"][];
+                        readonly transitions: readonly components["schemas"]["WatchTransition"][];
                         readonly next_cursor?: components["schemas"]["Cursor"];
                     };
                 };
@@ -5186,6 +5206,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly evaluations: readonly components["schemas"]["SloEvaluation"][];
+                        readonly transitions: readonly components["schemas"]["WatchTransition"][];
                         readonly next_cursor?: components["schemas"]["Cursor"];
                     };
                 };
@@ -6129,7 +6150,10 @@ export interface operations {
     readonly getActor: {
         readonly parameters: {
             readonly query?: {
-                /** @description For a run, the snapshot as it was after that journal entry. `updated_at` is then the time of that entry; `version` is that of the newest snapshot. */
+                /**
+                 * @description For a run, a monitor or an SLO, the snapshot as it was after that entry of its journal. `updated_at` is then the time of that entry, and `mailbox` is as now.
+                 *     `version` is that of the newest snapshot for a run, that of then for a monitor or an SLO, whose entries are the `transitions` of its history.
+                 */
                 readonly at_seq?: number;
             };
             readonly header?: never;

@@ -181,8 +181,55 @@ describe('the daemon watches', { timeout: 60_000 }, () => {
       context: { rule: { compare: 'below', threshold: 1, minSamples: 0 }, reading: { value: 0, samples: 0 } },
     });
     const { machines } = await ask(`${daemon.url}/v1/api/machines`);
-    expect(machines.map(({ name }: Posted) => name)).toEqual(['monitor', 'slo', 'lease']);
+    expect(machines.map(({ name }: Posted) => name)).toEqual(['lease', 'monitor', 'slo']);
     expect(await (await fetch(`${daemon.url}/v1/api/machines/slo?format=mermaid`)).text()).toContain('stateDiagram');
+  });
+
+  it('“was it tripped last night” is answered after a restart, with the snapshot of then; it starts nominal all the same', async () => {
+    const folder = temporaryFolder();
+    cleanups.push(() => folder.remove());
+    const file = join(folder.path, 'config.json');
+    const silence = monitor('silence', 'trace_count', 1, { compare: 'below', min_samples: 0 });
+    writeFileSync(file, JSON.stringify({ monitor_interval_seconds: 1, monitors: [silence] }));
+    type Transition = { readonly seq: number; readonly event: string; readonly to: string };
+    const historyOf = async ({ url }: Daemon): Promise<readonly Transition[]> =>
+      (await ask(`${url}/v1/api/monitors/silence/history`)).transitions;
+
+    const night = await startDaemon(folder.path, ['--config-file', file]);
+    cleanups.push(() => night.stop());
+    await until(
+      () => historyOf(night),
+      ({ length }) => length === 2,
+    );
+    await ask(`${night.url}/v1/api/monitors/silence/ack`, { method: 'POST' });
+    const then = await historyOf(night);
+    expect(then.map(({ seq, event, to }) => [seq, event, to])).toEqual([
+      [3, 'trip.acknowledged', 'acknowledged'],
+      [2, 'evaluation.ended', 'tripped'],
+      [1, 'watch.started', 'nominal'],
+    ]);
+    const { version } = await ask(`${night.url}/v1/api/actors/monitor/silence`);
+    expect(await night.stop()).toBe(0);
+
+    const morning = await startDaemon(folder.path, ['--config-file', file]);
+    cleanups.push(() => morning.stop());
+    const now = await until(
+      () => historyOf(morning),
+      ({ length }) => length === 5,
+    );
+    expect(now.slice(2)).toEqual(then);
+    expect(now.slice(0, 2).map(({ seq, event, to }) => [seq, event, to])).toEqual([
+      [5, 'evaluation.ended', 'tripped'],
+      [4, 'watch.started', 'nominal'],
+    ]);
+    const asked = `${morning.url}/v1/api/actors/monitor/silence`;
+    expect(await ask(`${asked}?at_seq=3`)).toMatchObject({ value: 'acknowledged', context: { reading: { value: 0 } } });
+    expect((await ask(`${asked}?at_seq=6`)).code).toBe('not_found');
+    expect((await ask(asked)).version).toBeGreaterThan(version);
+    expect(await morning.stop()).toBe(0);
+    // Each start tells of the trip anew: nothing that decides was read back.
+    for (const { lines } of [night, morning])
+      expect(lines.filter((line) => line.includes('"monitor_id":"silence"'))).toHaveLength(1);
   });
 
   it('a receiver that hangs moves no evaluation by a second, and holds up no stop', async () => {

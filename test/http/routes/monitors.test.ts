@@ -4,6 +4,7 @@ import { SLO_MACHINE_VERSION, sloMachine } from '../../../src/machines/slo.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../../../src/model/time.ts';
 import type { MonitorReading, RunShare, SloReading } from '../../../src/model/watch.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
+import { createMemoryWatchJournal } from '../../../src/store/runs/memory/watch-journal.ts';
 import type { WatchStore } from '../../../src/store/signals/watch.ts';
 import { aMonitor, anSlo, createFakeSignals, createWatchHarness } from '../../watch/watch-harness.ts';
 import { modelPaths, type Watching } from '../../machines/watch-rows.ts';
@@ -319,6 +320,7 @@ describe('histories', () => {
     const second = await ask(`/v1/api/monitors/errors/history?limit=2&cursor=${first.body.next_cursor}`);
     expect(second.body).toEqual({
       evaluations: [{ evaluated_at: at(now - 120_000), condition: 'nominal', detail, value: 0, samples: 100 }],
+      transitions: [],
     });
     const other = await ask(`/v1/api/monitors/errors/history?cursor=${String(first.body.next_cursor).slice(1)}`);
     expect([other.status, other.body.field]).toEqual([400, 'cursor']);
@@ -339,6 +341,110 @@ describe('histories', () => {
         burn_rate_6h: 2,
       },
     ]);
+  });
+
+  it('hold every transition, newest first: the start, what tripped it, who knew, what ended it', async () => {
+    const harness = createWatchHarness({
+      monitors: [aMonitor({ project: 'default' })],
+      slos: [anSlo({ project: 'default' })],
+    });
+    const from = harness.time.now();
+    await harness.start();
+    harness.now.failed = 50;
+    await harness.pass();
+    const ask = await serve(harness);
+    harness.time.advance(1500);
+    await ask('/v1/api/monitors/errors/ack', { method: 'POST' });
+    harness.now.failed = 10;
+    await harness.pass();
+    const tripped = 'error_rate is 0.5 over 100 runs of the last 5 min, reports when above 0.1';
+    expect((await ask('/v1/api/monitors/errors/history')).body.transitions).toEqual([
+      {
+        seq: 4,
+        at: at(from + 121_500),
+        event: 'evaluation.ended',
+        from: 'acknowledged',
+        to: 'nominal',
+        detail: 'error_rate is 0.1 over 100 runs of the last 5 min, reports when above 0.1',
+      },
+      {
+        seq: 3,
+        at: at(from + 61_500),
+        event: 'trip.acknowledged',
+        from: 'tripped',
+        to: 'acknowledged',
+        detail: tripped,
+      },
+      { seq: 2, at: at(from + 60_000), event: 'evaluation.ended', from: 'nominal', to: 'tripped', detail: tripped },
+      {
+        seq: 1,
+        at: at(from),
+        event: 'watch.started',
+        to: 'nominal',
+        detail: 'the service started: nominal until a reading says otherwise',
+      },
+    ]);
+    const slo = (await ask('/v1/api/slos/works/history')).body.transitions;
+    expect(slo.map(({ event, to }: Record<string, string>) => [event, to])).toEqual([
+      ['evaluation.ended', 'tripped'],
+      ['watch.started', 'nominal'],
+    ]);
+  });
+
+  it.each([1, 2, 3, 50])(
+    'page evaluations and transitions side by side, %i of each, without gap or repeat',
+    async (limit) => {
+      const harness = createWatchHarness({ monitors: [aMonitor({ project: 'default' })] });
+      await harness.start();
+      for (const failed of [0, 0, 50, 50, 0, 50]) {
+        harness.now.failed = failed;
+        await harness.pass();
+      }
+      const ask = await serve(harness);
+      const seen = { evaluations: 0, seqs: [] as number[], pages: 0 };
+      for (let cursor = ''; ; ) {
+        const { body } = await ask(`/v1/api/monitors/errors/history?limit=${limit}${cursor}`);
+        // What comes meanwhile is of no page that was begun before.
+        await harness.pass();
+        expect(Math.max(body.evaluations.length, body.transitions.length)).toBeLessThanOrEqual(limit);
+        seen.evaluations += body.evaluations.length;
+        seen.seqs.push(...body.transitions.map(({ seq }: { seq: number }) => seq));
+        seen.pages += 1;
+        if (body.next_cursor === undefined) break;
+        cursor = `&cursor=${body.next_cursor}`;
+      }
+      expect(seen).toEqual({ evaluations: 7, seqs: [4, 3, 2, 1], pages: Math.ceil(7 / limit) });
+    },
+  );
+
+  it('of a monitor that is evaluated no more still tell what it did', async () => {
+    const journal = createMemoryWatchJournal();
+    const before = createWatchHarness({ monitors: [aMonitor({ project: 'default' })], record: { journal, heads: [] } });
+    before.now.failed = 50;
+    await before.tick();
+    await before.watchers.close();
+    const after = createWatchHarness({
+      monitors: [aMonitor({ project: 'default', enabled: false })],
+      record: { journal, heads: await journal.heads() },
+    });
+    after.watchers.start();
+    const { body } = await (await serve(after))('/v1/api/monitors/errors/history');
+    expect([body.evaluations, body.transitions.map(({ to }: { to: string }) => to)]).toEqual([[], ['tripped']]);
+  });
+
+  it('are 503 while the runs store is away; the list of monitors answers', async () => {
+    const away = () => Promise.reject(new StoreUnavailable('runs store: disk I/O error'));
+    const journal = { ...createMemoryWatchJournal(), record: away, listEntries: away, findEntry: away };
+    const harness = createWatchHarness({
+      monitors: [aMonitor({ project: 'default' })],
+      record: { journal, heads: [] },
+    });
+    harness.now.failed = 50;
+    await harness.tick();
+    const ask = await serve(harness);
+    const answer = await ask('/v1/api/monitors/errors/history');
+    expect([answer.status, answer.body.code]).toEqual([503, 'store_unavailable']);
+    expect((await ask('/v1/api/monitors')).body.monitors[0].condition).toBe('tripped');
   });
 
   it('an unknown one is 404', async () => {

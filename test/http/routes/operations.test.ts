@@ -63,6 +63,7 @@ describe('operational endpoints', () => {
       'svc_request_errors_total',
       'svc_audit_write_failures_total',
       'svc_forward_dropped_total',
+      'svc_watch_transitions_dropped_total',
     ]);
     expect(types.filter(([, type]) => type === 'gauge')).toEqual([['svc_uptime_seconds', 'gauge']]);
     expect(answer.text).toMatch(/^svc_uptime_seconds 61$/m);
