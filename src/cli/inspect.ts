@@ -1,6 +1,7 @@
 import type { components } from '../model/generated/openapi.ts';
 import { connectToDaemon, type DaemonAddress, type DaemonClient, DaemonError } from './daemon-client.ts';
 import { EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import { table } from './table.ts';
 
 type Actor = components['schemas']['Actor'];
 type Machine = components['schemas']['Machine'];
@@ -32,20 +33,6 @@ const withDaemon = async (io: InspectIo, ask: (client: DaemonClient) => Promise<
 const misused = (io: InspectIo, problem: string): number => {
   io.err(`svc: ${problem}`);
   return EXIT_USAGE;
-};
-
-/** Rows of a table whose columns are as wide as their widest cell. */
-const table = (rows: readonly (readonly string[])[]): string => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
 };
 
 /** Where a machine is, on one line: `active.pay.queued`. */

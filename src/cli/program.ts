@@ -102,6 +102,16 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       );
     });
   program
+    .command('prices')
+    .description('Print the prices that model calls are priced with, each provider with its source.')
+    .argument('[filter]', 'A part of a model id, or of the name of a provider.')
+    .option('--json', 'Print the book as JSON.')
+    .option('--diff <file>', 'Print what changed since the book in this file, printed by --json of another release.')
+    .action(async (filter: string | undefined, options: { json?: true; diff?: string }) => {
+      const { showPrices } = await import('./prices.ts');
+      finish(showPrices({ ...options, ...(filter === undefined ? {} : { filter }), out: io.out, err: io.err }));
+    });
+  program
     .command('mcp')
     .description('Answer the tools of an AI assistant over standard input and output (Model Context Protocol).')
     .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')

@@ -64,7 +64,7 @@ describe('the command line', () => {
   const misuse: readonly [string[], RegExp][] = [
     [['--prot', '1'], /^svc: unknown option '--prot' \(Did you mean --port\?\)$/],
     [['--port'], /^svc: option '--port <n>' argument missing$/],
-    [['confg'], /^svc: unknown command "confg"; svc has serve, config, doctor, mcp/],
+    [['confg'], /^svc: unknown command "confg"; svc has serve, config, doctor, prices, mcp/],
     [['config', 'extra'], /^svc: too many arguments for 'config'/],
     [['--config-file', '/nowhere/svc.json'], /^svc: --config-file: \/nowhere\/svc\.json: there is no such file$/],
   ];

@@ -64,10 +64,10 @@ describe('"Meters and fallbacks"', () => {
     ).toBeCloseTo(0.002375, 12);
   });
   it('`cache_write_5m`, `cache_write_1h`: "`cache_write`, then `input`"', async () => {
-    // gpt-5.6 writes at 6.25 beside 5 in: 800 × 5 + 200 × 6.25
+    // gpt-5.6 writes at 5 beside 4 in: 800 × 4 + 200 × 5
     expect(
       await total('gpt-5.6', { input_tokens: 1000, input_details: { cache_write_5m: 100, cache_write_1h: 100 } }),
-    ).toBeCloseTo(0.00525, 12);
+    ).toBeCloseTo(0.0042, 12);
     expect(
       await total('gpt-4o', { input_tokens: 1000, input_details: { cache_write_5m: 100, cache_write_1h: 100 } }),
     ).toBeCloseTo(0.0025, 12);

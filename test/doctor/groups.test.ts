@@ -1,3 +1,4 @@
+import { builtinPriceBook } from '../../src/ingest/price-book.ts';
 import { describe, expect, it } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
@@ -497,6 +498,15 @@ describe('findings', () => {
     );
     expect(wrong).toEqual([]);
     expect(summary).toMatchObject({ warning: 0, fault: 0 });
+  });
+
+  it('a price book older than 180 days is a warning, one of 180 days is not', async () => {
+    const asOf = BigInt(Date.parse(builtinPriceBook.asOf)) * 1_000_000n;
+    const signals = signalsOf([]);
+    expect((await said('pricing', { signals, now: asOf + 181n * DAY }))[0]).toMatch(
+      /^warning: the price book \(builtin\) is as of \d{4}-\d\d-\d\d, 181 days ago: .* -> upgrade svc/,
+    );
+    expect((await said('pricing', { signals, now: asOf + 180n * DAY }))[0]).toMatch(/^skipped: no model call/);
   });
 
   it('window-days widens what activity, clock and pricing read', async () => {

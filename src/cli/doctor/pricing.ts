@@ -10,6 +10,23 @@ const MODEL_KINDS = ['model_generation', 'rag_embedding'] as const;
 const MOST_SPANS = 20_000;
 const PAGE = 1000;
 const MOST_MODELS = 20;
+/** Prices change with each model generation: a book older than half a year misses models that are in use. */
+const OLD_BOOK_DAYS = 180;
+const NANOS_PER_DAY = 86_400_000_000_000n;
+
+/** A book that was up to date so long ago that newer models and prices are likely missing from it. */
+const ageOf = (now: bigint): Finding[] => {
+  const asOf = BigInt(Date.parse(builtinPriceBook.asOf)) * 1_000_000n;
+  const days = Number((now - asOf) / NANOS_PER_DAY);
+  return days <= OLD_BOOK_DAYS
+    ? []
+    : [
+        warning(
+          `the price book (${builtinPriceBook.id}) is as of ${builtinPriceBook.asOf}, ${counted(days, 'day')} ago: newer models and prices are not in it`,
+          'upgrade svc, or send the cost with the span',
+        ),
+      ];
+};
 
 type Tally = { spans: number; isCut: boolean; readonly unpriced: Map<string, number> };
 
@@ -38,7 +55,12 @@ const count = async (reads: SignalReads, kind: (typeof MODEL_KINDS)[number], fro
 };
 
 /** Recent model spans against the price book; names the models it does not hold. @see Interface specification, "Cost" */
-export const examinePricing = async ({ signals, from, windowDays }: Look): Promise<Finding[]> => {
+export const examinePricing = async (look: Look): Promise<Finding[]> => [
+  ...ageOf(look.now),
+  ...(await examineModels(look)),
+];
+
+const examineModels = async ({ signals, from, windowDays }: Look): Promise<Finding[]> => {
   if ('unread' in signals) return [skipped(signals.unread)];
   const tally: Tally = { spans: 0, isCut: false, unpriced: new Map() };
   for (const kind of MODEL_KINDS) await count(signals.reads, kind, from, tally);

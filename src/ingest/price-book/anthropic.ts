@@ -24,6 +24,9 @@ const sonnet = claude(3, 15);
 const opus = claude(15, 75);
 const opus45 = claude(5, 25);
 const fable = claude(10, 50);
+/** From the 5.5 generation on a read from the cache costs less than a tenth of the input price. */
+const reading = (rates: Rates, cacheRead: number): Rates => ({ ...rates, cacheRead });
+const sonnet5 = claude(2, 10);
 const first = { input: 8, output: 24 };
 
 /** Ids as each platform spells them: the API's, Vertex AI's `@date`, Bedrock's `-vN:0`. */
@@ -96,8 +99,12 @@ export const anthropic: ProviderPrices = {
     'claude-opus-4-7': opus45,
     'claude-opus-4-8': opus45,
     'claude-opus-5': opus45,
-    // The list price. A lower launch price ended on 2026-08-31.
-    'claude-sonnet-5': sonnet,
+    'claude-haiku-5-5': claude(0.1, 0.5),
+    'claude-sonnet-5': sonnet5,
+    'claude-sonnet-5-5': reading(sonnet5, 0.1),
+    'claude-opus-5-5': reading(claude(4, 20), 0.2),
+    'claude-fable-5-1': reading(fable, 0.25),
+    'claude-mythos-5-1': reading(fable, 0.25),
     'claude-fable-5': fable,
     'claude-mythos-5': fable,
     'claude-2': first,

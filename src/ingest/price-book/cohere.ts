@@ -8,6 +8,12 @@ export const cohere: ProviderPrices = {
   provider: 'Cohere',
   source: 'https://cohere.com/pricing',
   models: {
+    'embed-v5.0-pro': { input: 0.12, output: 0 },
+    'embed-v5.0-fast': { input: 0.08, output: 0 },
+    'embed-english-v3.0': { input: 0.1, output: 0 },
+    'embed-multilingual-v3.0': { input: 0.1, output: 0 },
+    'embed-english-light-v3.0': { input: 0.1, output: 0 },
+    'c4ai-aya-expanse-32b': { input: 0.5, output: 1.5 },
     'command-a': commandA,
     'command-a-03-2025': commandA,
     'command-r-plus': commandA,

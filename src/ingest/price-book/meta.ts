@@ -31,7 +31,7 @@ const groq: Record<string, Rates> = {
 
 /** https://www.together.ai/pricing */
 const together: Record<string, Rates> = {
-  'meta-llama/llama-3.3-70b-instruct-turbo': flat(0.88),
+  'meta-llama/llama-3.3-70b-instruct-turbo': flat(1.04),
   'meta-llama/llama-4-maverick-17b-128e-instruct-fp8': { input: 0.27, output: 0.85 },
   'meta-llama/meta-llama-3.1-405b-instruct-turbo': flat(3.5),
   'meta-llama/meta-llama-3.1-70b-instruct-turbo': flat(0.88),

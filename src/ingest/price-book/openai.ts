@@ -3,7 +3,7 @@ import type { ProviderPrices } from '../price.ts';
 const gpt5 = { input: 1.25, output: 10, cacheRead: 0.125 };
 const gpt51Mini = { input: 0.25, output: 2, cacheRead: 0.025 };
 const gpt52 = { input: 1.75, output: 14, cacheRead: 0.175 };
-const gpt56Sol = { input: 5, output: 30, cacheRead: 0.5, cacheWrite: 6.25 };
+const gpt56Sol = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
 const gpt4Turbo = { input: 10, output: 30 };
 const gpt4o = { input: 2.5, output: 10, cacheRead: 1.25 };
 const gpt4oMini = { input: 0.15, output: 0.6, cacheRead: 0.075 };
@@ -13,6 +13,35 @@ export const openai: ProviderPrices = {
   provider: 'OpenAI',
   source: 'https://developers.openai.com/api/docs/pricing',
   models: {
+    'gpt-6-astra': { input: 10, output: 50, cacheRead: 1, cacheWrite: 12.5 },
+    'gpt-6-sol': { input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 },
+    'gpt-6-luna': { input: 0.1, output: 0.5, cacheRead: 0.01, cacheWrite: 0.125 },
+    'gpt-6.1-sol': { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 },
+    'gpt-5.6-cyber': { input: 12.5, output: 75, cacheRead: 1.25, cacheWrite: 15.625 },
+    'gpt-5.5-cyber': { input: 12.5, output: 75, cacheRead: 1.25 },
+    'gpt-5.5-cyber-preview': { input: 12.5, output: 75, cacheRead: 1.25 },
+    'gpt-daybreak-red-latest': { input: 12.5, output: 75, cacheRead: 1.25, cacheWrite: 15.625 },
+    'gpt-daybreak-blue-latest': { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 },
+    'chat-latest': { input: 5, output: 30, cacheRead: 0.5 },
+    'gpt-5-search-api': { input: 1.25, output: 10, cacheRead: 0.125 },
+    'gpt-rosalind-research': { input: 5, output: 25, cacheRead: 0.5 },
+    'gpt-rosalind-discovery': { input: 5, output: 25, cacheRead: 0.5 },
+    'computer-use-preview': { input: 3, output: 12 },
+    'gpt-audio-1.5': { input: 2.5, output: 10, audioInput: 32, audioOutput: 64 },
+    'gpt-4o-mini-search-preview': { input: 0.15, output: 0.6, cacheRead: 0.075 },
+    'gpt-4o-mini-transcribe': { input: 1.25, output: 5, audioInput: 1.25 },
+    'gpt-4o-transcribe-diarize': { input: 2.5, output: 10, audioInput: 2.5 },
+    'gpt-realtime-1.5': { input: 4, output: 16, cacheRead: 0.4, audioInput: 32, audioOutput: 64 },
+    'gpt-realtime-2': { input: 4, output: 24, cacheRead: 0.4, audioInput: 32, audioOutput: 64 },
+    'gpt-realtime-2.1': { input: 4, output: 24, cacheRead: 0.4, audioInput: 32, audioOutput: 64 },
+    'gpt-realtime-2.1-mini': { input: 0.6, output: 2.4, cacheRead: 0.06, audioInput: 10, audioOutput: 20 },
+    'text-embedding-ada-002-v2': { input: 0.1, output: 0 },
+    'ft:gpt-4o-2024-08-06': { input: 3.75, output: 15, cacheRead: 1.875 },
+    'ft:gpt-4o-mini-2024-07-18': { input: 0.3, output: 1.2, cacheRead: 0.15 },
+    'ft:gpt-4.1-2025-04-14': { input: 3, output: 12, cacheRead: 0.75 },
+    'ft:gpt-4.1-mini-2025-04-14': { input: 0.8, output: 3.2, cacheRead: 0.2 },
+    'ft:gpt-4.1-nano-2025-04-14': { input: 0.2, output: 0.8, cacheRead: 0.05 },
+    'ft:o4-mini-2025-04-16': { input: 4, output: 16, cacheRead: 1 },
     'gpt-5.6': gpt56Sol,
     'gpt-5.6-sol': gpt56Sol,
     'gpt-5.6-terra': { input: 2, output: 12, cacheRead: 0.2, cacheWrite: 2.5 },

@@ -1,0 +1,37 @@
+import type { ProviderPrices } from '../price.ts';
+
+/** The weights are open and others serve them at prices of their own, so only the form that names the host is priced. */
+export const zai: ProviderPrices = {
+  provider: 'Z.AI',
+  source: 'https://docs.z.ai/guides/overview/pricing',
+  models: {
+    'zai/glm-5.3': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'zai/glm-5.3-flash': { input: 0.15, output: 0.5, cacheRead: 0.03 },
+    'zai/glm-5.2': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'zai/glm-5.1': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'zai/glm-5': { input: 1, output: 3.2, cacheRead: 0.2 },
+    'zai/glm-5-code': { input: 1.2, output: 5, cacheRead: 0.3 },
+    'zai/glm-4.7': { input: 0.6, output: 2.2, cacheRead: 0.11 },
+    'zai/glm-4.6': { input: 0.6, output: 2.2, cacheRead: 0.11 },
+    'zai/glm-4.5': { input: 0.6, output: 2.2 },
+    'zai/glm-4.5v': { input: 0.6, output: 1.8 },
+    'zai/glm-4.5-x': { input: 2.2, output: 8.9 },
+    'zai/glm-4.5-air': { input: 0.2, output: 1.1 },
+    'zai/glm-4.5-airx': { input: 1.1, output: 4.5 },
+    'zai/glm-4-32b-0414-128k': { input: 0.1, output: 0.1 },
+    'z-ai/glm-5.3': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'z-ai/glm-5.3-flash': { input: 0.15, output: 0.5, cacheRead: 0.03 },
+    'z-ai/glm-5.2': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'z-ai/glm-5.1': { input: 1.4, output: 4.4, cacheRead: 0.26 },
+    'z-ai/glm-5': { input: 1, output: 3.2, cacheRead: 0.2 },
+    'z-ai/glm-5-code': { input: 1.2, output: 5, cacheRead: 0.3 },
+    'z-ai/glm-4.7': { input: 0.6, output: 2.2, cacheRead: 0.11 },
+    'z-ai/glm-4.6': { input: 0.6, output: 2.2, cacheRead: 0.11 },
+    'z-ai/glm-4.5': { input: 0.6, output: 2.2 },
+    'z-ai/glm-4.5v': { input: 0.6, output: 1.8 },
+    'z-ai/glm-4.5-x': { input: 2.2, output: 8.9 },
+    'z-ai/glm-4.5-air': { input: 0.2, output: 1.1 },
+    'z-ai/glm-4.5-airx': { input: 1.1, output: 4.5 },
+    'z-ai/glm-4-32b-0414-128k': { input: 0.1, output: 0.1 },
+  },
+};
