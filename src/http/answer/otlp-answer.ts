@@ -1,41 +1,32 @@
+import protobuf from 'protobufjs/minimal.js';
 import type { Failure, FailureCode } from '../../model/failure.ts';
+
+const { Writer } = protobuf;
+type Writer = protobuf.Writer;
 
 /** Content types of OTLP over HTTP. */
 export const PROTOBUF = 'application/x-protobuf';
 export const JSON_TYPE = 'application/json';
 
-/** Field numbers and wire type of length-delimited fields. @see protobuf.dev, "Encoding" */
-const VARINT = 0;
-const LENGTH_DELIMITED = 2;
+/** Tag of a protobuf field: its number and the type of its wire form. @see protobuf.dev, "Encoding" */
+const varint = (field: number): number => field << 3;
+const bytes = (field: number): number => (field << 3) | 2;
 
-const varint = (value: number): number[] => {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 0x7f) {
-    bytes.push((rest % 0x80) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  bytes.push(rest);
-  return bytes;
-};
-
-const varintField = (field: number, value: number): Buffer =>
-  value === 0 ? Buffer.alloc(0) : Buffer.from([(field << 3) | VARINT, ...varint(value)]);
-
-const bytesField = (field: number, content: Buffer): Buffer =>
-  content.length === 0
-    ? content
-    : Buffer.concat([Buffer.from([(field << 3) | LENGTH_DELIMITED, ...varint(content.length)]), content]);
-
-const textField = (field: number, text: string): Buffer => bytesField(field, Buffer.from(text, 'utf8'));
+const bytesOf = (writer: Writer): Buffer => Buffer.from(writer.finish());
 
 /**
  * An `ExportTraceServiceResponse`. Nothing refused is the empty message, as the protocol wants it: a partial success
  * without a count and without words is the same as none.
  * @see opentelemetry-proto, `collector/trace/v1/trace_service.proto`
  */
-export const encodeTraceResponse = (rejectedSpans: number, errorMessage: string): Buffer =>
-  bytesField(1, Buffer.concat([varintField(1, rejectedSpans), textField(2, errorMessage)]));
+export const encodeTraceResponse = (rejectedSpans: number, errorMessage: string): Buffer => {
+  const writer = Writer.create();
+  if (rejectedSpans === 0 && errorMessage === '') return bytesOf(writer);
+  writer.uint32(bytes(1)).fork(); // partial_success
+  if (rejectedSpans !== 0) writer.uint32(varint(1)).int64(rejectedSpans);
+  if (errorMessage !== '') writer.uint32(bytes(2)).string(errorMessage);
+  return bytesOf(writer.ldelim());
+};
 
 /** The canonical code nearest to each of ours; OTLP clients read the HTTP status, these are for people and logs. */
 const canonicalCode = (code: FailureCode): number => {
@@ -65,7 +56,9 @@ const canonicalCode = (code: FailureCode): number => {
  * @see OTLP specification, "Failures"; googleapis, `google/rpc/status.proto`, `google/rpc/error_details.proto`
  */
 export const encodeStatus = ({ code, message }: Pick<Failure, 'code' | 'message'>): Buffer => {
-  const errorInfo = textField(1, code);
-  const detail = Buffer.concat([textField(1, 'type.googleapis.com/google.rpc.ErrorInfo'), bytesField(2, errorInfo)]);
-  return Buffer.concat([varintField(1, canonicalCode(code)), textField(2, message), bytesField(3, detail)]);
+  const writer = Writer.create().uint32(varint(1)).int32(canonicalCode(code)).uint32(bytes(2)).string(message);
+  writer.uint32(bytes(3)).fork(); // details
+  writer.uint32(bytes(1)).string('type.googleapis.com/google.rpc.ErrorInfo');
+  writer.uint32(bytes(2)).fork().uint32(bytes(1)).string(code).ldelim();
+  return bytesOf(writer.ldelim());
 };

@@ -2,7 +2,7 @@ import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { encodeStatus, encodeTraceResponse } from '../../../src/http/answer/otlp-answer.ts';
 
-// The messages as their own .proto files declare them, read by a library of somebody else.
+// The messages as their own .proto files declare them, read with the library's own reader.
 const { root } = protobuf.parse(`
   syntax = "proto3";
   message ExportTraceServiceResponse { ExportTracePartialSuccess partial_success = 1; }
@@ -19,6 +19,11 @@ const decode = (type: string, bytes: Uint8Array): Record<string, unknown> => {
 
 describe('OTLP answers in protobuf', () => {
   it('are empty when nothing was refused', () => expect(encodeTraceResponse(0, '')).toHaveLength(0));
+
+  it('say why when every span was kept', () =>
+    expect(decode('ExportTraceServiceResponse', encodeTraceResponse(0, 'kept, with remarks'))).toEqual({
+      partialSuccess: { errorMessage: 'kept, with remarks' },
+    }));
 
   it.each([1, 127, 128, 10_000])('count %i rejected spans, with the reason', (rejected) => {
     const errorMessage = `größe ${'x'.repeat(300)}`;
