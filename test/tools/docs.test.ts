@@ -1,9 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
 import { flagNames } from '../../src/cli/flags.ts';
 import { flagTable, schemaText, withFlagTable } from '../../tools/docs.ts';
+import { floors } from '../../tools/floors.ts';
 
 const root = new URL('../..', import.meta.url);
+const cwd = fileURLToPath(root);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 it("the README's table of flags is the one of the code (npm run docs writes it)", () => {
@@ -23,3 +27,57 @@ it('the table has one row for each flag', () => {
 it('refuses a README without a place for the table', () => {
   expect(() => withFlagTable('# svc')).toThrow('README.md has no');
 });
+
+/** What is kept up to date; the changelog names files as they were. */
+const documents = ['*.md', 'docs/*.md', 'bench/*.md', 'examples/**/*.md', 'sdk/*/*.md'].flatMap((pattern) =>
+  globSync(pattern, { cwd, exclude: ['**/node_modules', 'CHANGELOG.md'] }),
+);
+
+/** Paths and patterns with at least one folder, as they stand in code spans. */
+const pathsIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`\n]+)`/g)].flatMap(([, code = '']) =>
+    [...code.matchAll(/(?<![\w/.@<-])(?:[a-z][\w-]*\/)+[\w.*-]*/g)].map(([path]) => path),
+  );
+
+it.each(documents)('every path that %s names exists, from the root, from src/ or from its own folder', (document) => {
+  const exists = (path: string): boolean =>
+    ['.', 'src', dirname(document)].some((folder) => globSync(`${folder}/${path}`, { cwd }).length > 0);
+  expect(pathsIn(read(document)).filter((path) => !exists(path))).toEqual([]);
+});
+
+describe('the map of ARCHITECTURE.md', () => {
+  const page = read('ARCHITECTURE.md');
+  const [, map = ''] = /## The map\n\n```\n(.*?)\n```\n/s.exec(page) ?? [];
+
+  /** Folders of the map by its indentation: two spaces a level; one line may name several of the same folder. */
+  const shown: string[] = [];
+  const open: string[] = [];
+  for (const line of map.split('\n')) {
+    const [, indent = '', names = ''] = /^( *)((?:[a-z][\w./-]*\/ ?)+)(?: |$)/.exec(line) ?? [];
+    for (const name of names.split(' ').filter((part) => part !== '')) {
+      open.splice(indent.length / 2, Number.POSITIVE_INFINITY, name);
+      shown.push(open.join('').slice(0, -1));
+    }
+  }
+
+  it('shows every folder of src that holds files, and no other', () => {
+    const folders = new Set<string>();
+    for (const entry of globSync('src/*/**', { cwd, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      for (let at = relative(cwd, entry.parentPath); at !== 'src'; at = dirname(at))
+        folders.add(at.replaceAll(sep, '/'));
+    }
+    expect(shown.filter((folder) => folder.startsWith('src/')).toSorted()).toEqual([...folders].toSorted());
+  });
+
+  it('shows nothing that is not there', () =>
+    expect(shown.filter((folder) => globSync(folder, { cwd }).length === 0)).toEqual([]));
+
+  it('is followed by the floors as the check has them', () =>
+    expect(page).toContain(`Imports go down the floors ${floors.map((floor) => `\`${floor}\``).join(', ')}, never up`));
+});
+
+it('CONTRIBUTING.md names the floors as the check has them', () =>
+  expect(read('CONTRIBUTING.md')).toContain(
+    `**Imports point down**: ${floors.map((floor) => `\`${floor}\``).join(', ')}.`,
+  ));

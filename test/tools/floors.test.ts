@@ -39,10 +39,13 @@ describe('the check of the floors', () => {
     const root = house({
       'http/a.ts': "import { open } from '../store/sqlite/open.ts';",
       'cli/serve.ts': "import { open } from '../store/sqlite/open.ts';",
-      'store/sqlite/open.ts': "import { row } from './row.ts';",
+      'store/sqlite/open.ts': "import { row } from './row.ts';\nimport { memory } from '../runs/memory/store.ts';",
+      'store/postgres/open.ts': "import { row } from '../sqlite/row.ts';",
+      'store/runs/run-store.ts': "import { StoreUnavailable } from '../unavailable.ts';",
     });
     expect(findFloorFaults(root)).toEqual([
       'http/a.ts imports store/sqlite/open.ts: only the composition root (cli) picks an engine',
+      'store/postgres/open.ts imports store/sqlite/row.ts: only the composition root (cli) picks an engine',
     ]);
   });
 
