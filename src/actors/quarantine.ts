@@ -1,6 +1,7 @@
 import type { UnixMs } from '../model/run.ts';
 import type { Found, RunStore } from '../store/runs/run-store.ts';
-import type { Kernel, Message } from './kernel/kernel.ts';
+import type { Kernel } from './kernel/kernel.ts';
+import type { Message } from './kernel/message.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import type { RunMessage } from './run/messages.ts';
 import type { Quarantined } from './run/run-state.ts';

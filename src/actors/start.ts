@@ -7,7 +7,6 @@ import type { Cost, Span } from '../model/span.ts';
 import type { Resumption, RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { createEventActor } from './event/event-actor.ts';
-import { lastsBeyondGroup, weighMeeting } from './event/event-mailbox.ts';
 import { type Clock, createServiceClock, systemClock } from './kernel/clock.ts';
 import { createKernel } from './kernel/kernel.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
@@ -17,9 +16,9 @@ import { createQuarantine } from './quarantine.ts';
 import { createPrograms, type Program } from './run/program.ts';
 import type { RunMessage } from './run/messages.ts';
 import { createRunActors } from './run/run-actor.ts';
-import { weighDocuments } from './run/run-documents.ts';
 import { Quarantined } from './run/run-state.ts';
 import { createStartActor } from './run/start-actor.ts';
+import { changeSet } from './runs-kernel.ts';
 import { type ActorSource, createActorDirectory } from './service/actor-directory.ts';
 import { createRunAdministration } from './service/administration.ts';
 import { createCalls } from './service/calls.ts';
@@ -135,6 +134,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const outboxed = (): void => outbox.kick();
   const kernel = createKernel({
     store,
+    changes: changeSet,
     now,
     newId: options.newId ?? newRecordId,
     random: options.random ?? Math.random,
@@ -171,8 +171,6 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       createWorkerActors(),
       upkeepActor,
     ],
-    lasts: lastsBeyondGroup,
-    weigh: (key, value) => weighDocuments(key, value) + weighMeeting(key, value),
     follow: dispatcher.follow,
     sealed: dispatcher.sealed,
     committed: dispatcher.committed,

@@ -1,8 +1,8 @@
 import type { UnixMs } from '../model/run.ts';
-import { type ActorKind, GONE, type Turn } from './kernel/kernel.ts';
+import type { ActorKind, Turn } from './runs-kernel.ts';
 import { PARKED_LIFETIME_MS } from './event/event-mailbox.ts';
-import { documentsKey } from './run/run-documents.ts';
-import { runKey } from './run/run-state.ts';
+import { documentsSlot } from './run/run-documents.ts';
+import { runSlot } from './run/run-state.ts';
 
 export type UpkeepMessage =
   /** Nothing changes; claims that wait are looked at. */
@@ -29,8 +29,7 @@ export type UpkeepMessage =
       readonly until: UnixMs;
     };
 
-const isSetAside = (turn: Turn, runId: string): boolean =>
-  turn.read(runKey(runId), { kind: 'run', runId })?.record.fault !== undefined;
+const isSetAside = (turn: Turn, runId: string): boolean => turn.read(runSlot, runId)?.record.fault !== undefined;
 
 /** Changes that belong to no run, lease or project, taken through the same commits as all others. */
 export const upkeepActor: ActorKind = {
@@ -46,7 +45,8 @@ export const upkeepActor: ActorKind = {
       case 'erase':
         for (const runId of body.runIds) {
           turn.rows.erased.push(runId);
-          for (const key of [runKey(runId), documentsKey(runId)]) turn.write(key, GONE);
+          turn.write(runSlot, runId, undefined);
+          turn.write(documentsSlot, { runId, visits: {} }, undefined);
         }
         return undefined;
       case 'expire_parked':

@@ -3,9 +3,11 @@ import type { Json } from '../../model/json.ts';
 import { reaches } from '../../model/scope.ts';
 import { hasEnded } from '../../model/run.ts';
 import { placeOf } from '../../machines/run.ts';
-import type { EventMailbox as Meeting, ParkedEvent } from '../../store/runs/run-store.ts';
-import { type ActorKind, type Message, NotInThisGroup, type Turn } from '../kernel/kernel.ts';
-import { noteEventId, readEventId, readMeeting, writeMeeting } from './event-mailbox.ts';
+import type { EventMailbox, ParkedEvent } from '../../store/runs/run-store.ts';
+import type { Message } from '../kernel/message.ts';
+import { DeferredTurn } from '../kernel/turn.ts';
+import type { ActorKind, Turn } from '../runs-kernel.ts';
+import { noteEventId, readEventId, readMailbox, writeMailbox } from './event-mailbox.ts';
 import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { isWaitingFor } from '../run/steps/wait-event.ts';
@@ -30,23 +32,23 @@ export const createEventActor = (host: {
     turn.tell({ type: 'run', id: runId }, message);
   };
 
-  /** The run of the oldest open wait that really still waits; one that cannot be loaded does not count, and is set aside. */
-  const takerOf = (turn: Turn, meeting: Meeting, event: string, key: string): string | undefined => {
-    const spoilt: Message[] = [];
-    const taker = meeting.waits.find(({ runId }) => {
+  /** The run of the oldest open wait that really still waits. One that cannot be loaded does not count, and is quarantined. */
+  const takerOf = (turn: Turn, mailbox: EventMailbox, event: string, key: string): string | undefined => {
+    const unloadable: Message[] = [];
+    const taker = mailbox.waits.find(({ runId }) => {
       try {
         const run = readRun(turn, host.programs, runId);
         return run !== undefined && isWaitingFor(run, event, key);
       } catch (error) {
         if (!(error instanceof Quarantined)) throw error;
         const body: RunMessage = { kind: 'quarantine' };
-        spoilt.push({ type: 'run', id: runId, body });
+        unloadable.push({ type: 'run', id: runId, body });
         return false;
       }
     });
     // More are open in the store than this turn has seen: it looks farther in the next group.
-    if (taker === undefined && meeting.moreWaits) throw new NotInThisGroup(spoilt);
-    for (const { type, id, body } of spoilt) turn.tell({ type, id }, body);
+    if (taker === undefined && mailbox.moreWaits) throw new DeferredTurn(unloadable);
+    for (const { type, id, body } of unloadable) turn.tell({ type, id }, body);
     return taker?.runId;
   };
 
@@ -57,8 +59,9 @@ export const createEventActor = (host: {
   ): EventOutcome => {
     const seen = seenBefore(turn, project, eventId);
     if (seen !== undefined) return { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) };
-    const meeting = readMeeting(turn, project, event, key);
-    const runId = takerOf(turn, meeting, event, key);
+    const address = { project, event, key };
+    const mailbox = readMailbox(turn, address);
+    const runId = takerOf(turn, mailbox, event, key);
     noteEventId(turn, project, eventId, runId);
     if (runId !== undefined) {
       deliver(turn, runId, event, key, payload);
@@ -74,8 +77,7 @@ export const createEventActor = (host: {
       ...(eventId === undefined ? {} : { eventId }),
     };
     turn.rows.parked.push(parked);
-    if (!meeting.moreParked)
-      writeMeeting(turn, project, event, key, { ...meeting, parked: [...meeting.parked, parked] });
+    if (!mailbox.moreParked) writeMailbox(turn, address, { ...mailbox, parked: [...mailbox.parked, parked] });
     return { outcome: 'parked' };
   };
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { Message } from '../kernel/kernel.ts';
+import type { Message } from '../kernel/message.ts';
 import type { LeaseMessage, WatchedLease } from './messages.ts';
 
 type Watched = {

@@ -18,14 +18,14 @@ import { hasEnded, type ReportedUsage, type RunStatus, type UnixMs } from '../..
 import { reaches } from '../../model/scope.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord } from '../../store/runs/run-store.ts';
-import type { ActorKind, Turn } from '../kernel/kernel.ts';
+import type { ActorKind, Turn } from '../runs-kernel.ts';
 import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failures.ts';
 import { readDocuments, RUN_CHARACTERS, scopeOf } from '../run/run-documents.ts';
-import { leaseKey, readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
+import { readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
 import { spanIdOf, stepSpan } from '../run/run-spans.ts';
-import { type LeaseActor, readLease } from './lease-state.ts';
+import { type LeaseActor, leaseSlot, readLease } from './lease-state.ts';
 import type { LeaseMessage, WatchedLease, WorkerCall } from './messages.ts';
 import { countUsage } from './usage.ts';
 
@@ -140,8 +140,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       ...(counted?.cost === undefined ? {} : { cost: JSON.stringify(counted.cost) }),
       ...(given.details === undefined ? {} : { details: JSON.stringify(given.details) }),
     };
-    turn.write(leaseKey(leaseId), { record, snapshot: next } satisfies LeaseActor);
-    if (!live) turn.forget(leaseKey(leaseId));
+    turn.write(leaseSlot, leaseId, { record, snapshot: next });
+    if (!live) turn.forget(leaseSlot, leaseId);
     turn.after(() => {
       if (!live) host.unwatch(leaseId);
       else
@@ -230,7 +230,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       bodyRan: false,
       expiresAt: body.lapsesAt,
     };
-    turn.write(leaseKey(leaseId), { record, snapshot: next } satisfies LeaseActor);
+    turn.write(leaseSlot, leaseId, { record, snapshot: next });
     turn.after(() => {
       host.watch({ leaseId, workerId: body.workerId, expiresAt: body.lapsesAt, expiresInMs: body.lapsesAt - turn.at });
     });
@@ -317,12 +317,6 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
 
   return {
     type: 'lease',
-    flush: (_key, before, after, changes) => {
-      const actor = after as LeaseActor;
-      const previous = before as LeaseActor | AttemptRecord | undefined;
-      if (previous === undefined) changes.attemptsInserted.push(actor.record);
-      else changes.attemptsUpdated.push(actor.record);
-    },
     receive: (turn, leaseId, message) => {
       const body = message as LeaseMessage;
       switch (body.kind) {

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../model/json.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { readProgram } from './program.ts';
-import { documentsKey, type RunDocuments } from './run-documents.ts';
+import type { RunDocuments } from './run-documents.ts';
 import { runSpan, traceIdOf } from './run-spans.ts';
 import { settle, storeRun } from './settle.ts';
-import { addOutbox, workOn } from './work.ts';
+import { addOutbox, setDocuments, workOn } from './work.ts';
 
 /** A run begins: its row, its input, its deadline, its span, and the way to its first step. */
 export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage & { kind: 'start' }): void => {
@@ -41,9 +41,9 @@ export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage
     characters: input.length,
   };
   turn.rows.documents.push({ runId, name: 'input', body: input });
-  turn.write(documentsKey(runId), documents);
   if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
-  const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 }, documents);
+  const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 });
+  setDocuments(work, documents);
   addOutbox(work, runSpan(record, 'running', undefined, body.input));
   work.queue.push({ type: 'run.started', at: turn.at });
   settle(work);

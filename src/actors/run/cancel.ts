@@ -1,4 +1,4 @@
-import type { Turn } from '../kernel/kernel.ts';
+import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import { type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';

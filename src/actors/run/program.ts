@@ -5,7 +5,8 @@ import { type CompiledDefinition, compileDefinition } from '../../model/definiti
 import type { Definition } from '../../model/definition/definition.ts';
 import { parseDefinition } from '../../model/definition/parse.ts';
 import type { DefinitionRecord } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import { byId } from '../kernel/slot.ts';
+import { storedSlot, type Turn } from '../runs-kernel.ts';
 
 /** A stored definition, ready to run: its expressions parsed, its machine compiled. */
 export type Program = {
@@ -51,12 +52,26 @@ export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
 };
 export type Programs = ReturnType<typeof createPrograms>;
 
+/** Definitions, by id and version: what was stored once never changes. */
+export const definitionSlot = storedSlot({
+  name: 'definition',
+  lifetime: 'kept',
+  keyOf: ({ id, version }: DefinitionKey) => `${id}@${version}`,
+  lookup: ({ id, version }) => ({ kind: 'definition', id, version }),
+});
+type DefinitionKey = { readonly id: string; readonly version: number };
+
+/** Definitions by their highest stored version, as the group left it. */
+export const latestDefinitionSlot = storedSlot({
+  name: 'latest_definition',
+  lifetime: 'kept',
+  keyOf: byId,
+  lookup: (id: string) => ({ kind: 'latest', id }),
+});
+
+/** @throws Unloadable for a definition that is not there, or that this release no longer accepts */
 export const readProgram = (turn: Turn, programs: Programs, id: string, version: number): Program => {
-  const record = turn.read(`definition/${id}@${version}`, { kind: 'definition', id, version });
+  const record = turn.read(definitionSlot, { id, version });
   if (record === undefined) throw new Unloadable(`definition ${id} version ${version} is not in the store`);
   return programs(record);
 };
-
-/** A definition by its highest stored version, as this group left it. */
-export const readLatest = (turn: Turn, id: string): DefinitionRecord | undefined =>
-  turn.read(`latest/${id}`, { kind: 'latest', id });

@@ -1,11 +1,12 @@
 import { placeOf, statusAt } from '../../machines/run.ts';
 import type { StoredRun } from '../../store/runs/run-store.ts';
-import { NotInThisGroup, type Turn } from '../kernel/kernel.ts';
+import { DeferredTurn } from '../kernel/turn.ts';
+import type { Turn } from '../runs-kernel.ts';
 import { readLease } from '../lease/lease-state.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
-import { bringToLife, Quarantined, readRun, type RunActor, runKey } from './run-state.ts';
+import { bringToLife, Quarantined, readRun, type RunActor, runSlot } from './run-state.ts';
 import { hostOf } from './steps/step-hosts.ts';
 import { stepIdOf } from './work.ts';
 
@@ -24,20 +25,20 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
     return; // Released, or erased, since somebody met it.
   } catch (error) {
     if (!(error instanceof Quarantined)) throw error;
-    const stored = turn.read(runKey(runId), { kind: 'run', runId });
+    const stored = turn.read(runSlot, runId);
     if (stored === undefined || stored.record.fault !== undefined) return;
     // It is its lease that cannot be loaded, and this group changed the run: that is written first.
-    if (run?.changed === true || run?.pending !== undefined) throw new NotInThisGroup();
+    if (run?.changed === true || run?.pending !== undefined) throw new DeferredTurn();
     const { queueOrder: _queueOrder, ...rest } = stored.record;
     const record = { ...rest, fault: error.fault, version: rest.version + 1 };
     turn.rows.runsUpdated.push({ before: stored.record, after: record });
-    turn.write(runKey(runId), { record, nextSeq: stored.nextSeq } satisfies StoredRun);
+    turn.write(runSlot, runId, { record, nextSeq: stored.nextSeq } satisfies StoredRun);
   }
 };
 
 /** Releases a run that was quarantined, where this release can load it after all: where it stood, it goes on. */
 export const release = (host: RunHost, turn: Turn, runId: string): void => {
-  const stored: StoredRun | RunActor | undefined = turn.read(runKey(runId), { kind: 'run', runId });
+  const stored = turn.read(runSlot, runId);
   if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;
   const { fault: _fault, ...withoutFault } = stored.record;
   let revived: RunActor;
@@ -53,7 +54,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
   const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
   const run: RunActor = { ...revived, record, changed: true };
-  turn.write(runKey(runId), run);
+  turn.write(runSlot, runId, run);
   offerSoon(host, turn, record);
   if (place.at === 'end') return;
   const compiled = place.at === 'step' ? run.program.compiled.steps.get(place.step) : undefined;

@@ -1,6 +1,6 @@
 import type { RunContext } from '../../machines/run.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 
 /** Place in the queue: older first; of the same age, a run that has begun before one that has not. */

@@ -1,6 +1,6 @@
 import { reaches } from '../../model/scope.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
-import type { ActorKind, Turn } from '../kernel/kernel.ts';
+import type { ActorKind, Turn } from '../runs-kernel.ts';
 import { begin } from './begin.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
@@ -8,7 +8,7 @@ import type { RunMessage } from './messages.ts';
 import { quarantine, release } from './quarantine.ts';
 import { readDocuments } from './run-documents.ts';
 import { forbidden, notFound } from './run-failures.ts';
-import { flushRun, noteEntry, readRun, type RunActor, standing } from './run-state.ts';
+import { noteEntry, readRun, type RunActor, standing } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 import { advance } from './settle.ts';
 import { awaitsChild, takeChildsEnd } from './steps/child.ts';
@@ -65,7 +65,6 @@ export const createRunActors = (host: RunHost): ActorKind => {
 
   return {
     type: 'run',
-    flush: flushRun,
     receive: (turn, runId, message) => {
       const body = message as RunMessage;
       switch (body.kind) {

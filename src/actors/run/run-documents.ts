@@ -1,8 +1,9 @@
+import type { RunContext } from '../../machines/run.ts';
 import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../../model/time.ts';
 import type { StoredDocuments } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import { storedSlot, type Turn } from '../runs-kernel.ts';
 import type { RunActor } from './run-state.ts';
 
 /** The payloads of a run, parsed. Read when an expression or a worker needs them. */
@@ -15,8 +16,6 @@ export type RunDocuments = {
   /** Characters of all that was written, replaced values included: what bounds memory and leases. */
   readonly characters: number;
 };
-
-export const documentsKey = (runId: string): string => `documents/${runId}`;
 
 const isParsed = (value: StoredDocuments | RunDocuments): value is RunDocuments => !Array.isArray(value.state);
 
@@ -43,11 +42,25 @@ const charactersOf = (rows: readonly (readonly [string, string])[]): number =>
  */
 export const RUN_CHARACTERS = 32 * 1024 * 1024;
 
-/** About how many bytes memory holds under a key. */
-export const weighDocuments = (key: string, value: unknown): number =>
-  key.startsWith('documents/') && typeof value === 'object' && value !== null && 'characters' in value
-    ? 2 * (value as RunDocuments).characters
-    : 0;
+/** Which documents, and of which steps the store is asked for the outputs: those that were visited. */
+type DocumentsKey = { readonly runId: string; readonly visits: RunContext['visits'] };
+
+/** The payloads of runs: as they are stored, or parsed. */
+export const documentsSlot = storedSlot<DocumentsKey, 'documents', RunDocuments>({
+  name: 'documents',
+  lifetime: 'kept',
+  keyOf: ({ runId }) => runId,
+  lookup: ({ runId, visits }) => ({ kind: 'documents', runId, steps: Object.keys(visits) }),
+  weigh: (held) => (held !== undefined && isParsed(held) ? 2 * held.characters : 0),
+});
+
+/** A run as far as its payloads go: the run in memory, or in the middle of a turn. */
+type RunInHand = Pick<RunActor, 'record' | 'snapshot'>;
+
+export const documentsKeyOf = ({ record, snapshot }: RunInHand): DocumentsKey => ({
+  runId: record.runId,
+  visits: snapshot.context.visits,
+});
 
 /** Stands where a visit ended without an output after one that had one: no JSON text is empty. */
 export const NO_OUTPUT = '';
@@ -63,19 +76,14 @@ const parsedMap = <T>(
 };
 
 export const readDocuments = (turn: Turn, run: RunInHand): RunDocuments => {
-  const { runId } = run.record;
-  const key = documentsKey(runId);
-  const steps = Object.keys(run.snapshot.context.visits);
-  const found: StoredDocuments | RunDocuments | undefined = turn.read(key, { kind: 'documents', runId, steps });
-  if (found === undefined) throw new Error(`run ${runId} has no documents`);
+  const key = documentsKeyOf(run);
+  const found = turn.read(documentsSlot, key);
+  if (found === undefined) throw new Error(`run ${key.runId} has no documents`);
   if (isParsed(found)) return found;
-  const documents = parseDocuments(found);
-  turn.keep(key, documents);
-  return documents;
+  const parsed = parseDocuments(found);
+  turn.keep(documentsSlot, key, parsed);
+  return parsed;
 };
-
-/** A run as far as its payloads go: the run in memory, or in the middle of a turn. */
-type RunInHand = Pick<RunActor, 'record' | 'snapshot'>;
 
 /** What templates and conditions of this run read. @see `model/definition/expression-scope.ts` */
 export const scopeOf = (run: RunInHand, documents: RunDocuments, item?: Json): ExpressionScope => {

@@ -2,7 +2,8 @@ import { type Phase, placeOf, RUN_MACHINE_VERSION, type RunEvent, type RunSnapsh
 import { decodeSnapshot, encodeSnapshot, restore, Unloadable } from '../../machines/persisted.ts';
 import type { JournalEntry } from '../../model/run.ts';
 import type { Changes, RunRecord, StoredRun } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import { byId } from '../kernel/slot.ts';
+import { storedSlot, type Turn } from '../runs-kernel.ts';
 import { type Program, type Programs, readProgram, runMigrations } from './program.ts';
 
 /** A run that this release cannot load. It is set aside: nothing moves it, and it stays readable. */
@@ -20,13 +21,13 @@ export class Quarantined extends Error {
 
 /** A run in memory: its row, its snapshot brought to life, and the journal entries that are not yet committed. */
 export type RunActor = {
-  /** Mutable only by the flush that numbers the change. */
+  /** This, `changed` and `pending` are set by the flush alone, which numbers the change. */
   record: RunRecord;
   readonly snapshot: RunSnapshot;
   readonly program: Program;
   readonly nextSeq: number;
   /** Set when the snapshot or a column changed: the row is to be written. */
-  readonly changed: boolean;
+  changed: boolean;
   pending: Pending | undefined;
 };
 /**
@@ -40,9 +41,6 @@ type Pending = {
   readonly events: readonly (readonly [event: RunEvent | null, entries: number])[];
 };
 
-export const runKey = (runId: string): string => `run/${runId}`;
-export const leaseKey = (leaseId: string): string => `lease/${leaseId}`;
-
 /** A checkpoint is written when a commit passes a multiple of this many entries. */
 const CHECKPOINT_ENTRIES = 512;
 
@@ -54,11 +52,10 @@ export const reviveRun = (program: Program, text: string): RunSnapshot =>
 
 /** @throws Quarantined when this release cannot load it; `undefined` when there is no such run */
 export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor | undefined => {
-  const key = runKey(runId);
-  const found: StoredRun | RunActor | undefined = turn.read(key, { kind: 'run', runId });
+  const found = turn.read(runSlot, runId);
   if (found === undefined || isLive(found)) return found;
   const run = bringToLife(turn, programs, found);
-  turn.keep(key, run);
+  turn.keep(runSlot, runId, run);
   return run;
 };
 
@@ -89,12 +86,15 @@ const inOrder = (pending: Pending): Pending[] => {
 };
 
 /** Makes rows of what a group left of a run. */
-export const flushRun = (_key: string, before: unknown, after: unknown, changes: Changes): void => {
-  if (typeof after !== 'object' || after === null || !isLive(after as RunActor)) return; // erased, set aside, or only read
-  const run = after as RunActor;
+const flushRun = (
+  before: StoredRun | RunActor | undefined,
+  run: StoredRun | RunActor | undefined,
+  changes: Changes,
+) => {
+  if (run === undefined || !isLive(run)) return; // erased, quarantined, or only read
   const { pending } = run;
   if (run.changed) {
-    const previous = (before as StoredRun | RunActor | undefined)?.record;
+    const previous = before?.record;
     const record: RunRecord = {
       ...run.record,
       snapshot: encodeSnapshot(RUN_MACHINE_VERSION, run.snapshot),
@@ -120,8 +120,17 @@ export const flushRun = (_key: string, before: unknown, after: unknown, changes:
       });
     run.pending = undefined;
   }
-  (run as { changed: boolean }).changed = false;
+  run.changed = false;
 };
+
+/** Runs: as they are stored, or brought to life. */
+export const runSlot = storedSlot<string, 'run', RunActor>({
+  name: 'run',
+  lifetime: 'kept',
+  keyOf: byId,
+  lookup: (runId) => ({ kind: 'run', runId }),
+  flush: flushRun,
+});
 
 /** Notes journal entries that no machine event of the run made: its lease was started, or went silent. */
 export const noteEntry = (turn: Turn, run: RunActor, entry: Omit<JournalEntry, 'seq'>): RunActor => {
@@ -135,7 +144,7 @@ export const noteEntry = (turn: Turn, run: RunActor, entry: Omit<JournalEntry, '
       events: [[null, 1]],
     },
   };
-  turn.write(runKey(run.record.runId), noted);
+  turn.write(runSlot, run.record.runId, noted);
   return noted;
 };
 

@@ -4,14 +4,14 @@ import { resolveNext } from '../../model/definition/compile.ts';
 import { evaluate } from '../../model/definition/condition.ts';
 import { hasEnded, type JournalKind } from '../../model/run.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import type { Turn } from '../runs-kernel.ts';
 import { conclude, finish } from './ending.ts';
 import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
 import { overBudget, tooManySteps } from './limits.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
-import { documentsKey } from './run-documents.ts';
-import { type RunActor, runKey } from './run-state.ts';
+import { documentsKeyOf, documentsSlot } from './run-documents.ts';
+import { type RunActor, runSlot } from './run-state.ts';
 import type { EffectHost, Moment } from './steps/step-host.ts';
 import { hostOf, stepEffects } from './steps/step-hosts.ts';
 import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, workOn } from './work.ts';
@@ -131,13 +131,13 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
       events: work.events,
     },
   };
-  turn.write(runKey(runId), run);
+  turn.write(runSlot, runId, run);
   offerSoon(host, turn, work.record);
   if (hasEnded(status)) {
     // What is over leaves memory at once. A run that rests leaves it when others have been busy for long enough: most
     // waits are short, and what ends them would have to read three times. A hundred thousand of them cost rows.
-    turn.forget(runKey(runId));
-    turn.forget(documentsKey(runId));
+    turn.forget(runSlot, runId);
+    turn.forget(documentsSlot, documentsKeyOf(work));
   }
   if (work.entries.length > 0)
     turn.after(() => {

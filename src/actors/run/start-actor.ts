@@ -1,12 +1,20 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
-import type { ActorKind } from '../kernel/kernel.ts';
+import { type ActorKind, storedSlot } from '../runs-kernel.ts';
 import type { RunMessage, Started, StartMessage } from './messages.ts';
-import { type Program, type Programs, readLatest, readProgram } from './program.ts';
+import { type Program, type Programs, definitionSlot, latestDefinitionSlot, readProgram } from './program.ts';
 import { readDocuments } from './run-documents.ts';
 import { notFound } from './run-failures.ts';
 import { readRun } from './run-state.ts';
 import { viewOf } from './run-view.ts';
+
+/** The run that was started under an idempotency key. */
+const idempotencySlot = storedSlot({
+  name: 'idempotency_key',
+  lifetime: 'group',
+  keyOf: ({ project, key }: { readonly project: string; readonly key: string }) => JSON.stringify([project, key]),
+  lookup: ({ project, key }) => ({ kind: 'idempotency', project, key }),
+});
 
 /** Starts runs. Its id is a project: idempotency keys are unique in it. */
 export const createStartActor = (host: {
@@ -17,22 +25,13 @@ export const createStartActor = (host: {
   receive: (turn, project, message) => {
     const body = message as StartMessage;
     const { idempotencyKey: key } = body;
-    const keyed = key === undefined ? undefined : `once/idempotency/${JSON.stringify([project, key])}`;
-    if (keyed !== undefined && key !== undefined) {
-      const existing = turn.read(keyed, { kind: 'idempotency', project, key });
-      if (existing !== undefined) return { ok: true, value: { existing } satisfies Started };
-    }
-    const version = body.definitionVersion ?? readLatest(turn, body.definitionId)?.version;
-    const record =
-      version === undefined
-        ? undefined
-        : turn.read(`definition/${body.definitionId}@${version}`, {
-            kind: 'definition',
-            id: body.definitionId,
-            version,
-          });
+    const keyed = key === undefined ? undefined : { project, key };
+    const existing = keyed === undefined ? undefined : turn.read(idempotencySlot, keyed);
+    if (existing !== undefined) return { ok: true, value: { existing } satisfies Started };
+    const version = body.definitionVersion ?? turn.read(latestDefinitionSlot, body.definitionId)?.version;
+    const record = version === undefined ? undefined : turn.read(definitionSlot, { id: body.definitionId, version });
     if (record === undefined || version === undefined)
-      return readLatest(turn, body.definitionId) === undefined
+      return turn.read(latestDefinitionSlot, body.definitionId) === undefined
         ? notFound('definition', body.definitionId, 'definition_id')
         : notFound('definition', `${body.definitionId} version ${version}`, 'definition_version');
     const program = readProgram(turn, host.programs, body.definitionId, version);
@@ -50,7 +49,7 @@ export const createStartActor = (host: {
       depth: 0,
     };
     turn.tell({ type: 'run', id: runId }, start);
-    if (keyed !== undefined) turn.write(keyed, runId);
+    if (keyed !== undefined) turn.write(idempotencySlot, keyed, runId);
     return () => {
       const run = readRun(turn, host.programs, runId);
       if (run === undefined) throw new Error(`run ${runId} was started and is not there`);

@@ -1,5 +1,5 @@
 import { clearTimerRow } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import type { Turn } from '../runs-kernel.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import { pastDeadline, RUN_TIMER } from './limits.ts';

@@ -4,10 +4,18 @@ import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { JournalEntry } from '../../model/run.ts';
 import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
-import type { Turn } from '../kernel/kernel.ts';
+import { defineNote } from '../kernel/slot.ts';
+import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import type { Program } from './program.ts';
-import { documentsKey, NO_OUTPUT, readDocuments, type RunDocuments, scopeOf } from './run-documents.ts';
+import {
+  documentsKeyOf,
+  documentsSlot,
+  NO_OUTPUT,
+  readDocuments,
+  type RunDocuments,
+  scopeOf,
+} from './run-documents.ts';
 import type { RunActor } from './run-state.ts';
 
 /** One run in one turn: what it is by now, and the events it has still to take. */
@@ -32,7 +40,6 @@ export const workOn = (
   host: RunHost,
   turn: Turn,
   run: Pick<RunActor, 'record' | 'snapshot' | 'program' | 'nextSeq'>,
-  documents?: RunDocuments,
 ): Work => ({
   host,
   turn,
@@ -41,7 +48,7 @@ export const workOn = (
   record: run.record,
   snapshot: run.snapshot,
   nextSeq: run.nextSeq,
-  documents,
+  documents: undefined,
   queue: [],
   entries: [],
   events: [],
@@ -65,7 +72,7 @@ export const documentsOf = (work: Work): RunDocuments => {
 };
 export const setDocuments = (work: Work, documents: RunDocuments): void => {
   work.documents = documents;
-  work.turn.write(documentsKey(work.runId), documents);
+  work.turn.write(documentsSlot, documentsKeyOf(work), documents);
 };
 export const scope = (work: Work, item?: Json) => scopeOf(work, documentsOf(work), item);
 
@@ -118,13 +125,14 @@ export const addOutbox = (work: Work, span: object): void => {
   work.turn.after(work.host.outboxed);
 };
 
+/** Timers that this group carries work over by: they are due once, however often they are set. */
+const carriedOver = defineNote<TimerRecord, true>('carried_over', ({ runId, name }) => `${name}/${runId}`);
+
 /** Leaves work to a timer that is due at once: it does not wait for the next second, but follows the commit. */
 export const carryOver = ({ turn, host }: Work, timer: TimerRecord & { readonly dueAt: number }): void => {
   turn.rows.timersSet.push(timer);
-  const { runId, name } = timer;
-  const key = `once/carried-over/${name}/${runId}`;
-  if (turn.peek(key) === true) return;
-  turn.write(key, true);
+  if (turn.peek(carriedOver, timer) === true) return;
+  turn.write(carriedOver, timer, true);
   turn.after(() => {
     host.due(timer);
   });

@@ -2,7 +2,8 @@ import { Unloadable } from '../../machines/persisted.ts';
 import type { Failure, Result } from '../../model/failure.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Kernel, Message } from '../kernel/kernel.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import type { Message } from '../kernel/message.ts';
 import { overloaded } from '../run/run-failures.ts';
 import { Quarantined } from '../run/run-state.ts';
 

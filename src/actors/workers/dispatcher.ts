@@ -2,7 +2,8 @@ import type { Lease, UnixMs } from '../../model/run.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { Lookup, Runnable, StoredRun, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { FollowUp, Message } from '../kernel/kernel.ts';
+import type { Message } from '../kernel/message.ts';
+import type { FollowUp } from '../runs-kernel.ts';
 import type { RunMessage } from '../run/messages.ts';
 
 /** Runs of one definition that can be offered, in order. Memory holds the head; the tail waits in the store. */

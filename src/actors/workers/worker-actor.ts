@@ -4,8 +4,9 @@ import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { covers, type ProjectReach, reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, WorkerRecord } from '../../store/runs/run-store.ts';
-import type { ActorKind, Turn } from '../kernel/kernel.ts';
-import { readLatest } from '../run/program.ts';
+import { byId } from '../kernel/slot.ts';
+import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
+import { definitionSlot, latestDefinitionSlot } from '../run/program.ts';
 import type { Registration } from '../service/runs-service.ts';
 
 export type RegisterMessage = {
@@ -26,13 +27,20 @@ export type Registered = {
 const mayReplace = (reach: ProjectReach, { project, registeredBy }: WorkerRecord): boolean =>
   project === undefined ? registeredBy === undefined || covers(reach, registeredBy) : reaches(reach, project);
 
+/** Workers as they are registered. */
+const workerSlot = storedSlot({
+  name: 'worker',
+  lifetime: 'group',
+  keyOf: byId,
+  lookup: (workerId: string) => ({ kind: 'worker', workerId }),
+});
+
 /** Registers workers and stores the definitions they hold: all of them, or none when one is refused. */
 export const createWorkerActors = (): ActorKind => ({
   type: 'worker',
   receive: (turn, workerId, message): Result<Registered> => {
     const body = message as RegisterMessage;
-    const key = `once/worker/${workerId}`;
-    const before: WorkerRecord | undefined = turn.read(key, { kind: 'worker', workerId });
+    const before = turn.read(workerSlot, workerId);
     if (before !== undefined && !mayReplace(body.worker.registeredBy, before))
       return {
         ok: false,
@@ -51,7 +59,7 @@ export const createWorkerActors = (): ActorKind => ({
       const hash = hashDefinition(document);
       const stored =
         created.find((record) => record.id === id && record.version === version) ??
-        turn.read(`definition/${id}@${version}`, { kind: 'definition', id, version });
+        turn.read(definitionSlot, { id, version });
       if (stored !== undefined && stored.hash !== hash)
         return {
           ok: false,
@@ -62,7 +70,7 @@ export const createWorkerActors = (): ActorKind => ({
           },
         };
       if (stored === undefined) {
-        readLatest(turn, id);
+        turn.read(latestDefinitionSlot, id);
         created.push({ id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
       }
       held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
@@ -75,14 +83,14 @@ export const createWorkerActors = (): ActorKind => ({
       lastSeenAt: turn.at,
     };
     turn.rows.workers.push(worker);
-    turn.write(key, worker);
+    turn.write(workerSlot, workerId, worker);
     return { ok: true, value: { worker, definitions: held } };
   },
 });
 
 const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
   turn.rows.definitions.push(record);
-  turn.write(`definition/${record.id}@${record.version}`, record);
-  const latest = readLatest(turn, record.id);
-  if (latest === undefined || latest.version < record.version) turn.write(`latest/${record.id}`, record);
+  turn.write(definitionSlot, record, record);
+  const latest = turn.read(latestDefinitionSlot, record.id);
+  if (latest === undefined || latest.version < record.version) turn.write(latestDefinitionSlot, record.id, record);
 };

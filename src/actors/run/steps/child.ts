@@ -4,9 +4,10 @@ import { type ChildStep, definitionBounds } from '../../../model/definition/defi
 import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
 import { render, type Template } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
-import type { Turn } from '../../kernel/kernel.ts';
+import { byId, defineNote } from '../../kernel/slot.ts';
+import { storedSlot, type Turn } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
-import { readLatest, readProgram } from '../program.ts';
+import { latestDefinitionSlot, readProgram } from '../program.ts';
 import type { RunDocuments } from '../run-documents.ts';
 import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
 import { type RunActor, standing } from '../run-state.ts';
@@ -38,26 +39,45 @@ export const STEP_ENDED = 'the step that started it ended';
  */
 const CHILDREN_STARTED_IN_A_GROUP = 100;
 const CHILDREN_CANCELLED_IN_A_GROUP = 1000;
-const CHILDREN_STARTED = 'once/children-started';
-const CHILDREN_CANCELLED = 'once/children-cancelled';
+/** How many the group in hand has started, and cancelled. */
+const startedInGroup = defineNote<undefined, number>('children_started', () => '');
+const cancelledInGroup = defineNote<undefined, number>('children_cancelled', () => '');
 
 /** How many children this commit can still take. */
 const childrenLeft = (turn: Turn): number =>
-  Math.max(0, CHILDREN_STARTED_IN_A_GROUP - (turn.peek<number>(CHILDREN_STARTED) ?? 0));
+  Math.max(0, CHILDREN_STARTED_IN_A_GROUP - (turn.peek(startedInGroup, undefined) ?? 0));
 /** The same, where a step might want more. */
 const mayStart = (turn: Turn, { maxParallel }: ChildStep): { readonly mayStart?: number } => {
   const left = childrenLeft(turn);
   return left < maxParallel ? { mayStart: left } : {};
 };
 
+/** One visit of a step. */
+type VisitKey = { readonly runId: string; readonly stepId: string; readonly visit: number };
+const visitKeyOf = ({ runId, stepId, visit }: VisitKey): string => `${runId}/${stepId}/${visit}`;
+
+/** Children of a run that are open, as of the last commit. */
+const openChildrenSlot = storedSlot({
+  name: 'open_children',
+  lifetime: 'group',
+  keyOf: byId,
+  lookup: (runId: string) => ({ kind: 'open_children', runId }),
+});
+/** Outputs of the children of a visit, as of the last commit. */
+const childOutputsSlot = storedSlot({
+  name: 'child_outputs',
+  lifetime: 'group',
+  keyOf: visitKeyOf,
+  lookup: ({ runId, stepId, visit }: VisitKey) => ({ kind: 'child_outputs', runId, stepId, visit }),
+});
+
 /** Children that were started in this group: the store cannot know them yet. The last comes first. */
 type RecentChild = { readonly runId: string; readonly earlier: RecentChild | undefined };
-const recentChildrenKey = (runId: string): string => `once/recent-children/${runId}`;
+const recentChildren = defineNote<string, RecentChild | undefined>('recent_children', byId);
 
 /** Outputs of children that ended in this group: the store cannot know them yet. The last comes first. */
 type RecentOutput = { readonly index: number; readonly output: Json; readonly earlier: RecentOutput | undefined };
-const recentKey = (runId: string, of: { readonly stepId: string; readonly visit: number }): string =>
-  `once/recent-outputs/${runId}/${of.stepId}/${of.visit}`;
+const recentOutputs = defineNote<VisitKey, RecentOutput>('recent_outputs', visitKeyOf);
 
 /** The child step at which the run stands. */
 const childAt = (work: Work): CompiledStep<ChildStep> => {
@@ -111,18 +131,18 @@ const startChildren: EffectHost = (work, { before }) => {
   const first = before.children?.started ?? 0;
   if (children === undefined || children.started === first) return;
   const { turn, record, host } = work;
-  let recent = turn.peek<RecentChild>(recentChildrenKey(work.runId));
+  let recent = turn.peek(recentChildren, work.runId);
   const rememberStarted = (): void => {
-    turn.write(recentChildrenKey(work.runId), recent);
+    turn.write(recentChildren, work.runId, recent);
   };
-  turn.write(CHILDREN_STARTED, (turn.peek<number>(CHILDREN_STARTED) ?? 0) + children.started - first);
+  turn.write(startedInGroup, undefined, (turn.peek(startedInGroup, undefined) ?? 0) + children.started - first);
   const refuse = (error: StepError): void => {
     // Those that were started before the one that cannot be are cancelled with the step: it must know them.
     rememberStarted();
     work.queue.push(failStep(work, error));
   };
   if (record.depth >= MAX_DEPTH) return refuse(childFailed(`runs may not start each other deeper than ${MAX_DEPTH}`));
-  const latest = readLatest(turn, step.definition);
+  const latest = turn.read(latestDefinitionSlot, step.definition);
   if (latest === undefined) return refuse(childFailed(`definition ${step.definition} is not registered`));
   const items = itemsOf(work, compiled);
   if (!items.ok) return refuse(items.error);
@@ -160,9 +180,8 @@ const startChildren: EffectHost = (work, { before }) => {
  * keeps count of them here, so that the end of a child costs the same among a thousand as alone.
  */
 const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
-  const open = [...turn.read(`once/open-children/${runId}`, { kind: 'open_children', runId })];
-  for (let one = turn.peek<RecentChild>(recentChildrenKey(runId)); one !== undefined; one = one.earlier)
-    open.push(one.runId);
+  const open = [...turn.read(openChildrenSlot, runId)];
+  for (let one = turn.peek(recentChildren, runId); one !== undefined; one = one.earlier) open.push(one.runId);
   return open;
 };
 
@@ -172,14 +191,14 @@ const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
  */
 const cancelOpenChildren = (work: Work): void => {
   const { turn } = work;
-  let cancelled = turn.peek<number>(CHILDREN_CANCELLED) ?? 0;
+  let cancelled = turn.peek(cancelledInGroup, undefined) ?? 0;
   for (const runId of openChildrenOf(work)) {
     cancelled += 1;
     const message: RunMessage = { kind: 'cancel', reason: STEP_ENDED };
     if (cancelled <= CHILDREN_CANCELLED_IN_A_GROUP) turn.tell({ type: 'run', id: runId }, message);
     else carryOver(work, { runId, name: CANCEL_TIMER, dueAt: turn.at });
   }
-  turn.write(CHILDREN_CANCELLED, cancelled);
+  turn.write(cancelledInGroup, undefined, cancelled);
 };
 
 /** The step is left: children that are still open end with it, and its span is complete. */
@@ -231,9 +250,9 @@ export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
   const compiled = childAt(work);
   const { children } = work.snapshot.context;
   if (body.status === 'succeeded') {
-    const earlier = turn.peek<RecentOutput>(recentKey(runId, body));
-    const recent: RecentOutput = { index: body.index, output: body.output ?? null, earlier };
-    turn.write(recentKey(runId, body), recent);
+    const visit = { runId, stepId: body.stepId, visit: body.visit };
+    const earlier = turn.peek(recentOutputs, visit);
+    turn.write(recentOutputs, visit, { index: body.index, output: body.output ?? null, earlier });
     if (children !== undefined && children.finished + 1 >= children.total)
       setOutput(work, body.stepId, gatherOutputs(work, compiled, body, children.total));
   }
@@ -258,11 +277,10 @@ const gatherOutputs = (
   // A child without an output leaves its step without one: null would be an answer that nobody gave.
   if (forEach === undefined) return body.output;
   const outputs: Json[] = Array.from({ length: total }, () => null);
-  const lookup = { kind: 'child_outputs', runId, stepId: body.stepId, visit: body.visit } as const;
-  for (const [index, output] of turn.read(`once/child-outputs/${runId}/${body.stepId}/${body.visit}`, lookup))
+  const visit = { runId, stepId: body.stepId, visit: body.visit };
+  for (const [index, output] of turn.read(childOutputsSlot, visit))
     if (output !== undefined) outputs[index] = JSON.parse(output) as Json;
-  for (let one = turn.peek<RecentOutput>(recentKey(runId, body)); one !== undefined; one = one.earlier)
-    outputs[one.index] = one.output;
+  for (let one = turn.peek(recentOutputs, visit); one !== undefined; one = one.earlier) outputs[one.index] = one.output;
   return outputs;
 };
 

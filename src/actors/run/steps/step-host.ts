@@ -2,7 +2,7 @@ import type { Place, RunContext, RunEvent } from '../../../machines/run.ts';
 import type { CompiledStep } from '../../../model/definition/compile.ts';
 import type { Step } from '../../../model/definition/definition.ts';
 import type { JsonObject } from '../../../model/json.ts';
-import type { Turn } from '../../kernel/kernel.ts';
+import type { Turn } from '../../runs-kernel.ts';
 import type { RunHost } from '../host.ts';
 import type { RunActor } from '../run-state.ts';
 import type { Work } from '../work.ts';

@@ -4,6 +4,7 @@ import { render } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
 import type { Lease } from '../../../model/run.ts';
 import type { LeaseMessage } from '../../lease/messages.ts';
+import { storedSlot } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
 import { spanIdOf } from '../run-spans.ts';
 import { type RunActor, standing } from '../run-state.ts';
@@ -22,12 +23,25 @@ export const backoffMs = (retry: TaskStep['retry'], failures: number, random: nu
 /** The same for every attempt of a visit, another for each visit: a loop pays twice only if it means to. */
 const visitKeyOf = (runId: string, stepId: string, visit: number): string => `${runId}:${stepId}:${visit}`;
 
+/** The attempt of a visit before this one. */
+const attemptBeforeSlot = storedSlot({
+  name: 'attempt_before',
+  lifetime: 'group',
+  keyOf: ({ runId, stepId, visit, attempt }: AttemptKey) => `${runId}/${stepId}/${visit}/${attempt}`,
+  lookup: (key) => ({ kind: 'attempt_before', ...key }),
+});
+type AttemptKey = {
+  readonly runId: string;
+  readonly stepId: string;
+  readonly visit: number;
+  readonly attempt: number;
+};
+
 /** What the attempt before this one said last of itself. */
 const lastDetailsOf = (work: Work, stepId: string, visit: number, attempt: number): string | undefined => {
   if (attempt === 1) return undefined;
   const { turn, runId } = work;
-  const key = `once/before/${runId}/${stepId}/${visit}/${attempt}`;
-  return turn.read(key, { kind: 'attempt_before', runId, stepId, visit, attempt })?.details;
+  return turn.read(attemptBeforeSlot, { runId, stepId, visit, attempt })?.details;
 };
 
 /** The step goes to a worker that asked for it. The worker has its lease when the turn is over. */

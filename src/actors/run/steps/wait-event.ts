@@ -2,14 +2,10 @@ import type { RunEvent } from '../../../machines/run.ts';
 import type { WaitEventStep } from '../../../model/definition/definition.ts';
 import { renderAsText } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
-import {
-  closeWaitRow,
-  type EventMailbox as Meeting,
-  type ParkedEvent,
-  type WaitRecord,
-} from '../../../store/runs/run-store.ts';
-import { forgetMeeting, noteEventId, readMeeting, writeMeeting } from '../../event/event-mailbox.ts';
-import { NotInThisGroup, type Turn } from '../../kernel/kernel.ts';
+import { closeWaitRow, type EventMailbox, type ParkedEvent, type WaitRecord } from '../../../store/runs/run-store.ts';
+import { distrustMailbox, noteEventId, readMailbox, writeMailbox } from '../../event/event-mailbox.ts';
+import { DeferredTurn } from '../../kernel/turn.ts';
+import type { Turn } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
 import { type RunActor, standing } from '../run-state.ts';
 import { compiledAt, documentsOf, failStep, scope, setDocuments, setOutput, type Work } from '../work.ts';
@@ -41,12 +37,11 @@ const takeEvent = (work: Work, stepId: string, event: string, key: string, paylo
   setDocuments(work, { ...documentsOf(work), event: delivered });
 };
 
-/** Takes the oldest parked event of a meeting for a run. */
-const takeParked = (turn: Turn, meeting: Meeting, parked: ParkedEvent, runId: string): void => {
-  const { project, event, key } = parked;
-  writeMeeting(turn, project, event, key, { ...meeting, parked: meeting.parked.filter((one) => one !== parked) });
+/** Takes a parked event out of its mailbox for a run. */
+const takeParked = (turn: Turn, mailbox: EventMailbox, parked: ParkedEvent, runId: string): void => {
+  writeMailbox(turn, parked, { ...mailbox, parked: mailbox.parked.filter((one) => one !== parked) });
   turn.rows.unparked.push(parked.order);
-  noteEventId(turn, project, parked.eventId, runId);
+  noteEventId(turn, parked.project, parked.eventId, runId);
 };
 
 const openWait: EffectHost = (work) => {
@@ -66,19 +61,19 @@ const openWait: EffectHost = (work) => {
     ...(typeof dueAt === 'number' ? { deadlineAt: dueAt } : {}),
   };
   work.turn.rows.waitsOpened.push(wait);
-  const meeting = readMeeting(work.turn, project, event, key);
-  if (!meeting.moreWaits) writeMeeting(work.turn, project, event, key, { ...meeting, waits: [...meeting.waits, wait] });
+  const mailbox = readMailbox(work.turn, wait);
+  if (!mailbox.moreWaits) writeMailbox(work.turn, wait, { ...mailbox, waits: [...mailbox.waits, wait] });
 };
 
 const closeWait: EffectHost = (work, { from, before }) => {
   closeWaitRow(work.turn.rows, work.runId);
   const step = from.at === 'step' ? work.program.compiled.steps.get(from.step)?.step : undefined;
   if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
-  const { project } = work.record;
-  const meeting = readMeeting(work.turn, project, step.event, before.waitKey);
-  writeMeeting(work.turn, project, step.event, before.waitKey, {
-    ...meeting,
-    waits: meeting.waits.filter(({ runId }) => runId !== work.runId),
+  const address = { project: work.record.project, event: step.event, key: before.waitKey };
+  const mailbox = readMailbox(work.turn, address);
+  writeMailbox(work.turn, address, {
+    ...mailbox,
+    waits: mailbox.waits.filter(({ runId }) => runId !== work.runId),
   });
 };
 
@@ -89,12 +84,12 @@ export const waitEventHost: StepHost<WaitEventStep> = {
     if (!key.ok) return failStep(work, key.error);
     const { turn } = work;
     // Read in every case: the events that are published next must see what is opened here.
-    const meeting = readMeeting(turn, work.record.project, step.event, key.value);
-    const [parked] = step.acceptParked ? meeting.parked : [];
+    const mailbox = readMailbox(turn, { project: work.record.project, event: step.event, key: key.value });
+    const [parked] = step.acceptParked ? mailbox.parked : [];
     // More are parked in the store than this turn has seen: it looks farther in the next group.
-    if (parked === undefined && step.acceptParked && meeting.moreParked) throw new NotInThisGroup();
+    if (parked === undefined && step.acceptParked && mailbox.moreParked) throw new DeferredTurn();
     if (parked !== undefined) {
-      takeParked(turn, meeting, parked, work.runId);
+      takeParked(turn, mailbox, parked, work.runId);
       takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
       return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
     }
@@ -127,13 +122,14 @@ export const waitEventHost: StepHost<WaitEventStep> = {
       if (key === undefined) return;
       const { runId, project } = run.record;
       const since = enteredAt ?? turn.at;
-      const meeting = readMeeting(turn, project, step.event, key);
-      const parked = meeting.parked.find(({ at }) => step.acceptParked || at > since);
-      if (parked === undefined && meeting.moreParked) throw new NotInThisGroup();
+      const address = { project, event: step.event, key };
+      const mailbox = readMailbox(turn, address);
+      const parked = mailbox.parked.find(({ at }) => step.acceptParked || at > since);
+      if (parked === undefined && mailbox.moreParked) throw new DeferredTurn();
       // The store has left its wait out so far: what memory knows of those who wait is no longer complete.
-      if (parked === undefined) forgetMeeting(turn, project, step.event, key);
+      if (parked === undefined) distrustMailbox(turn, address);
       else {
-        takeParked(turn, meeting, parked, runId);
+        takeParked(turn, mailbox, parked, runId);
         const body: RunMessage = {
           kind: 'deliver',
           event: step.event,

@@ -1,0 +1,192 @@
+import type { UnixMs } from '../../model/run.ts';
+import type { ChangeSet, Draws, Group } from './group.ts';
+import type { Cell, Memory } from './memory.ts';
+import type { Address, Message } from './message.ts';
+import type { Asking, Slot, StoredSlot } from './slot.ts';
+
+/** What the store is to be asked, and the slot that takes the answer. */
+export type Wanted<L> = { readonly lookup: L; readonly slot: Slot<unknown, unknown> };
+
+/** Memory does not hold what a turn reads. Thrown through the turn: it changes nothing, and is tried again when it is there. */
+class Missing {
+  readonly key: string;
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/** What became of a turn: its answer, or what must be read before it can be taken. */
+export type Taken<L> = { readonly answer: unknown } | { readonly missing: ReadonlyMap<string, Wanted<L>> };
+
+/**
+ * Thrown by a turn that needs what this group has changed to be committed first: it is deferred to the next group, behind
+ * messages that nobody waits for. It is for turns that find more by then: in what the commit changed, or by looking farther
+ * (`Turn.deferrals`). One that finds the same again is deferred indefinitely.
+ */
+export class DeferredTurn extends Error {
+  readonly first: readonly Message[];
+  constructor(first: readonly Message[] = []) {
+    super('what this group has changed must be committed first');
+    this.first = first;
+  }
+}
+
+/**
+ * One message's way to its decision, and all that follows from it in other actors. Deciding is synchronous and sees memory
+ * only; what it changes is an overlay that is kept when the turn ends and dropped when it throws.
+ *
+ * `L` is what the store may be asked, `C` the rows that a commit takes.
+ */
+export interface Turn<L, C> extends Asking {
+  /** The time at which the message was taken; never earlier than that of a turn before. */
+  readonly at: UnixMs;
+  newId(): string;
+  /** How many groups have deferred this message. */
+  readonly deferrals: number;
+  /** At least 0, below 1. */
+  random(): number;
+  /** What is known under a key: as this turn, else this group, else the group in commit, else the last commit left it. */
+  read<K, V>(slot: StoredSlot<K, V, L, C>, key: K): V;
+  /** What this turn, this group or the group in commit wrote, without asking the store. */
+  peek<K, V>(slot: Slot<K, V, C>, key: K): V | undefined;
+  /** @param value `undefined`: it exists no more */
+  write<K, V>(slot: Slot<K, V, C>, key: K, value: V): void;
+  /** After the commit memory lets go of it: an actor that will rest, or has ended. */
+  forget<K>(slot: Slot<K, never, C>, key: K): void;
+  /** Keeps a form of what was read that is cheaper to use again; no change. */
+  keep<K, V>(slot: Slot<K, V, C>, key: K, value: V): void;
+  /** Rows that this turn adds. Merged into the group's when the turn ends. */
+  readonly rows: C;
+  /** Another actor takes this in the same turn, after what was told before. */
+  tell(to: Address, body: unknown): void;
+  /** Happens after the commit, in order, and not at all when it fails. */
+  after(effect: () => void): void;
+  /** Happens when the turn's messages are all taken, before the commit: what other turns of the group must see. */
+  atEnd(effect: () => void): void;
+}
+
+/**
+ * One kind of actor. It loads, decides with a pure machine and says what is to be written.
+ * @returns the reply; a function is called when all that the message set off was taken, and gives it then
+ */
+export type ActorKind<L, C> = {
+  readonly type: string;
+  receive(turn: Turn<L, C>, id: string, body: unknown): unknown;
+};
+
+/** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
+const TURN_LIMIT = 50_000;
+
+/**
+ * Takes turns, one after the other.
+ * @returns decides one message and all it sets off. Nothing is left of a turn that misses something, or that throws
+ */
+export const createTurns = <L, C>(host: {
+  readonly kinds: readonly ActorKind<L, C>[];
+  readonly memory: Memory;
+  readonly changes: ChangeSet<C>;
+  readonly newId: () => string;
+  readonly random: () => number;
+}) => {
+  const { memory, changes } = host;
+  const kinds = new Map(host.kinds.map((kind) => [kind.type, kind]));
+  // Turns follow each other, so one overlay serves them all: it is emptied when a turn ends, however it ends.
+  const overlay = new Map<string, Cell>();
+  const rows = changes.empty();
+
+  const decide = (group: Group<C>, message: Message, draws: Draws): Taken<L> => {
+    let missing: Map<string, Wanted<L>> | undefined;
+    let idsDrawn = 0;
+    let chancesDrawn = 0;
+    const afters: (() => void)[] = [];
+    const ends: (() => void)[] = [];
+    const told: Message[] = [];
+    const forgotten: string[] = [];
+    const turn: Turn<L, C> = {
+      at: group.at,
+      deferrals: draws.deferrals,
+      newId: () => (draws.ids[idsDrawn++] ??= host.newId()),
+      random: () => (draws.chances[chancesDrawn++] ??= host.random()),
+      read: <K, V>(slot: StoredSlot<K, V, L, C>, key: K): V => {
+        const at = slot.prefix + slot.keyOf(key);
+        const cell = overlay.get(at) ?? memory.find(group.memory, at);
+        if (cell !== undefined) return valueIn(slot, cell);
+        missing ??= new Map();
+        missing.set(at, { slot, lookup: slot.lookup(key, turn) });
+        throw new Missing(at);
+      },
+      peek: <K, V>(slot: Slot<K, V, C>, key: K): V | undefined => {
+        const at = slot.prefix + slot.keyOf(key);
+        const cell = overlay.get(at) ?? memory.findWritten(group.memory, at);
+        return cell === undefined ? undefined : valueIn(slot, cell);
+      },
+      write: (slot, key, value) => {
+        overlay.set(slot.prefix + slot.keyOf(key), { slot, value });
+      },
+      keep: (slot, key, value) => {
+        const at = slot.prefix + slot.keyOf(key);
+        const { written, loaded } = group.memory;
+        const holder = overlay.has(at) ? overlay : written.has(at) ? written : loaded;
+        holder.set(at, { slot, value });
+      },
+      forget: (slot, key) => {
+        forgotten.push(slot.prefix + slot.keyOf(key));
+      },
+      rows,
+      tell: (to, body) => {
+        told.push({ type: to.type, id: to.id, body });
+      },
+      after: (effect) => {
+        afters.push(effect);
+      },
+      atEnd: (effect) => {
+        ends.push(effect);
+      },
+    };
+    const receive = ({ type, id, body }: Message): unknown => {
+      const kind = kinds.get(type);
+      if (kind === undefined) throw new Error(`no actors of type "${type}"`);
+      return kind.receive(turn, id, body);
+    };
+    let answer: unknown;
+    try {
+      const reply = receive(message);
+      for (let next = 0; next < told.length; next += 1) {
+        if (next >= TURN_LIMIT) throw new Error(`one message set off more than ${TURN_LIMIT} others`);
+        try {
+          receive(told[next] as Message);
+        } catch (error) {
+          // An actor that lacks something does not stop the others from saying what they lack: one load then serves them all.
+          if (!(error instanceof Missing)) throw error;
+        }
+      }
+      if (missing !== undefined) return { missing };
+      answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
+    } catch (error) {
+      // Where something is missing, what else goes wrong saw an overlay with holes: the next try will show.
+      if (missing !== undefined) return { missing };
+      throw error;
+    }
+    memory.merge(group.memory, overlay);
+    changes.merge(group.changes, rows);
+    for (const key of forgotten) group.memory.forgotten.add(key);
+    for (const effect of afters) group.afters.push(effect);
+    for (const effect of ends) effect();
+    return { answer };
+  };
+
+  return (group: Group<C>, message: Message, draws: Draws): Taken<L> => {
+    try {
+      return decide(group, message, draws);
+    } finally {
+      overlay.clear();
+      changes.clear(rows);
+    }
+  };
+};
+
+/** What a cell holds for its slot. The only place where that is said: a cell is made with the slot whose value it holds. */
+const valueIn = <K, V, C>(slot: Slot<K, V, C>, cell: Cell): V => {
+  if (cell.slot !== slot) throw new Error(`two slots are called "${slot.name}"`);
+  return cell.value as V;
+};
