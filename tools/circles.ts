@@ -20,7 +20,7 @@ const findCircleThrough = (graph: Graph, start: string): string[] | undefined =>
   return undefined;
 };
 
-/** The same circle, told from its first file in the order of names. */
+/** The same circle, beginning at its first file in the order of names. */
 const fromFirst = (circle: readonly string[]): string[] => {
   const first = circle.indexOf(circle.toSorted()[0] ?? '');
   return [...circle.slice(first), ...circle.slice(0, first)];

@@ -1,4 +1,4 @@
-/** The whole suite, as `npm test`: the checks, what the folders of real clients need, every test once, one last line. */
+/** The complete suite, as `npm test`: the checks, the installs of real clients, every test once, and one last line. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ const notInstalled = installSubFolders();
 
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false, run: true, reporters: ['default'] });
 const outcomes: TestOutcome[] = [];
-// What failed before the tests is told again at the end: thousands of lines lie between.
+// What failed before the tests is named again at the end: thousands of lines lie between.
 const broken = [
   ...checked.failed.map((title) => `the check of ${title}`),
   ...notInstalled.map((folder) => `${folder} could not be installed`),
@@ -52,6 +52,6 @@ await vitest.close();
 
 const run = tally(outcomes, broken);
 for (const remark of run.remarks) console.log(remark);
-const whole = { passed: run.passed + checked.passed, failed: run.failed, skipped: run.skipped };
-console.log(tallyLine(whole));
-process.exit(whole.failed === 0 ? 0 : 1);
+const total = { passed: run.passed + checked.passed, failed: run.failed, skipped: run.skipped };
+console.log(tallyLine(total));
+process.exit(total.failed === 0 ? 0 : 1);

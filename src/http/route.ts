@@ -56,7 +56,7 @@ export type Route = {
    * handler could look. Asked only for known keys: a stranger's guesses are not worth a read of the store.
    */
   readonly ownerOf?: (request: FastifyRequest) => Promise<string | undefined>;
-  /** Answers with an event stream whoever asks for one: exempt from the request deadline then, and bounded in number. */
+  /** Answers a client that asks for an event stream with one. A stream has no request deadline; their number is bounded. */
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;

@@ -58,7 +58,7 @@ export const createAccess = (
     });
   };
 
-  /** Asked only to tell the audit where a refused read would have gone; a failure here must not change the refusal. */
+  /** Asked only for the audit row of a refused read; a failure here must not change the refusal. */
   const ownerOf = async (route: Route, request: FastifyRequest): Promise<string | undefined> => {
     try {
       return await route.ownerOf?.(request);

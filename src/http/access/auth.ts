@@ -97,8 +97,8 @@ const unauthorized = (message: string): Failure => ({ code: 'unauthorized', mess
 
 /**
  * Compiles the configured keys into the one place that decides who may do what. Whether a scope has keys is asked over
- * the whole configuration: one project's admin key ends the fallback of admin to read everywhere, because whoever names an
- * administrator anywhere does not expect readers to delete.
+ * the whole configuration: one project's admin key ends the fallback of admin to read everywhere, because an operator
+ * who names an administrator anywhere does not expect readers to delete.
  */
 export const createAuthenticator = (configured: ConfiguredKeys): Authenticator => {
   const held = new Map<string, HeldKey>();
@@ -137,8 +137,8 @@ export const createAuthenticator = (configured: ConfiguredKeys): Authenticator =
   };
   const grants = keys.map(grantsOf);
 
-  // An admin key is a further holder of execute and worker, not a reason to close them: whoever guards deletion alone has
-  // said nothing about runs.
+  // An admin key also holds execute and worker, but does not close them: an operator who guards deletion alone has said
+  // nothing about runs.
   const guards = (scope: Scope): Scope[] => [scope, ...inherits[scope].filter((source) => source !== 'admin')];
   const open = new Set(scopes.filter((scope) => !guards(scope).some(isConfigured)));
   const openGrants: Grants = Object.fromEntries([...open].map((scope) => [scope, 'all' as const]));
@@ -235,8 +235,8 @@ const BEARER = /^bearer +(\S+) *$/i;
 
 /**
  * Reads the key out of the request's headers, as they came over the wire: Node keeps only the first of a repeated
- * Authorization header, and whoever checks another one than the proxy before it did is a hole. A scheme other than Bearer
- * belongs to somebody else (a proxy's basic authentication) and is no key.
+ * Authorization header, and a proxy in front may have checked another one. A scheme other than Bearer is not for this
+ * service (it may be a proxy's basic authentication) and is no key.
  * @param rawHeaders names and values in turns, `IncomingMessage.rawHeaders`
  */
 export const readPresentedKey = (rawHeaders: readonly string[]): Presented => {

@@ -1,6 +1,6 @@
-/** Wrong keys that one peer may present in a second before it is told to slow down. */
+/** Wrong keys that one peer may present in a second before it is refused with 429. */
 const AUTH_FAILURES_PER_SECOND = 100;
-/** Peers that are remembered within one second; past it, peers are told together. */
+/** Peers that are remembered within one second; past it, further peers share one count. */
 const MAX_PEERS = 10_000;
 
 /** Counts failed attempts of each peer in windows of one second. */

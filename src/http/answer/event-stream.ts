@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
-/** Sign of life on a stream that has nothing to tell. @see Interface decisions, "9. Durable runs" */
+/** Sign of life on a stream without events. @see Interface decisions, "9. Durable runs" */
 const COMMENT_EVERY_MS = 15_000;
 /** How long a reader may leave what was sent unread before it is cut. */
 const SLOW_READER_MS = 10_000;
@@ -41,7 +41,7 @@ export const streamEvents = async (
 ): Promise<void> => {
   reply.hijack();
   const { raw } = reply;
-  // An error of the socket ends the stream, and is nobody's fault.
+  // The reader's socket may fail at any time: that ends the stream and is not logged.
   raw.on('error', () => {});
   raw.writeHead(200, {
     ...(reply.getHeaders() as OutgoingHttpHeaders),

@@ -19,7 +19,7 @@ export type StreamRegistry = {
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** The register of open event streams: it bounds their number, and ends them at a stop, which would wait for them for ever. */
+/** The register of open event streams: it bounds their number, and ends them at a stop, which would wait for them indefinitely. */
 export const createStreamRegistry = (bounds: StreamBounds = defaultStreamBounds): StreamRegistry => {
   const ends = new Set<() => void>();
   const held = new Map<string, number>();

@@ -20,7 +20,7 @@ export const boundedBy = (reading: BodyReading, maxBodyBytes: number | undefined
         limits: { ...reading.limits, maxBodyBytes, maxInflatedBytes: maxBodyBytes, fixed: true },
       };
 
-/** Exactly this type, with nothing but parameters after it: whoever reads it more loosely than a proxy is a hole. */
+/** Exactly this type, and parameters: a looser reading than that of a proxy in front would be a way around it. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 const isEmpty = (request: FastifyRequest): boolean =>

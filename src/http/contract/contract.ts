@@ -40,7 +40,7 @@ export const apiDocument: {
   readonly components: object;
 } = openapi;
 
-/** Version of the data model that this build implements, as the health document tells it. */
+/** Version of the data model that this build implements, as the health document gives it. */
 export const specVersion: string = openapi.info.version;
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
@@ -68,7 +68,7 @@ const withKnownReferences = (schema: unknown): unknown => {
 };
 
 const createAjv = (useDefaults: boolean): Ajv2020 => {
-  // Verbose: an error brings its schema along, which may tell in words what a pattern means.
+  // Verbose: an error brings its schema along, which may say in words what a pattern means.
   const ajv = new Ajv2020({
     useDefaults,
     strictTypes: false,

@@ -159,7 +159,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
   ];
 };
 
-/** The usual answer; refused whole because of the ceiling, the same body stands beside the code. */
+/** The usual answer. When the ceiling refused all of it: 429, and the same body beside the code. */
 const answerJson = (reply: FastifyReply, answer: object, quota: Failure | undefined): FastifyReply => {
   if (quota === undefined) return reply.type(JSON_TYPE).send(JSON.stringify(answer));
   return reply

@@ -8,7 +8,7 @@ import type { RunsDeps } from './runs-deps.ts';
 import { subjectRoutes } from './subjects.ts';
 import { workerRoutes } from './workers.ts';
 
-/** The same door, closed: who may not come in is told so as ever, and who may learns that there is nothing behind it. */
+/** The same route while durable runs are disabled. Without a valid key: 401 or 403. With one: 503 `runs_disabled`. */
 const disabled = ({ method, path, scope, operationId, surface, body }: Route): Route => ({
   method,
   path,

@@ -73,7 +73,7 @@ const projectsIn = ({ trace, spans }: TraceDetail): string[] => [
   ...new Set([trace.project, ...spans.map((span) => span.correlation.project)]),
 ];
 
-/** The projects that hold parts of a trace, whoever asks; empty when it is not stored. */
+/** The projects that hold parts of a trace, whether or not the caller reaches them; empty when it is not stored. */
 const projectsHolding = async (store: SignalStore, traceId: string): Promise<string[]> => {
   const detail = await store.findTrace(traceId, 'all', false);
   return detail === undefined ? [] : projectsIn(detail);
