@@ -22,6 +22,9 @@ const FATAL_FAULTS = 3;
 /** Checkpoints are the other thread's work; this bound, in pages, holds when that one falls behind: 128 MiB. */
 const CHECKPOINT_PAGES = 8192;
 
+/** Written each minute by a service that may run nothing else: history is not worth the end of the process. */
+const RECORD_WATCHES = 'recordWatches';
+
 const { options } = workerData as { options: RunsWriterOptions };
 const main = mainPort();
 const path = settlePath(options.path);
@@ -56,10 +59,11 @@ const reach = (): Engine => {
   return engine;
 };
 
-const noteFault = (error: unknown): void => {
+/** @param counts false where a fault is no reason to end the process: what the runs ask next will tell */
+const noteFault = (error: unknown, counts: boolean): void => {
   const code = driverCode(error);
   if (code === undefined || !needsReopening(code)) return;
-  faults += 1;
+  if (counts) faults += 1;
   try {
     engine?.db.close();
   } catch {
@@ -97,7 +101,7 @@ const methods = {
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
   watchHeads: () => reach().watches.heads(),
-  recordWatches: (snapshots: readonly WatchSnapshot[], entries: readonly WatchEntry[]) => {
+  [RECORD_WATCHES]: (snapshots: readonly WatchSnapshot[], entries: readonly WatchEntry[]) => {
     idle.refresh();
     commit(({ watches }) => watches.record(snapshots, entries));
   },
@@ -134,7 +138,7 @@ if (releaseLock !== undefined)
         const work = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
         post(main, [[id, work(...args)]]);
       } catch (error) {
-        noteFault(error);
+        noteFault(error, method !== RECORD_WATCHES);
         post(main, [[id, undefined, faultOf(path, error)]]);
       }
     });
