@@ -11,8 +11,8 @@ export type WatchMachineOptions<Rule, Reading> = {
 };
 
 /**
- * The life that monitors and SLOs share. The specification is silent on whether an acknowledged one that recovers reports it: it does,
- * so that whoever was notified of a trip is notified of its end.
+ * The life that monitors and SLOs share. The specification does not say whether an acknowledged one reports its recovery. It does:
+ * a receiver that was sent a trip is sent its end.
  * @see Interface specification, "States and transitions", "Monitor (and SLO)"
  */
 export const createWatchMachine = <Rule, Reading>({

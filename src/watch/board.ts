@@ -146,9 +146,9 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
 
   const record = ({ definition, actor }: Place<Definition, Reading>, transition?: WatchChange['transition']): void => {
     const { id, project } = definition;
-    const { snapshot, version, updatedAt: at } = actor;
+    const { snapshot, version, updatedAt } = actor;
     const { machineVersion } = kind;
-    const change = { type, id, project, machineVersion, snapshot, version, at };
+    const change = { type, id, project, machineVersion, snapshot, version, updatedAt };
     host.recorder.record(transition === undefined ? change : { ...change, transition });
   };
 
@@ -176,7 +176,10 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
       const { condition } = effect.params as { readonly condition: ReportedCondition };
       host.report(definition, kind.reportOf(definition, event.reading, condition, event.at));
     }
-    record(place, from === to ? undefined : { event: event.type, from, to, detail: viewOf(place).detail });
+    record(
+      place,
+      from === to ? undefined : { event: event.type, at: event.at, from, to, detail: viewOf(place).detail },
+    );
   };
 
   const board: WatchBoard<Definition, Reading> = {
@@ -219,7 +222,7 @@ export const createWatchBoard = <Definition extends Watchable, Reading>(
     /** Notes that the service started. */
     begin: (): void => {
       for (const place of armed)
-        record(place, { event: 'watch.started', to: place.actor.snapshot.value, detail: STARTED });
+        record(place, { event: 'watch.started', at: host.now(), to: place.actor.snapshot.value, detail: STARTED });
     },
     armed: armed.map(({ definition }) => definition),
     /** The actor of an id; those that are not armed have none. */

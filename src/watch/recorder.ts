@@ -21,8 +21,8 @@ export type WatchChange = {
   readonly machineVersion: number;
   readonly snapshot: { readonly value: unknown; readonly context: unknown };
   readonly version: number;
-  readonly at: UnixMs;
-  readonly transition?: Pick<WatchEntry, 'event' | 'from' | 'to' | 'detail'>;
+  readonly updatedAt: UnixMs;
+  readonly transition?: Pick<WatchEntry, 'event' | 'at' | 'from' | 'to' | 'detail'>;
 };
 
 export type WatchRecorderOptions = {
@@ -81,7 +81,7 @@ export const createWatchRecorder = ({ journal, heads, log, counters, clock }: Wa
       id: change.id,
       snapshot: textOf(change),
       version: change.version,
-      updatedAt: change.at,
+      updatedAt: change.updatedAt,
     }));
     try {
       await journal.record(snapshots, entries);
@@ -121,14 +121,14 @@ export const createWatchRecorder = ({ journal, heads, log, counters, clock }: Wa
 
     /** Takes a change; a transition is written at once, a snapshot with it or with the next `flush`. */
     record: (change: WatchChange): void => {
-      const { type, id, project, version, at, transition } = change;
+      const { type, id, project, version, transition } = change;
       changed.set(keyOf(change), change);
       if (transition === undefined) return;
       const seq = (seqs.get(keyOf(change)) ?? 0) + 1;
       // Counted on where the entry is dropped too: the missing number tells a reader.
       seqs.set(keyOf(change), seq);
       if (waiting.length < MOST_WAITING)
-        waiting.push({ type, id, seq, at, project, ...transition, snapshot: textOf(change), version });
+        waiting.push({ type, id, seq, project, ...transition, snapshot: textOf(change), version });
       else {
         if (droppedNow === 0)
           log.warn({ waiting: waiting.length }, 'too many transitions wait; new ones are not recorded');

@@ -13,12 +13,12 @@ const aChange = (version: number, more: Partial<WatchChange> = {}): WatchChange 
   machineVersion: 1,
   snapshot: { value: 'nominal', context: { rule: {} } },
   version,
-  at: version,
+  updatedAt: version,
   ...more,
 });
 const aTransition = (version: number, more: Partial<WatchChange> = {}): WatchChange =>
   aChange(version, {
-    transition: { event: 'evaluation.ended', from: 'nominal', to: 'tripped', detail: `d${version}` },
+    transition: { event: 'evaluation.ended', at: version, from: 'nominal', to: 'tripped', detail: `d${version}` },
     ...more,
   });
 

@@ -8,7 +8,7 @@ import type { WatchJournal } from '../../src/store/runs/watch-journal.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createFakeClock, must } from '../actors/run-harness.ts';
-import { aMonitor, anSlo, createWatchHarness, settle } from './watch-harness.ts';
+import { aMonitor, anSlo, createFakeSignals, createWatchHarness, settle } from './watch-harness.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -122,6 +122,25 @@ describe.each(['memory', 'sqlite'] as const)('over restarts, with the journal in
     expect((await back.transitions()).map(([seq]) => seq)).toEqual([4, 2, 1]);
     await back.stop();
   });
+});
+
+it('a transition carries the time that its reading ended at, as `tripped_at` does, however long the read took', async () => {
+  let answer = (): void => {};
+  const harness = createWatchHarness({
+    monitors: [aMonitor()],
+    signals: {
+      ...createFakeSignals().signals,
+      runTotals: () => new Promise((resolve) => void (answer = () => resolve({ runs: 100, failed: 50 }))),
+    },
+  });
+  const at = harness.time.now();
+  const round = harness.watchers.tick();
+  await settle();
+  harness.time.advance(5000);
+  answer();
+  await round;
+  const [transition] = await harness.watchers.monitors.transitions('errors', 1);
+  expect([transition?.at, harness.watchers.monitors.find('errors')?.trippedAt]).toEqual([at, at]);
 });
 
 describe('a runs store that is slow or away', () => {
