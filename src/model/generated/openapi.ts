@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 4d3700abcb30c0ed2eb4fc573a6ed4a5d31126a6749385890d53cbc41ecc01d2
-// content sha256: 187dcb696378588c32280f0e39cbf00ec9606b3d3739670f2f581b7aac3d4ec9
+// source sha256: 1cc692e8a8cd4e3e1817857524b9de5f64fa76dcfc0d4a108cb8726cb936502e
+// content sha256: 2efca837e4b3ecb62852ac28b633d81a65f9d0810a6ea72a496234b0e056b167
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2431,7 +2431,7 @@ export interface components {
             /** @description Absent for `watch.started` */
             readonly from?: components["schemas"]["Condition"];
             readonly to: components["schemas"]["Condition"];
-            /** @description What had been read then */
+            /** @description What had been read then, in a sentence */
             readonly detail: string;
         };
         readonly AuditEntry: {
