@@ -10,6 +10,9 @@ const processTests = [
   'test/**/*.process.test.ts',
 ];
 
+/** What only the project without plans runs. */
+const onlyWithoutPlans = 'test/machines/without-plans/**';
+
 const MEMORY_DISK = '/dev/shm';
 const FREE_BYTES = 2 * 1024 ** 3;
 
@@ -39,12 +42,26 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...processTests],
+          exclude: ['**/node_modules/**', onlyWithoutPlans, ...processTests],
           pool: 'threads',
           isolate: false,
           env: quickStores,
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Machines and actors once more with xstate alone: nothing above `machines/plan.ts` may depend on it.
+        test: {
+          name: 'without-plans',
+          include: ['test/machines/**/*.test.ts', 'test/actors/**/*.test.ts', 'test/oracle/one-group.test.ts'],
+          exclude: ['test/machines/plan.test.ts'],
+          setupFiles: ['test/machines/without-plans/switch-off.ts'],
+          pool: 'threads',
+          isolate: false,
+          env: quickStores,
+          testTimeout: 20_000,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -55,7 +72,7 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

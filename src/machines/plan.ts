@@ -6,6 +6,7 @@ import type { Effect } from './effect.ts';
  * What xstate does anew at every event, though for a machine without parallel states, history, eventless transitions and
  * children it depends on nothing but the state and the transition: which states are left and entered, hence which actions
  * run in which order, and where that ends. It is worked out once, by xstate itself, and kept here.
+ * `usePlans` in `transition.ts` turns it off.
  */
 
 /** As far as plans look into a snapshot of xstate; the version is pinned. */

@@ -38,6 +38,16 @@ export const initialSnapshot = <M extends AnyStateMachine>(machine: M): Snapshot
   return machine.getInitialSnapshot(inertScope as unknown as Scope<M>, undefined) as SnapshotFrom<M>;
 };
 
+let followsPlans = true;
+
+/**
+ * The one switch of `plan.ts`. With plans off xstate takes every transition: the same snapshots and effects, at more cost.
+ * Tests run both ways, and a bench says what plans bring.
+ */
+export const usePlans = (on: boolean): void => {
+  followsPlans = on;
+};
+
 export type Step<M extends AnyStateMachine> = {
   readonly next: SnapshotFrom<M>;
   readonly effects: readonly Effect[];
@@ -60,7 +70,7 @@ export const take = <M extends AnyStateMachine>(
     sink = effects;
     return { next: machine.transition(snapshot, event, inertScope as unknown as Scope<M>) as SnapshotFrom<M>, effects };
   };
-  const taken = takeByPlan(snapshot, event, takeByXstate) as Step<M> | undefined;
+  const taken = followsPlans ? (takeByPlan(snapshot, event, takeByXstate) as Step<M> | undefined) : takeByXstate();
   return taken === undefined || (taken.next === snapshot && taken.effects.length === 0) ? undefined : taken;
 };
 

@@ -573,6 +573,13 @@ describe('actors and machines', () => {
     });
     expect(await codes(service.get(`/actors/run/${run_id}?at_seq=100`))).toEqual([404, 'not_found']);
     expect(await codes(service.get('/actors/cat/tom'))).toEqual([404, 'not_found']);
+    expect(await service.must(service.get(`/actors/lease/${lease.lease_id}`))).toMatchObject({
+      machine: 'lease',
+      machine_version: 1,
+      version: 3,
+      value: 'succeeded',
+      status: 'done',
+    });
     expect(await codes(service.get(`/actors/lease/${lease.lease_id}?at_seq=0`))).toEqual([
       400,
       'invalid_parameter',
