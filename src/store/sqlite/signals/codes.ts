@@ -1,5 +1,6 @@
 import { type Severity, severities } from '../../../model/signal.ts';
 import { type SpanKind, type SpanStatus, spanKinds, spanStatuses } from '../../../model/span.ts';
+import type { FacetValue, TraceFacet } from '../../signals/trace-facets.ts';
 
 /**
  * Small integers that stand in the file for the words of closed lists. A number is the word's place in the model's list, so
@@ -35,8 +36,8 @@ export const STATUS_OK = statusCode('ok');
 export const STATUS_ERROR = statusCode('error');
 
 /**
- * Properties by which a trace is found: each value that a trace has of one is an entry of `trace_facets`. Numbers are in the
- * file: they are never changed nor used again.
+ * Numbers of the properties by which a trace is found: each value that a trace has of one is an entry of `trace_facets`. They
+ * stand in the file: they are never changed nor used again.
  */
 export const facets = {
   status: 1,
@@ -58,10 +59,23 @@ export const facets = {
   hasError: 17,
   feedback: 18,
   score: 19,
-  /** Values that only some spans of the trace have, beside the value in its summary. */
   spanUserId: 20,
   spanSessionId: 21,
   spanEnvironment: 22,
   spanServiceName: 23,
-} as const;
-export type Facet = keyof typeof facets;
+} as const satisfies Record<TraceFacet, number>;
+
+/** A value of a property as `facet_values` holds it. */
+export const storedFacet = ([facet, value]: FacetValue): readonly [facet: number, value: string] => {
+  const number = facets[facet];
+  switch (facet) {
+    case 'status':
+      return [number, String(statusCode(value as SpanStatus))];
+    case 'kind':
+      return [number, String(kindCode(value as SpanKind))];
+    case 'hasError':
+      return [number, '1'];
+    default:
+      return [number, value];
+  }
+};

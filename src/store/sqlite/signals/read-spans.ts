@@ -1,6 +1,7 @@
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { SpanQuery } from '../../signals/query.ts';
-import { type Facet, facets, kindCode, statusCode } from './codes.ts';
+import type { TraceFacet } from '../../signals/trace-facets.ts';
+import { facets, kindCode, statusCode, storedFacet } from './codes.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
 import { timeAndRow } from './position.ts';
@@ -166,31 +167,36 @@ export const findSpan = (
 /** Traces up to which a filter is so rare that the spans of all of them are read and sorted. */
 const RARE = 2_000;
 
-const spanFacets = (query: SpanQuery): (readonly [facet: readonly Facet[], value: string])[] => {
-  const wanted: (readonly [readonly Facet[], string | undefined])[] = [
+/** Where traces that hold a wanted span are found. */
+type Places = readonly [TraceFacet, ...TraceFacet[]];
+
+const spanFacets = (query: SpanQuery): (readonly [places: Places, value: string])[] => {
+  const wanted: (readonly [Places, string | undefined])[] = [
     [['sessionId', 'spanSessionId'], query.sessionId],
     [['userId', 'spanUserId'], query.userId],
     [['entityName'], query.entityName],
     [['model'], query.model],
     [['provider'], query.provider],
-    [['kind'], query.kind === undefined ? undefined : String(kindCode(query.kind))],
-    [['hasError'], query.status === 'error' ? '1' : undefined],
+    [['kind'], query.kind],
+    [['hasError'], query.status === 'error' ? 'yes' : undefined],
     [['environment', 'spanEnvironment'], query.environment],
     [['serviceName', 'spanServiceName'], query.serviceName],
   ];
-  return wanted.filter((entry): entry is readonly [readonly Facet[], string] => entry[1] !== undefined);
+  return wanted.filter((entry): entry is readonly [Places, string] => entry[1] !== undefined);
 };
 
 /** Traces that hold every span a filter can match, when they are few enough to read them all. */
 const rareTraces = (statements: Statements, numbers: readonly number[], query: SpanQuery): number[] | undefined => {
   let best: number[] | undefined;
-  for (const [names, value] of spanFacets(query)) {
+  for (const [[name, ...others], value] of spanFacets(query)) {
+    const [number, stored] = storedFacet([name, value]);
+    const places = [number, ...others.map((other) => facets[other])];
     const traces = statements
       .pluck<number>(
         `SELECT DISTINCT f.trace FROM facet_values AS v CROSS JOIN trace_facets AS f ON f.value = v.id
          WHERE v.project IN (SELECT value FROM json_each(?)) AND v.facet IN (SELECT value FROM json_each(?)) AND v.value = ? LIMIT ?`,
       )
-      .all(JSON.stringify(numbers), JSON.stringify(names.map((name) => facets[name])), value, RARE + 1);
+      .all(JSON.stringify(numbers), JSON.stringify(places), stored, RARE + 1);
     if (traces.length <= RARE && (best === undefined || traces.length < best.length)) best = traces;
   }
   return best;

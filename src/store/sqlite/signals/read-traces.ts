@@ -1,9 +1,9 @@
-import { MAX_UNIX_NANO } from '../../../model/time.ts';
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
-import { type Facet, facets, kindCode, statusCode } from './codes.ts';
+import { traceConditions } from '../../signals/trace-conditions.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { instantOf } from './position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
+import { indexes, type Part, type PrintedFilter, printConditions, within } from './trace-filter.ts';
 import type { Column, Row } from './wire.ts';
 
 export const TRACE_COLUMNS =
@@ -16,15 +16,6 @@ const RARE = 4_000;
 /** Traces that a search looks at in one go when it walks the list: from the first to the last chunk. */
 const FIRST_CHUNK = 64;
 const LAST_CHUNK = 1_024;
-
-/**
- * A duration in nanoseconds: the nearest, as the product of 8.2 ms falls just short of it in floating point; at most what a
- * duration can be, as a filter may name any number.
- */
-const nanosOf = (millis: number): bigint => {
-  const nanos = Math.round(millis * NANOS_PER_MILLI);
-  return nanos < Number(MAX_UNIX_NANO) ? BigInt(nanos) : MAX_UNIX_NANO;
-};
 
 type Key = bigint | number | null;
 /** A row of the list before it is read whole: what the order compares. */
@@ -56,7 +47,6 @@ const compareKeys = (a: Key, b: Key): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
-type Part = { readonly sql: string; readonly values: readonly unknown[] };
 /** Where candidates come from: a FROM clause that binds `t`, and what it demands. */
 type Source = {
   readonly from: string;
@@ -65,58 +55,11 @@ type Source = {
   readonly isByStart?: boolean;
 };
 
-const facetFilters = (query: TraceQuery): [Facet, string][] => {
-  const wanted: [Facet, string | undefined][] = [
-    ['runId', query.runId],
-    ['sessionId', query.sessionId],
-    ['threadId', query.threadId],
-    ['userId', query.userId],
-    ['experimentId', query.experimentId],
-    ['name', query.name],
-    ['entityName', query.entityName],
-    ['tag', query.tag],
-    ['model', query.model],
-    ['provider', query.provider],
-    ['kind', query.kind === undefined ? undefined : String(kindCode(query.kind))],
-    ['status', query.status === undefined ? undefined : String(statusCode(query.status))],
-    ['hasError', query.hasError === true ? '1' : undefined],
-    ['feedback', query.hasFeedback],
-    ['score', query.hasScore],
-    ['environment', query.environment],
-    ['serviceName', query.serviceName],
-    ['serviceVersion', query.serviceVersion],
-    ['release', query.release],
-  ];
-  return wanted.filter((entry): entry is [Facet, string] => entry[1] !== undefined);
-};
-
-const NANOS_PER_MILLI = 1_000_000;
-
-/**
- * Conditions on the trace's own row. A bound leaves out a trace whose figure is unknown: one that could not be priced, one
- * that still runs. A `min_cost` of zero bounds nothing, so it keeps them.
- */
-const rowConditions = (query: TraceQuery): Part[] => {
-  const parts: Part[] = [];
-  const add = (sql: string, ...values: unknown[]): void => {
-    parts.push({ sql, values });
-  };
-  if (query.from !== undefined) add('t.start_ns >= ?', query.from);
-  if (query.to !== undefined) add('t.start_ns < ?', query.to);
-  if (query.hasError === false) add('t.error_count = 0');
-  if (query.minCost !== undefined)
-    if (query.minCost > 0) add('t.total_cost >= ?', query.minCost);
-    else add('coalesce(t.total_cost, 0) >= ?', query.minCost);
-  if (query.maxCost !== undefined) add('t.total_cost <= ?', query.maxCost);
-  if (query.minDurationMs !== undefined) add('t.duration_ns >= ?', nanosOf(query.minDurationMs));
-  if (query.maxDurationMs !== undefined) add('t.duration_ns <= ?', nanosOf(query.maxDurationMs));
-  return parts;
-};
-
 const listProject = (
   statements: Statements,
   project: number,
   query: TraceQuery,
+  filter: PrintedFilter,
   search: Search | undefined,
 ): Candidate[] => {
   const wanted = query.limit + 1;
@@ -126,27 +69,25 @@ const listProject = (
   const order = orders[query.sort];
 
   const values: number[] = [];
-  for (const [facet, value] of facetFilters(query)) {
+  for (const facet of filter.facets) {
     const id = statements
       .pluck<number>('SELECT id FROM facet_values WHERE project = ? AND facet = ? AND value = ?')
-      .get(project, facets[facet], value);
+      .get(project, ...facet);
     if (id === undefined) return [];
     values.push(id);
   }
-  const conditions = rowConditions(query);
-  const hasFacet = (id: number): Part => ({
+  const conditions = filter.bounds.map(({ part }) => part);
+  const meansBelow = filter.meansBelow.map(
+    ({ scorerId, value }): Part => ({
+      sql: 'EXISTS (SELECT 1 FROM trace_scores AS s WHERE s.project = ? AND s.scorer_id = ? AND s.trace = t.trace AND s.mean < ?)',
+      values: [project, scorerId, value],
+    }),
+  );
+
+  const hasValue = (id: number): Part => ({
     sql: 'EXISTS (SELECT 1 FROM trace_facets AS f WHERE f.value = ? AND f.start_ns = t.start_ns AND f.trace = t.trace)',
     values: [id],
   });
-  const scoreIsBelow: Part[] =
-    query.hasScore === undefined || query.scoreBelow === undefined
-      ? []
-      : [
-          {
-            sql: 'EXISTS (SELECT 1 FROM trace_scores AS s WHERE s.project = ? AND s.scorer_id = ? AND s.trace = t.trace AND s.mean < ?)',
-            values: [project, query.hasScore, query.scoreBelow],
-          },
-        ];
 
   const countUpTo = (from: string, parts: readonly Part[]): number =>
     statements
@@ -156,7 +97,7 @@ const listProject = (
       .get(...parts.flatMap((part) => part.values)) ?? 0;
 
   const ofProject: Part = { sql: 't.project = ?', values: [project] };
-  const window: Part[] = conditions.filter(({ sql }) => sql.startsWith('t.start_ns'));
+  const inWindow = within(filter, 'd.start_ns');
 
   /** Sources that hold every wanted trace, each with the number of entries it would read, at most one more than `RARE`. */
   const rareSource = (): Source | undefined => {
@@ -173,27 +114,22 @@ const listProject = (
       best = source;
     };
     for (const value of values) {
-      const parts: Part[] = [
-        { sql: 'd.value = ?', values: [value] },
-        ...(query.from === undefined ? [] : [{ sql: 'd.start_ns >= ?', values: [query.from] }]),
-        ...(query.to === undefined ? [] : [{ sql: 'd.start_ns < ?', values: [query.to] }]),
-      ];
+      const parts: Part[] = [{ sql: 'd.value = ?', values: [value] }, ...inWindow];
       offer(countUpTo('trace_facets AS d', parts), {
         from: 'trace_facets AS d CROSS JOIN traces AS t ON t.trace = d.trace',
         where: parts,
         isByStart: true,
       });
     }
-    const overIndex = (index: string, column: string): void => {
-      const parts = conditions.filter(({ sql }) => sql.startsWith(column));
-      if (parts.length === 0) return;
+    for (const [figure, index] of indexes) {
+      // In the order of start times the page is read off the index anyway.
+      if (figure === 'startTime' && query.sort === 'start_time') continue;
+      const parts = filter.bounds.filter((one) => one.figure === figure).map(({ part }) => part);
+      if (parts.length === 0) continue;
       const from = `traces AS t INDEXED BY ${index}`;
       const where = [ofProject, ...parts];
       offer(countUpTo(from, where), { from, where });
-    };
-    overIndex('traces_by_cost', 't.total_cost');
-    overIndex('traces_by_duration', 't.duration_ns');
-    if (query.sort !== 'start_time') overIndex('traces_by_start', 't.start_ns');
+    }
     return best;
   };
 
@@ -217,10 +153,7 @@ const listProject = (
   else if (query.sort === 'start_time' && values[0] !== undefined) {
     source = {
       from: 'trace_facets AS d CROSS JOIN traces AS t ON t.trace = d.trace',
-      where: [
-        { sql: 'd.value = ?', values: [values[0]] },
-        ...window.map((part) => ({ ...part, sql: part.sql.replace('t.', 'd.') })),
-      ],
+      where: [{ sql: 'd.value = ?', values: [values[0]] }, ...inWindow],
       isByStart: true,
     };
   } else source = { from: `traces AS t INDEXED BY ${order.index ?? 'traces_by_start'}`, where: [ofProject] };
@@ -231,7 +164,7 @@ const listProject = (
     tie = 'd.trace';
   }
 
-  const where = [...source.where, ...values.map(hasFacet), ...conditions, ...scoreIsBelow];
+  const where = [...source.where, ...values.map(hasValue), ...conditions, ...meansBelow];
   const sourceValues = rare !== undefined && search?.traces !== undefined ? [JSON.stringify(search.traces)] : [];
 
   /** Candidates after a position, in order; first those with a key, then those without. */
@@ -299,10 +232,11 @@ export type RowPage = [rows: Row[], next: Position | undefined];
 
 /** Reads a page of the trace list. No payload is read, and nothing but the page itself is read whole. */
 export const listTraces = (statements: Statements, query: TraceQuery): RowPage => {
-  const search = query.q === undefined ? undefined : openSearch(statements, query.q);
-  if (query.q !== undefined && search === undefined) return [[], undefined];
+  const filter = printConditions(traceConditions(query));
+  const search = filter.q === undefined ? undefined : openSearch(statements, filter.q);
+  if (filter.q !== undefined && search === undefined) return [[], undefined];
   const found = projectNumbers(statements, query.projects).flatMap((project) =>
-    listProject(statements, project, query, search),
+    listProject(statements, project, query, filter, search),
   );
   const sign = query.order === 'desc' ? -1 : 1;
   found.sort((a, b) => {

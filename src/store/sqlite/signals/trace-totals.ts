@@ -1,5 +1,6 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { type Facet, facets, STATUS_ERROR } from './codes.ts';
+import type { TraceFacet } from '../../signals/trace-facets.ts';
+import { facets, STATUS_ERROR } from './codes.ts';
 import { CONTEXT, type Column, type Row, SPAN } from './wire.ts';
 
 /** Scores of one trace by scorer and version, as kept in its row: scorer, version, mean, count. */
@@ -57,7 +58,7 @@ const inRow = [
   [CONTEXT.threadId, 'threadId', undefined],
   [CONTEXT.runId, 'runId', undefined],
   [CONTEXT.experimentId, 'experimentId', undefined],
-] as const satisfies readonly (readonly [number, Facet, Facet | undefined])[];
+] as const satisfies readonly (readonly [number, TraceFacet, TraceFacet | undefined])[];
 
 /**
  * Totals of a trace from its spans. The same spans give the same totals, bit for bit, in whatever order they come: sums run
@@ -138,7 +139,7 @@ export const totalTrace = (spans: Row[], contexts: ReadonlyMap<number, Row>, jud
     if (text !== null) for (const tag of JSON.parse(text) as string[]) tags.add(tag);
   }
 
-  const facet = (name: Facet, value: string): void => {
+  const facet = (name: TraceFacet, value: string): void => {
     found.push([facets[name], value]);
   };
   facet('status', String(status));
