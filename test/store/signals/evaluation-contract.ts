@@ -3,6 +3,7 @@ import type { Experiment, NewDataset, NewDatasetItem } from '../../../src/store/
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import type { Score } from '../../../src/model/signal.ts';
 import { emptyBatch } from '../../../src/model/signal.ts';
+import type { OpenStore } from './opening.ts';
 
 const T0 = 1_795_165_200_000_000_123n;
 const at = (seconds: number): bigint => T0 + BigInt(seconds) * 1_000_000_000n;
@@ -45,18 +46,15 @@ const aScore = (given: Partial<Score> = {}): Score => ({
   ...given,
 });
 
-/** What every engine promises about datasets and experiments. `open` returns an empty store; `close` gives it up. */
-export const evaluationStoreContract = (
-  engine: string,
-  open: () => Promise<{ readonly store: SignalStore; readonly close: () => Promise<void> }>,
-): void => {
+/** What every engine promises about datasets and experiments. `open` gives an empty store. */
+export const evaluationContract = (engine: string, open: OpenStore): void => {
   describe(`${engine}: datasets and experiments`, () => {
     let store: SignalStore;
-    let close: () => Promise<void>;
+    let remove: () => Promise<void>;
     beforeEach(async () => {
-      ({ store, close } = await open());
+      ({ store, remove } = await open());
     });
-    afterEach(() => close());
+    afterEach(() => remove());
     const writeScores = (...list: Score[]) => store.write({ batch: { ...emptyBatch, scores: list } });
 
     describe('a dataset', () => {

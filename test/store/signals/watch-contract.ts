@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
-import { aScore, aSpan, aUnit, running, SECOND, spanIdOf, T0, traceIdOf } from '../signal-factories.ts';
+import { aScore, aSpan, aUnit, running, SECOND, spanIdOf, T0, traceIdOf } from './factories.ts';
+import type { OpenStore } from './opening.ts';
 
-type Opened = { readonly store: SignalStore; readonly remove: () => Promise<void> };
-
-/** What every engine promises to those who watch. `open` returns an empty store. */
-export const runWatchStoreContract = (engine: string, open: () => Promise<Opened>): void => {
+/** What every engine promises to those who watch. `open` gives an empty store. */
+export const watchContract = (engine: string, open: OpenStore): void => {
   describe(`${engine}: numbers for monitors and SLOs`, () => {
-    let opened: Opened;
+    let opened: Awaited<ReturnType<OpenStore>>;
     beforeEach(async () => {
       opened = await open();
     });

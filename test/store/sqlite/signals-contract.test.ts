@@ -1,7 +1,4 @@
-import { runSignalStoreContract } from '../signal-store-contract.ts';
+import { signalStoreContract } from '../signals/contract.ts';
 import { openTemporary } from './temporary-store.ts';
 
-runSignalStoreContract('sqlite', async () => {
-  const { store, remove } = await openTemporary();
-  return { store, remove };
-});
+signalStoreContract('sqlite', () => openTemporary());

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
-import { aSpan, aUnit, traceIdOf, traces } from '../signal-factories.ts';
+import { aSpan, aUnit, traceIdOf, traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 const leave: (() => void | Promise<void>)[] = [];

@@ -5,7 +5,7 @@ import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
-import { aLog, aNote, aSpan, aUnit, inDefault, spanIdOf, T0, traceIdOf, traces } from '../signal-factories.ts';
+import { aLog, aNote, aSpan, aUnit, inDefault, spanIdOf, T0, traceIdOf, traces } from '../signals/factories.ts';
 import { openTemporary, temporaryFolder } from './temporary-store.ts';
 
 const found = async (store: SignalStore, q: string): Promise<number> =>

@@ -17,7 +17,7 @@ import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/signals/schema.ts';
-import { aSpan, aUnit, inDefault, traceIdOf, traces } from '../signal-factories.ts';
+import { aSpan, aUnit, inDefault, traceIdOf, traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 /** Every file of a folder by its bytes; `-shm` is scratch memory that any reader may make. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
-import { aLog, aSpan, aUnit, traceIdOf, traces } from '../signal-factories.ts';
+import { aLog, aSpan, aUnit, traceIdOf, traces } from '../signals/factories.ts';
 import { breakFile } from './break-file.ts';
 import { openTemporary } from './temporary-store.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
-import { traces } from '../signal-factories.ts';
+import { traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 const CYCLES = 8;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
-import { aLog, aSpan, aUnit, spanIdOf, traceIdOf, traces } from '../signal-factories.ts';
+import { aLog, aSpan, aUnit, spanIdOf, traceIdOf, traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 const found = async (store: SignalStore, q: string): Promise<number> =>

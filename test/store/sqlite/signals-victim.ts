@@ -3,7 +3,7 @@
  * each answer. Its arguments: the data file, and a number that keeps its traces apart from those of other victims.
  */
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
-import { aSpan, aUnit, spanIdOf, T0 } from '../signal-factories.ts';
+import { aSpan, aUnit, spanIdOf, T0 } from '../signals/factories.ts';
 
 const path = process.argv[2] ?? '';
 const generation = Number(process.argv[3]);

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { temporaryFolder } from '../../daemon.ts';
-import { aSpan, aUnit } from '../signal-factories.ts';
+import { aSpan, aUnit } from '../signals/factories.ts';
 
 /** Name and nice value of each thread of this process. @see proc(5) */
 const threads = (): { name: string; nice: number }[] =>

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSqliteSignalStore } from '../../../../src/store/sqlite/signals/open.ts';
 import { temporaryFolder } from '../../../daemon.ts';
-import { evaluationStoreContract } from '../../signals/evaluation-contract.ts';
 
 const open = async () => {
   const folder = temporaryFolder();
@@ -16,8 +15,6 @@ const open = async () => {
     },
   };
 };
-
-evaluationStoreContract('SQLite', open);
 
 describe('SQLite: datasets and experiments', () => {
   it('are there after the file is opened again', async () => {

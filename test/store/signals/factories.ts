@@ -1,8 +1,8 @@
-import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../../src/model/signal.ts';
-import { emptyBatch } from '../../src/model/signal.ts';
-import type { Span } from '../../src/model/span.ts';
-import type { TraceFilter, TraceQuery } from '../../src/store/signals/query.ts';
-import type { WriteUnit } from '../../src/store/signals/signal-store.ts';
+import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../../../src/model/signal.ts';
+import { emptyBatch } from '../../../src/model/signal.ts';
+import type { Span } from '../../../src/model/span.ts';
+import type { TraceFilter, TraceQuery } from '../../../src/store/signals/query.ts';
+import type { WriteUnit } from '../../../src/store/signals/signal-store.ts';
 
 /** A moment in 2026, in nanoseconds, that no double can hold. */
 export const T0 = 1_790_000_000_123_456_789n;

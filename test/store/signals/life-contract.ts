@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../../src/store/unavailable.ts';
+import { aLog, aPoint, aScore, aSpan, aUnit, inDefault, T0, traceIdOf, traces } from './factories.ts';
+import { type OpenStore, storesOf } from './opening.ts';
+
+/** What every engine promises of cursors and the life of a store. */
+export const lifeContract = (engine: string, open: OpenStore): void => {
+  describe(`${engine}: signal store`, () => {
+    const { empty, holding } = storesOf(open);
+
+    describe('positions', () => {
+      it.each([
+        ['of another list', ['a name', 'x']],
+        ['that is no whole number', [1.5, 1.5]],
+        ['beyond every time', ['9999999999999999999', 1]],
+        ['that is too long', ['1', 2, 3, 4]],
+        ['that is empty', []],
+      ])('a position %s fails no list: a cursor comes back from a client', async (_title, after) => {
+        const store = await holding({ spans: [aSpan()], logs: [aLog()], metrics: [aPoint()], scores: [aScore()] });
+        const paging = { ...inDefault, after };
+        for (const sort of ['start_time', 'duration', 'cost'] as const) await store.listTraces(traces({ after, sort }));
+        await store.listSpans({ ...paging, order: 'asc', payloads: false });
+        await store.listLogs({ ...paging, order: 'asc' });
+        await store.listMetricNames(paging);
+        await store.listScores(paging);
+        await store.listAspectNotes(paging);
+        await store.listRollUps({ ...paging, of: 'user' });
+        await store.listProjects(paging);
+        await store.listAudit(paging);
+        await store.listDatasets(paging);
+        const dataset = { project: 'default', datasetId: 'd', name: 'd', createdAt: T0 };
+        await store.putDataset(dataset);
+        await store.listItems(dataset, { limit: 1, after });
+      });
+    });
+
+    describe('life', () => {
+      it('answers a ping', async () => {
+        await expect((await empty()).ping()).resolves.toBeUndefined();
+      });
+      it('commits what was taken, then refuses writes and reads', async () => {
+        const store = await empty();
+        const taken = Array.from({ length: 20 }, (_, i) =>
+          store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(i) })] })),
+        );
+        await store.close();
+        expect(await Promise.all(taken)).toEqual(Array(20).fill('written'));
+        await expect(store.write(aUnit({}))).rejects.toBeInstanceOf(StoreUnavailable);
+        await expect(store.listTraces(traces())).rejects.toBeInstanceOf(StoreUnavailable);
+        await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+        await store.close();
+      });
+    });
+  });
+};

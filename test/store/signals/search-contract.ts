@@ -1,0 +1,124 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { aSpan, aUnit, T0, traceIdOf, traces } from './factories.ts';
+import { allPages, idsOf, type OpenStore, storesOf } from './opening.ts';
+
+/** What every engine promises of search. */
+export const searchContract = (engine: string, open: OpenStore): void => {
+  describe(`${engine}: signal store`, () => {
+    const { empty, holding } = storesOf(open);
+
+    describe('search (q)', () => {
+      const found = async (store: SignalStore, q: string): Promise<boolean> =>
+        (await store.listTraces(traces({ q }))).items.length > 0;
+      const text = 'The Quick-brown fox, naïve CAFÉ 東京 user@example.com 42 tests_done it\'s "quoted" foo.bar ΑΒΓ';
+      const cases: [string, boolean][] = [
+        ['quick', true],
+        ['QUICK', true],
+        ['quic', false],
+        ['quic*', true],
+        ['uick', false],
+        ['fox quick', true],
+        ['fox dog', false],
+        ['"brown fox"', true],
+        ['"fox brown"', false],
+        ['"quick brown fox"', true],
+        ['"quick fox"', false],
+        ['quick "brown fox" 42', true],
+        ['naïve', true],
+        ['naive', false],
+        ['café', true],
+        ['東京', true],
+        ['東*', true],
+        ['user@example.com', true],
+        ['"user@example.com"', true],
+        ['example', true],
+        ["it's", true],
+        ['foo.bar', true],
+        ['"foo', true],
+        ['foo"', true],
+        ['(foo)', true],
+        ['foo AND bar', false],
+        ['foo OR zzz', false],
+        ['NOT', false],
+        ['-fox', true],
+        ['input:fox', false],
+        ['fox^2', false],
+        ['αβγ', true],
+        ['*', false],
+        ['""', false],
+        ['', false],
+        ['   ', false],
+        ['!!! ---', false],
+        ['NEAR(fox brown)', false],
+        ['{fox}', true],
+        ["'; DROP TABLE spans; --", false],
+        ['\\', false],
+        ['😀', false],
+      ];
+      it('words are ANDed, case-insensitive and whole; "a phrase"; word*; any input is a valid query', async () => {
+        const store = await holding({ spans: [aSpan({ input: text })] });
+        for (const [q, expected] of cases) expect([q, await found(store, q)]).toEqual([q, expected]);
+      });
+      it('every input is answered', async () => {
+        const store = await holding({ spans: [aSpan({ input: text })] });
+        await fc.assert(
+          fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 40 }), async (q) => {
+            expect((await store.listTraces(traces({ q }))).items.length).toBeLessThanOrEqual(1);
+          }),
+          { numRuns: 200 },
+        );
+      });
+      it('words are sought in input and output of one span, phrases in one of the two', async () => {
+        const store = await holding({
+          spans: [aSpan({ input: 'alpha beta', output: 'gamma delta' }), aSpan({ input: 'omega' })],
+        });
+        expect(await found(store, 'alpha delta')).toBe(true);
+        expect(await found(store, '"beta gamma"')).toBe(false);
+        expect(await found(store, 'alpha omega')).toBe(false);
+      });
+      it('attributes and names are not searched', async () => {
+        const store = await holding({ spans: [aSpan({ name: 'zebra', attributes: { k: 'giraffe' } })] });
+        expect(await found(store, 'zebra')).toBe(false);
+        expect(await found(store, 'giraffe')).toBe(false);
+      });
+      it('JSON payloads are searched by their words, escapes read', async () => {
+        const store = await holding({
+          spans: [
+            aSpan({ input: { content: 'one\ntwo\t"three"', path: 'C:\\new' } }),
+            aSpan({ input: '[{"content":"four\\nfive caf\\u00e9"}]' }),
+          ],
+        });
+        for (const word of ['one', 'two', 'three', 'content', 'new', 'four', 'five', 'café', '"four five"'])
+          expect([word, await found(store, word)]).toEqual([word, true]);
+        expect(await found(store, 'ntwo')).toBe(false);
+      });
+      it('a written batch is found by the next read', async () => {
+        const store = await empty();
+        for (let i = 0; i < 20; i++) {
+          await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(i + 1), input: `unique${i}` })] }));
+          expect(idsOf(await store.listTraces(traces({ q: `unique${i}` })))).toEqual([traceIdOf(i + 1)]);
+        }
+      });
+      it('a phrase that most spans hold is paged in order', async () => {
+        const spans = Array.from({ length: 700 }, (_, i) =>
+          aSpan({
+            traceId: traceIdOf(i + 1),
+            startTime: T0 + BigInt((i * 7919) % 700),
+            input: i % 10 === 0 ? 'side by side' : 'by side apart side',
+          }),
+        );
+        const store = await holding({ spans });
+        const expected = spans
+          .filter(({ input }) => input === 'side by side')
+          .toSorted((a, b) => (a.startTime < b.startTime ? 1 : -1))
+          .map(({ traceId }) => traceId);
+        const paged = await allPages((after) =>
+          store.listTraces(traces({ q: '"side by side"', limit: 9, ...(after && { after }) })),
+        );
+        expect(paged.map(({ traceId }) => traceId)).toEqual(expected);
+      });
+    });
+  });
+};

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { aFeedback, aLog, aNote, aScore, aSpan, aUnit, inDefault, spanIdOf, traceIdOf, traces } from './factories.ts';
+import { idsOf, type OpenStore, storesOf } from './opening.ts';
+
+/** What every engine promises of writing. */
+export const writingContract = (engine: string, open: OpenStore): void => {
+  describe(`${engine}: signal store`, () => {
+    const { empty } = storesOf(open);
+
+    describe('ingest keys', () => {
+      it('a unit with a used key is not written again', async () => {
+        const store = await empty();
+        expect(await store.write(aUnit({ spans: [aSpan({ name: 'one' })] }, 'k'))).toBe('written');
+        expect(await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2), input: 'ghost' })] }, 'k'))).toBe(
+          'duplicate',
+        );
+        expect(idsOf(await store.listTraces(traces()))).toEqual([traceIdOf(1)]);
+        expect(idsOf(await store.listTraces(traces({ q: 'ghost' })))).toEqual([]);
+        expect(await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(3), input: 'alive' })] }, 'k2'))).toBe(
+          'written',
+        );
+        expect(idsOf(await store.listTraces(traces({ q: 'alive' })))).toEqual([traceIdOf(3)]);
+      });
+      it('the same key at once is written once, the others are duplicates (P4)', async () => {
+        const store = await empty();
+        for (let round = 0; round < 10; round++) {
+          const outcomes = await Promise.all(
+            Array.from({ length: 50 }, (_, i) =>
+              store.write(
+                aUnit(
+                  { spans: [aSpan({ traceId: traceIdOf(round * 50 + i), input: `round${round}` })] },
+                  `key ${round}`,
+                ),
+              ),
+            ),
+          );
+          expect(outcomes.filter((outcome) => outcome === 'written')).toHaveLength(1);
+          expect((await store.listTraces(traces({ q: `round${round}` }))).items).toHaveLength(1);
+        }
+        expect((await store.listTraces(traces())).items).toHaveLength(10);
+      });
+      it('a unit without spans takes its key too', async () => {
+        const store = await empty();
+        expect(await store.write(aUnit({ logs: [aLog()] }, 'k'))).toBe('written');
+        expect(await store.write(aUnit({ logs: [aLog()] }, 'k'))).toBe('duplicate');
+        expect(await store.write(aUnit({}, 'empty'))).toBe('written');
+        expect(await store.write(aUnit({}, 'empty'))).toBe('duplicate');
+        expect((await store.listLogs({ ...inDefault, order: 'asc' })).items).toHaveLength(1);
+      });
+      it('concurrent units of one trace leave one trace with all spans', async () => {
+        const store = await empty();
+        await Promise.all(
+          Array.from({ length: 64 }, () => store.write(aUnit({ spans: [aSpan({ input: 'together' })] }))),
+        );
+        expect((await store.listTraces(traces())).items).toMatchObject([{ spanCount: 64 }]);
+      });
+      it('a large unit of all signals is one unit, and small ones beside it are found by their words as well', async () => {
+        const store = await empty();
+        const many = 3_000;
+        const large = aUnit(
+          {
+            spans: Array.from({ length: many }, (_, n) =>
+              aSpan({ traceId: traceIdOf(1 + (n % 7)), spanId: spanIdOf(n), input: `large word${n}` }),
+            ),
+            logs: [aLog({ traceId: traceIdOf(1) })],
+            scores: [aScore({ traceId: traceIdOf(1) })],
+            feedback: [aFeedback({ traceId: traceIdOf(1) })],
+            aspectNotes: [aNote({ traceId: traceIdOf(1) })],
+          },
+          'large',
+        );
+        const small = (n: number) =>
+          store.write(
+            aUnit({ spans: [aSpan({ traceId: traceIdOf(100 + n), spanId: spanIdOf(1), input: `small word` })] }),
+          );
+        const written = await Promise.all([small(1), store.write(large), small(2), store.write(large), small(3)]);
+        expect(written).toEqual(['written', 'written', 'written', 'duplicate', 'written']);
+        const listed = (await store.listTraces(traces({ limit: 100 }))).items;
+        expect(listed).toHaveLength(10);
+        expect(listed.reduce((sum, { spanCount }) => sum + spanCount, 0)).toBe(many + 3);
+        const found = async (q: string): Promise<number> =>
+          (await store.listTraces(traces({ q, limit: 100 }))).items.length;
+        expect([await found('large'), await found('small'), await found('word0'), await found('word2999')]).toEqual([
+          7, 3, 1, 1,
+        ]);
+        const detail = await store.findTrace(traceIdOf(1), 'all', false);
+        expect(detail?.trace).toMatchObject({ scores: [{ count: 1 }], feedback: { thumbs: 1 } });
+      });
+    });
+  });
+};
