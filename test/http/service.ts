@@ -34,7 +34,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
   const calls: StoreCall[] = [];
   const audited: AuditEntry[] = [];
   const nothing = async () => ({ items: [] });
-  const answers: Omit<SignalStore, 'kind' | 'deletes'> = {
+  const answers: Omit<SignalStore, 'kind' | 'capabilities'> = {
     write: async () => 'written',
     listTraces: nothing,
     findTrace: async () => undefined,
@@ -84,7 +84,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
       },
     ]),
   );
-  const store = { kind: 'fake', deletes: 'immediate', ...noted } as unknown as SignalStore;
+  const store = { kind: 'fake', ...noted } as unknown as SignalStore;
   return { store, calls, audited };
 };
 

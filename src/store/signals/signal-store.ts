@@ -1,6 +1,7 @@
 import type { ProjectReach } from '../../model/scope.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, SignalBatch } from '../../model/signal.ts';
 import type { UnixNano } from '../../model/time.ts';
+import type { SignalCapabilities } from './capabilities.ts';
 import type { EvaluationStore } from './evaluation.ts';
 import type {
   AnalyticsQuery,
@@ -38,15 +39,14 @@ export type WriteOutcome = 'written' | 'duplicate';
  *
  * Identity: a span is one row per project, trace and span id, and the last write wins; scores, feedback and notes are one
  * row per project and id. Trace totals are the same whatever the order, the repeats or the batching of the writes.
- * A resolved write is durable (fsynced) and is seen by every later read, full text included.
+ * A resolved write is durable (fsynced) and is seen by every later read. What engines may differ in is in `capabilities`.
  */
 export interface SignalStore extends EvaluationStore, WatchStore {
   /** The name of the storage kind in the health document. */
   readonly kind: string;
-  /** Whether a delete has happened when it answers, or is accepted and happens later. */
-  readonly deletes: 'immediate' | 'deferred';
+  readonly capabilities: SignalCapabilities;
 
-  /** Concurrent writes may share one transaction; each unit is all-or-nothing by itself. */
+  /** Concurrent writes may share one transaction. @see SignalCapabilities.atomicity */
   write(unit: WriteUnit): Promise<WriteOutcome>;
 
   listTraces(query: TraceQuery): Promise<Page<TraceSummary>>;

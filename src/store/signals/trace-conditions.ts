@@ -86,12 +86,14 @@ const readings: { readonly [F in keyof Required<TraceFilter>]: Reading<F> } = {
   q: (q) => ({ kind: 'text', q }),
 };
 
-const conditionOf = <F extends keyof TraceFilter>(filter: TraceFilter, name: F): TraceCondition | undefined => {
-  const value = filter[name];
-  const read: Reading<F> = readings[name];
-  return value === undefined ? undefined : read(value, filter);
-};
+const names = Object.keys(readings) as (keyof TraceFilter)[];
 
 /** What a filter demands of a trace, in the order of the table above. */
-export const traceConditions = (filter: TraceFilter): TraceCondition[] =>
-  (Object.keys(readings) as (keyof TraceFilter)[]).flatMap((name) => conditionOf(filter, name) ?? []);
+export const traceConditions = (filter: TraceFilter): TraceCondition[] => {
+  const read = <F extends keyof TraceFilter>(name: F, reading: Reading<F>): TraceCondition[] => {
+    const value = filter[name];
+    const condition = value === undefined ? undefined : reading(value, filter);
+    return condition === undefined ? [] : [condition];
+  };
+  return names.flatMap((name) => read(name, readings[name] as Reading<keyof TraceFilter>));
+};

@@ -43,7 +43,8 @@ export const deletionContract = (engine: string, open: OpenStore): void => {
       };
       it('removes spans, logs, scores, feedback and notes of a trace, and nothing else', async () => {
         const store = await holding(everything(traceIdOf(1)), everything(traceIdOf(2)));
-        expect(await store.deleteTraces([traceIdOf(1)], 'all')).toMatchObject({ deleted: 1 });
+        const pending = store.capabilities.deletes === 'deferred';
+        expect(await store.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending });
         expect(await countAll(store)).toEqual([1, 1, 1, 1, 1, 1, 1]);
         expect(await store.findTrace(traceIdOf(1), 'all', true)).toBeUndefined();
         expect((await store.listFeedback(traceIdOf(1), inDefault)).items).toEqual([]);

@@ -94,6 +94,22 @@ export const searchContract = (engine: string, open: OpenStore): void => {
           expect([word, await found(store, word)]).toEqual([word, true]);
         expect(await found(store, 'ntwo')).toBe(false);
       });
+      it('a word as long as the store says it can be is found, alone and beside others', async () => {
+        const store = await empty();
+        const { longestWordBytes } = store.capabilities.fullText;
+        const words = ['x'.repeat(longestWordBytes), 'ü'.repeat(Math.floor(longestWordBytes / 2))];
+        for (const [index, word] of words.entries())
+          await store.write(
+            aUnit({ spans: [aSpan({ traceId: traceIdOf(index + 1), input: `before ${word} after` })] }),
+          );
+        for (const [index, word] of words.entries()) {
+          expect(idsOf(await store.listTraces(traces({ q: word })))).toEqual([traceIdOf(index + 1)]);
+          expect(idsOf(await store.listTraces(traces({ q: `after ${word.slice(0, 100)}*` })))).toEqual([
+            traceIdOf(index + 1),
+          ]);
+          expect(await found(store, word.slice(1))).toBe(false);
+        }
+      });
       it('a written batch is found by the next read', async () => {
         const store = await empty();
         for (let i = 0; i < 20; i++) {

@@ -284,6 +284,18 @@ export const traceListContract = (engine: string, open: OpenStore): void => {
       });
     });
 
+    describe('trace list: ties', () => {
+      it('come in the order that the store says, the other way round when descending', async () => {
+        const store = await empty();
+        for (const n of [3, 1, 2]) await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(n) })] }));
+        const ascending = (store.capabilities.order === 'arrival' ? [3, 1, 2] : [1, 2, 3]).map(traceIdOf);
+        for (const sort of ['start_time', 'duration', 'cost', 'span_count'] as const) {
+          expect(idsOf(await store.listTraces(traces({ sort, order: 'asc' })))).toEqual(ascending);
+          expect(idsOf(await store.listTraces(traces({ sort, order: 'desc' })))).toEqual(ascending.toReversed());
+        }
+      });
+    });
+
     describe('trace list: pages', () => {
       const many = (count: number) =>
         Array.from({ length: count }, (_, i) =>

@@ -102,7 +102,7 @@ export const sentOf = (drawn: Drawn, index: number, project: string): Sent => {
   const root = aSpan({ traceId, spanId: spanIdOf(100), name: drawn.name, startTime, correlation });
   const ended =
     drawn.lengthMs === undefined ? running(root) : { ...root, endTime: startTime + BigInt(drawn.lengthMs) * MILLI };
-  const children = drawn.children.map(({ failed, cost, input, ...fields }, n) =>
+  const children = drawn.children.map(({ cost, input, kind: ofKind, model, provider, entityName }, n) =>
     running(
       aSpan({
         traceId,
@@ -110,7 +110,8 @@ export const sentOf = (drawn: Drawn, index: number, project: string): Sent => {
         parentSpanId: spanIdOf(100),
         startTime,
         correlation: { project },
-        ...defined(fields),
+        kind: ofKind,
+        ...defined({ model, provider, entityName }),
         ...(cost === undefined ? {} : { cost: { totalCost: cost, currency: 'USD', isEstimated: true } }),
         ...(input === undefined ? {} : { input: input.join(' ') }),
       }),
