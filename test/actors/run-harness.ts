@@ -13,13 +13,17 @@ export const createFakeClock = (start = Date.parse('2026-03-01T12:00:00Z')) => {
   let wall = start;
   let mono = 1000;
   let next = 0;
-  const timers = new Map<number, { at: number; callback: () => void }>();
+  const timers = new Map<number, { ms: number; at: number; callback: () => void }>();
   const clock: Clock = {
     wall: () => wall,
     monotonic: () => mono,
     after: (ms, callback) => {
+      if (ms <= 0) {
+        const due = setImmediate(callback);
+        return () => clearImmediate(due);
+      }
       const id = (next += 1);
-      timers.set(id, { at: mono + ms, callback });
+      timers.set(id, { ms, at: mono + ms, callback });
       return () => {
         timers.delete(id);
       };
@@ -28,6 +32,8 @@ export const createFakeClock = (start = Date.parse('2026-03-01T12:00:00Z')) => {
   return {
     clock,
     now: () => wall,
+    /** The lengths of the timers that wait, in milliseconds. */
+    timers: () => [...timers.values()].map(({ ms }) => ms),
     jumpWall: (ms: number) => {
       wall += ms;
     },

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import type { Clock } from '../../../src/actors/kernel/clock.ts';
 import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/actors/start.ts';
 import { priceReport } from '../../../src/cli/runs.ts';
 import { createAuditLog } from '../../../src/http/access/audit-log.ts';
@@ -18,50 +17,13 @@ import type { Span } from '../../../src/model/span.ts';
 import { unixNanoFromMillis } from '../../../src/model/time.ts';
 import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
+import { createFakeClock } from '../../actors/run-harness.ts';
 import { type Answer, listeningApp, readAnswer } from '../listening-app.ts';
 import { aStore } from '../service.ts';
 
 export type WireLease = components['schemas']['Lease'];
 export type WireRun = components['schemas']['RunDetail'];
 export type WireEntry = components['schemas']['JournalEntry'];
-
-/**
- * A clock that can be moved ahead: what became due meanwhile is called at once. Beside that it stands still, so that the
- * seconds which a busy machine takes count for nothing, or goes on as the real one does; what waits, waits in real time.
- */
-const createShiftingClock = (goesOn: boolean) => {
-  let shift = 0;
-  const start = Date.now();
-  const waiting = new Map<NodeJS.Timeout, { readonly at: number; readonly callback: () => void }>();
-  const monotonic = (): number => (goesOn ? performance.now() : 0) + shift;
-  const clock: Clock = {
-    wall: () => (goesOn ? Date.now() : start) + shift,
-    monotonic,
-    after: (ms, callback) => {
-      const timer = setTimeout(() => {
-        waiting.delete(timer);
-        callback();
-      }, ms);
-      waiting.set(timer, { at: monotonic() + ms, callback });
-      return () => {
-        clearTimeout(timer);
-        waiting.delete(timer);
-      };
-    },
-  };
-  return {
-    clock,
-    ahead: (ms: number): void => {
-      shift += ms;
-      for (const [timer, { at, callback }] of waiting)
-        if (at <= monotonic()) {
-          clearTimeout(timer);
-          waiting.delete(timer);
-          callback();
-        }
-    },
-  };
-};
 
 /** A gate that is open unless a test holds it. */
 const createGate = () => {
@@ -87,11 +49,6 @@ const createGate = () => {
   };
 };
 
-/** Looks again and again until it is so; a test that waits in vain ends by its own time. */
-export const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2));
-};
-
 export type RunsServiceOptions = {
   readonly keys?: ConfiguredKeys;
   readonly definitions?: readonly object[];
@@ -100,8 +57,6 @@ export type RunsServiceOptions = {
   readonly streamTiming?: Partial<StreamTiming>;
   /** Off: as with `--runs-data off`. */
   readonly enabled?: boolean;
-  /** On: the timers of the service move by themselves, as in the daemon. */
-  readonly ticks?: boolean;
   readonly runs?: Partial<RunsOptions>;
 };
 
@@ -113,7 +68,8 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const enabled = options.enabled ?? true;
   const store = enabled ? await openSqliteRunStore({ path: join(folder, 'runs.db') }) : createMemoryRunStore();
   const commits = createGate();
-  const shifting = createShiftingClock(options.ticks ?? false);
+  // It stands still unless a test moves it, so that the seconds which a busy machine takes count for nothing.
+  const time = createFakeClock(Date.now());
   const spans: Span[] = [];
   const erased: string[] = [];
   const faults: unknown[] = [];
@@ -128,8 +84,8 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     writeSpans: async (batch) => void spans.push(...batch),
     price: priceReport,
     onFault: (error) => faults.push(error),
-    clock: shifting.clock,
-    ticks: options.ticks ?? false,
+    clock: time.clock,
+    ticks: false,
     ...options.runs,
   });
   const signals = aStore({
@@ -144,7 +100,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const audit = createAuditLog(signals.store, counters, log);
   const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
   const requestTimeoutSeconds = options.requestTimeoutSeconds ?? 30;
-  const clock = () => unixNanoFromMillis(shifting.clock.wall());
+  const clock = () => unixNanoFromMillis(time.clock.wall());
   const maxBodyBytes = 32 * 1024 * 1024;
   const { app, url } = await listeningApp({
     routes: runsSurface(
@@ -216,6 +172,8 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     /** Holds back every commit until the returned function is called. */
     holdCommits: commits.hold,
     heldCommits: commits.waiting,
+    /** The lengths of the timers that wait for the clock, in milliseconds. */
+    timers: time.timers,
     /** Connections that the service knows of at this moment. */
     connections: () => promisify(app.server.getConnections.bind(app.server))(),
     audited: async () => {
@@ -248,13 +206,13 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     /** Moves the clock ahead, a second at a time as the service looks at it. */
     pass: async (ms: number): Promise<void> => {
       for (let left = ms; left > 0; left -= 1000) {
-        shifting.ahead(Math.min(1000, left));
+        time.advance(Math.min(1000, left));
         await runs.tick();
       }
     },
     /** Moves the clock in one leap, after which the service looks at it once. */
     leap: async (ms: number): Promise<void> => {
-      shifting.ahead(ms);
+      time.advance(ms);
       await runs.tick();
     },
     close: async (): Promise<void> => {
