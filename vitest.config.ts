@@ -32,6 +32,12 @@ const quickStores = {
   ...(hasMemoryDisk() ? { TMPDIR: MEMORY_DISK } : {}),
 };
 
+/**
+ * Ends a test that hangs, and asserts nothing: no test relies on being slow or quick, so that one machine with idle cores and
+ * one with none agree. Far above what the slowest takes where other processes keep every core busy.
+ */
+const HANGS_AFTER_MS = 300_000;
+
 // Sized for two cores. Most tests are pure and share one module graph in threads, which is eight times faster than a
 // fresh one for each file; a test file there leaves nothing behind that another could see.
 export default defineConfig({
@@ -46,7 +52,8 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           env: quickStores,
-          testTimeout: 20_000,
+          testTimeout: HANGS_AFTER_MS,
+          hookTimeout: HANGS_AFTER_MS,
           sequence: { groupOrder: 0 },
         },
       },
@@ -70,8 +77,8 @@ export default defineConfig({
           include: processTests,
           exclude: ['**/node_modules/**'],
           pool: 'forks',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: HANGS_AFTER_MS,
+          hookTimeout: HANGS_AFTER_MS,
           sequence: { groupOrder: 2 },
         },
       },

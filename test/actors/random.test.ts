@@ -204,5 +204,5 @@ describe('any history, with faults of the store and restarts in it', () => {
       }),
       { numRuns: 100 },
     );
-  }, 120_000);
+  });
 });

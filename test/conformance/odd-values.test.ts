@@ -114,17 +114,13 @@ const native: Readonly<Record<string, object>> = {
 };
 
 describe('"One bad signal never fails its batch" at the native door', () => {
-  it.each(Object.keys(native))(
-    '%s',
-    async (list) => {
-      const good = native[list] as object;
-      await expectGoodOnesTaken(good, async (odd) => {
-        const { status, json, text } = await service.post('/v1/ingest', { [list]: [odd, good] });
-        return { status, accepted: json.accepted, rejected: json.rejected, text };
-      });
-    },
-    60_000,
-  );
+  it.each(Object.keys(native))('%s', async (list) => {
+    const good = native[list] as object;
+    await expectGoodOnesTaken(good, async (odd) => {
+      const { status, json, text } = await service.post('/v1/ingest', { [list]: [odd, good] });
+      return { status, accepted: json.accepted, rejected: json.rejected, text };
+    });
+  });
 });
 
 const attributes = otlpAttributes({ a: 'x', b: [1, { z: true }], 'gen_ai.usage.input_tokens': 5, d: 1.5 });
@@ -169,15 +165,11 @@ const doors: readonly [path: string, rejected: string, signal: object, around: (
 ];
 
 describe('"One bad signal never fails its batch" at the doors of OTLP/JSON', () => {
-  it.each(doors)(
-    '%s',
-    async (path, rejectedKey, good, around) => {
-      await expectGoodOnesTaken(good, async (odd) => {
-        const { status, json, text } = await service.post(path, around([odd, good]));
-        const rejected: number = json.partialSuccess?.[rejectedKey];
-        return { status, accepted: 2 - rejected, rejected, text };
-      });
-    },
-    60_000,
-  );
+  it.each(doors)('%s', async (path, rejectedKey, good, around) => {
+    await expectGoodOnesTaken(good, async (odd) => {
+      const { status, json, text } = await service.post(path, around([odd, good]));
+      const rejected: number = json.partialSuccess?.[rejectedKey];
+      return { status, accepted: 2 - rejected, rejected, text };
+    });
+  });
 });

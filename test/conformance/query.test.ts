@@ -409,7 +409,7 @@ describe('parameters', () => {
         }
     }
     expect(wrong).toEqual([]);
-  }, 60_000);
+  });
   it('"`project=*` spans all projects"', async () => {
     const one = await aProject([{ name: 'everywhere' }]);
     const two = await aProject([{ name: 'everywhere' }]);

@@ -130,7 +130,7 @@ describe('a full disk (P16)', () => {
       fill: () => disk.set('diskIsFull', 1),
       free: () => disk.set('diskIsFull', 0),
     });
-  }, 120_000);
+  });
 
   it('a real one, of 128 MiB: the same six points', async ({ skip }) => {
     const data = join(newHome(), 'data');
@@ -152,7 +152,7 @@ describe('a full disk (P16)', () => {
       },
       free: () => rmSync(ballast),
     });
-  }, 120_000);
+  });
 });
 
 describe('I/O errors (P17)', () => {
@@ -167,7 +167,7 @@ describe('I/O errors (P17)', () => {
     console.log(`I/O errors figures ${JSON.stringify(figures)}`);
     expect(figures.faults).toBe(12);
     expect(figures.refused).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it('that do not end: exit 70 with one line, and what was acknowledged is there at the next start', async ({
     skip,
@@ -191,7 +191,7 @@ describe('I/O errors (P17)', () => {
     disk.set('eioFirst', 0);
     const again = await start(disk.folder, disk.env);
     for (const entry of kept) expect(await find(again.url, entry, agent)).toBe('whole');
-  }, 60_000);
+  });
 });
 
 describe('a slow disk (P19)', () => {
@@ -229,5 +229,5 @@ describe('a slow disk (P19)', () => {
     expect(taken).toBeGreaterThan(syncs);
     expect(slowestMs).toBeLessThan(10_000);
     expect(latestHealthMs).toBeLessThan(1_000);
-  }, 60_000);
+  });
 });

@@ -19,7 +19,7 @@ describe('a power cut', () => {
     console.log(`power cut figures ${JSON.stringify(figures)}`);
     expect(figures.images).toBe(12);
     expect(figures.acknowledgedKept).toBeGreaterThan(0);
-  }, 300_000);
+  });
 
   it('is found out by this very check on a disk that lies about its syncs', async ({ skip }) => {
     const built = buildShim(folder.path);
@@ -32,7 +32,7 @@ describe('a power cut', () => {
       liesAboutSyncs: true,
     });
     await expect(cutsOnALyingDisk).rejects.toThrow(/is not there|ended with|integrity|spans|search/);
-  }, 300_000);
+  });
 });
 
 /** A journal as the shim writes it. */

@@ -51,11 +51,7 @@ describe('the reply of a judge', () => {
     expect(read.ok && read.value.reason?.length).toBe(4_000);
   });
 
-  it(
-    'is read in bounded time, however many braces it opens',
-    () => expect(valueOf('{'.repeat(1_000_000))).toBe(PROSE),
-    10_000,
-  );
+  it('is read in bounded time, however many braces it opens', () => expect(valueOf('{'.repeat(1_000_000))).toBe(PROSE));
 
   it('never throws, and never gives a value off the scale', () => {
     fc.assert(

@@ -98,10 +98,8 @@ describe('no_leaked_secret: a key, token or credential', () => {
     ['URLs without a password', 'https://a:/'.repeat(1_800_000)],
     ['dashes', '-----BEGIN '.repeat(1_800_000)],
     ['prose', 'Your order 4711 has shipped and arrives on Friday, before noon. '.repeat(312_500)],
-  ])(
-    'an answer of 20 MB is read to its end: %s',
-    (_name, text) => expect(findSecret(`${text} ghp_${noise(36)}`)).toBe('a GitHub token'),
-    20_000,
+  ])('an answer of 20 MB is read to its end: %s', (_name, text) =>
+    expect(findSecret(`${text} ghp_${noise(36)}`)).toBe('a GitHub token'),
   );
 
   it('never throws, and answers in words of its own', () => {

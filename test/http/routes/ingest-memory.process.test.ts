@@ -29,7 +29,6 @@ const peakMebibytes = (pid: number): number =>
 describe('under more than it can hold', () => {
   it.skipIf(!existsSync('/proc/self/status'))(
     'stays under 1 GiB with --max-inflight-bytes at 128 MiB, answers others, stores what it took, and lets the rest try again',
-    { timeout: 180_000 },
     async () => {
       daemon = await startDaemon(folder.path, [
         '--request-timeout-seconds',

@@ -94,7 +94,7 @@ const monitor = (id: string, watch: string, threshold: number, more: object = {}
   ...more,
 });
 
-describe('the daemon watches', { timeout: 60_000 }, () => {
+describe('the daemon watches', () => {
   it('a failing agent trips once, is acknowledged, recovers once; webhook and log tell it, the path of the webhook nobody', async () => {
     const receiver = await startReceiver();
     const daemon = await start({
