@@ -22,6 +22,7 @@ const NEVER_MS = 2 ** 31 - 1;
  * @param isHeld whether a timer of so many milliseconds is held
  */
 export const holdTimers = (isHeld: (ms: number) => boolean): HeldTimers => {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- what they hold back, they must hand on
   const real = { setTimeout, setInterval, clearTimeout, clearInterval, timeout: AbortSignal.timeout };
   const held = new Map<unknown, () => void>();
   const waiting = new Set<{ readonly count: number; readonly resolve: () => void }>();
@@ -83,5 +84,23 @@ export const holdTimers = (isHeld: (ms: number) => boolean): HeldTimers => {
     fire: () => {
       for (const fire of [...held.values()]) fire();
     },
+  };
+};
+
+/**
+ * Lets the monotonic clock run ahead of the real one until the test ends: what asks for the time believes that so much more
+ * has passed.
+ * @returns moves it on by so many milliseconds
+ */
+export const shiftClock = (): ((ms: number) => void) => {
+  // oxlint-disable-next-line eslint/no-restricted-properties -- it is shifted, not measured
+  const { now } = performance;
+  let aheadMs = 0;
+  Object.assign(performance, { now: () => now.call(performance) + aheadMs });
+  onTestFinished(() => {
+    Object.assign(performance, { now });
+  });
+  return (ms) => {
+    aheadMs += ms;
   };
 };

@@ -4,8 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDeadlines } from '../../src/http/deadline.ts';
 import type { Route } from '../../src/http/route.ts';
+import { holdTimers } from '../held-timers.ts';
 import { anIngestDoor, type Service, type ServiceOptions, startService } from './service.ts';
 
+/** A length that no other timer of the process has. */
+const SECONDS = 29;
 const never = (): Promise<never> => new Promise(() => {});
 
 describe('the deadline of a request', () => {
@@ -16,7 +19,6 @@ describe('the deadline of a request', () => {
     vi.useRealTimers();
   });
 
-  const SECONDS = 30;
   /** A request under its deadline, as far as it has come. */
   const begin = (traits: Partial<Route>, accept?: string) => {
     const deadlines = createDeadlines(SECONDS);
@@ -98,9 +100,10 @@ describe('the deadline over HTTP', () => {
   });
 
   it('answers 503 `request_timeout`, tells the work that nobody waits, and counts a server error', async () => {
+    const deadline = holdTimers((ms) => ms === SECONDS * 1000);
     let abandoned: AbortSignal | undefined;
     const { ask, counters } = await start({
-      requestTimeoutSeconds: 0.05,
+      requestTimeoutSeconds: SECONDS,
       moreRoutes: [
         anIngestDoor((request) => {
           abandoned = request.abandoned;
@@ -108,7 +111,10 @@ describe('the deadline over HTTP', () => {
         }),
       ],
     });
-    const answer = await ask('/v1/ingest', { method: 'POST', body: '{}' });
+    const asked = ask('/v1/ingest', { method: 'POST', body: '{}' });
+    await deadline.untilArmed();
+    deadline.fire();
+    const answer = await asked;
     expect([answer.status, answer.body.code]).toEqual([503, 'request_timeout']);
     expect(answer.body.message).toContain('--request-timeout-seconds');
     expect(answer.headers.get('retry-after')).toBe('1');
@@ -117,8 +123,9 @@ describe('the deadline over HTTP', () => {
   });
 
   it('covers a body that does not arrive', async () => {
-    const { url } = await start({ requestTimeoutSeconds: 0.05 });
-    const received = await new Promise<string>((resolve, reject) => {
+    const deadline = holdTimers((ms) => ms === SECONDS * 1000);
+    const { url } = await start({ requestTimeoutSeconds: SECONDS });
+    const received = new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1', () =>
         socket.write(
           'POST /v1/api/scores HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a',
@@ -130,7 +137,9 @@ describe('the deadline over HTTP', () => {
       });
       socket.on('error', reject);
     });
-    expect(received).toMatch(/^HTTP\/1.1 503 /);
-    expect(received).toContain('request_timeout');
+    await deadline.untilArmed();
+    deadline.fire();
+    expect(await received).toMatch(/^HTTP\/1.1 503 /);
+    expect(await received).toContain('request_timeout');
   });
 });

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDecodeThread, type DecodedSlice, type DecodeThread } from '../../src/ingest/decode-thread.ts';
 import { createPace } from '../../src/ingest/pace.ts';
+import { holdTimers } from '../held-timers.ts';
+import { turn, until } from '../until.ts';
 import { Refusal } from '../../src/model/failure.ts';
 
 const context = { receivedAt: 0n, defaultProject: 'default', maxSignals: 10_000 };
@@ -70,16 +72,27 @@ describe('decode thread', () => {
   });
 
   it('refuses only the body that takes too long, and serves the next one', async () => {
-    const on = open({ timeoutMs: 1500 });
-    const [stuck, next] = await Promise.all([decode(on, 'for (;;);'), decode(on, healthy)]);
+    const on = open({ timeoutMs: 29_000 });
+    const deadline = holdTimers((ms) => ms > 28_000 && ms <= 29_000);
+    const both = Promise.all([decode(on, 'for (;;);'), decode(on, healthy)]);
+    await deadline.untilArmed();
+    deadline.fire();
+    const [stuck, next] = await both;
     expect(stuck).toMatchObject({ code: 'request_timeout', retryAfterSeconds: 5 });
     expect(next).toEqual(['a', 'b']);
   });
 
   it('does not count how long a slice waits to be taken over', async () => {
-    const rested = { ...createPace(), nextTurn: () => new Promise<void>((resolve) => setTimeout(resolve, 250)) };
-    thread = createDecodeThread({ finish: { redaction: {} }, pace: rested, program: scripted, timeoutMs: 600 });
+    const deadline = holdTimers((ms) => ms > 28_000 && ms <= 29_000);
+    const runningWhileItWaited: number[] = [];
+    const nextTurn = async (): Promise<void> => {
+      await turn();
+      runningWhileItWaited.push(deadline.armed());
+    };
+    const pace = { ...createPace(), nextTurn };
+    thread = createDecodeThread({ finish: { redaction: {} }, pace, program: scripted, timeoutMs: 29_000 });
     expect(await decode(thread, "slices('a', 'b', 'c', 'd')")).toEqual(['a', 'b', 'c', 'd']);
+    expect(runningWhileItWaited).toEqual([0, 0, 0, 0]);
   });
 
   it('refuses only the body that needs more memory than the thread has, and serves the next one', async () => {
@@ -131,7 +144,7 @@ describe('decode thread', () => {
   it('ends when it has nothing to do, and starts again', async () => {
     const on = open({ idleMs: 0 });
     await decode(on, healthy);
-    while (on.isRunning()) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => !on.isRunning());
     expect(await decode(on, healthy)).toEqual(['a', 'b']);
   });
 });

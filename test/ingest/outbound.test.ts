@@ -2,6 +2,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createOutbound, isBlockedAddress, OutboundError } from '../../src/ingest/outbound.ts';
+import { holdTimers } from '../held-timers.ts';
+import { turn, until } from '../until.ts';
 import type { OutboundReply, OutboundRequest } from '../../src/ingest/outbound.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -104,14 +106,23 @@ describe('a call out of the service', () => {
   });
 
   it('gives up a receiver that hangs, and one that drips', async () => {
-    const hanging = await listening(() => {});
-    expect((await failure(post(hanging.url, { timeoutMs: 30 }))).reason).toBe('timeout');
+    const deadline = holdTimers((ms) => ms === 9_999);
+    let visits = 0;
+    const hanging = await listening(() => void (visits += 1));
     const dripping = await listening((_request, response) => {
-      response.write('a');
-      const timer = setInterval(() => response.write('a'), 5);
-      response.on('close', () => clearInterval(timer));
+      visits += 1;
+      for (let n = 0; n < 3; n += 1) response.write('a');
     });
-    expect((await failure(post(dripping.url, { timeoutMs: 40, maxReplyBytes: 1e6 }))).reason).toBe('timeout');
+    for (const { url } of [hanging, dripping]) {
+      visits = 0;
+      const failed = failure(post(url, { timeoutMs: 9_999, maxReplyBytes: 1e6 }));
+      await until(() => visits === 1);
+      // What arrives meanwhile does not set the deadline anew.
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      expect(deadline.armed()).toBe(1);
+      deadline.fire();
+      expect((await failed).reason).toBe('timeout');
+    }
   });
 
   it('tells a reset, a reply cut short and a closed port by its origin alone', async () => {

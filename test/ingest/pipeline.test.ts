@@ -178,7 +178,8 @@ describe('stopping', () => {
 describe('decoding while others want the event loop', () => {
   const SHORT = 64 * 1024;
   const LIGHT = 3 * 1024 * 1024;
-  /** A thread program that refuses each body in its own words; one that begins with 0 keeps it for a while. */
+  const CHANNEL = 'heavy body';
+  /** A thread program that refuses each body in its own words; one that begins with 0 it keeps until the channel lets it go. */
   const counting = new URL(
     `data:text/javascript,${encodeURIComponent(`
       import { parentPort } from 'node:worker_threads';
@@ -186,7 +187,10 @@ describe('decoding while others want the event loop', () => {
         if (message.kind === 'next') return parentPort.postMessage({ kind: 'done' });
         const { body } = message.payload;
         const answer = () => parentPort.postMessage({ kind: 'refused', failure: { code: 'malformed_body', message: 'thread' } });
-        if (body[0] === 0x30) setTimeout(answer, 300); else answer();
+        if (body[0] !== 0x30) return answer();
+        const channel = new BroadcastChannel('${CHANNEL}');
+        channel.onmessage = () => (channel.close(), answer());
+        channel.postMessage('taken');
       });
     `)}`,
   );
@@ -221,9 +225,15 @@ describe('decoding while others want the event loop', () => {
 
   it('is done on the main thread while a heavy body has the thread', async () => {
     const on = openWanted(() => true);
+    const channel = new BroadcastChannel(CHANNEL);
+    const taken = new Promise((resolve) => {
+      channel.onmessage = resolve;
+    });
     const heavy = placeOf(on, padded(LIGHT + 1, '0'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await taken;
     expect(await placeOf(on, padded(SHORT + 1))).toBe('main');
+    channel.postMessage('let go');
+    channel.close();
     expect(await heavy).toBe('thread');
     expect(await placeOf(on, padded(SHORT + 1))).toBe('thread');
   });

@@ -136,10 +136,9 @@ describe('a key matches whole, case-insensitive, `-`, `_` and `.` alike', () => 
   });
 
   it('judges a hostile key of a million segments in a moment', () => {
-    const before = performance.now();
+    // Work that grows with the square of the length would not end within the time of a test.
     expect(verdictOf('a.'.repeat(1_000_000))).toBe('keep');
     expect(verdictOf('.'.repeat(1_000_000))).toBe('keep');
-    expect(performance.now() - before).toBeLessThan(5_000);
   });
 
   it('stays right for more different keys than it remembers', () => {
@@ -371,9 +370,8 @@ describe('JSON inside a string', () => {
     ['blanks before a colon', `"a"${' '.repeat(2_000_000)}:`],
     ['escapes', '\\u0061'.repeat(300_000)],
   ])('takes linear time on %s', (_name, text) => {
-    const before = performance.now();
-    redactedInput(text, { hashIdentifiers: ['user_id'], hashKey: 'k' });
-    expect(performance.now() - before).toBeLessThan(5_000);
+    // Work that grows with the square of the length would not end within the time of a test.
+    expect(redactedInput(text, { hashIdentifiers: ['user_id'], hashKey: 'k' })).toEqual(expect.any(String));
   });
 });
 

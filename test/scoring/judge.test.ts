@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createOutbound, type Outbound } from '../../src/ingest/outbound.ts';
 import { builtinPriceBook } from '../../src/ingest/price-book.ts';
 import { completionsUrl, createJudge, type JudgeSettings, judgePrompt, NO_TIME_LEFT } from '../../src/scoring/judge.ts';
+import { holdTimers } from '../held-timers.ts';
+import { turn, until } from '../until.ts';
 import { completion, type FakeJudge, says, startFakeJudge } from './fake-judge.ts';
 
 const KEY = 'judge-key-4711-do-not-show';
@@ -130,22 +132,33 @@ describe('a judge declines', () => {
 
   it('when it hangs: after the configured timeout', async () => {
     model.behave(() => {});
-    expect(await ask({ timeoutSeconds: 0.05 })).toEqual(
-      declined('the judge did not answer within 0.05 s (timeout_seconds)'),
-    );
+    const deadline = holdTimers((ms) => ms === 29_000);
+    const asked = ask({ timeoutSeconds: 29 });
+    await until(() => model.calls.length === 1);
+    deadline.fire();
+    expect(await asked).toEqual(declined('the judge did not answer within 29 s (timeout_seconds)'));
   });
 
   it('when it drips: the timeout is for the whole reply', async () => {
     model.behave((reply) => {
-      const timer = setInterval(() => reply.write(' '), 5);
-      reply.on('close', () => clearInterval(timer));
+      for (let n = 0; n < 3; n += 1) reply.write(' ');
     });
-    expect(await ask({ timeoutSeconds: 0.1 })).toEqual(declined(/^the judge did not answer within 0\.1 s/));
+    const deadline = holdTimers((ms) => ms === 29_000);
+    const asked = ask({ timeoutSeconds: 29 });
+    await until(() => model.calls.length === 1);
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    expect(deadline.armed()).toBe(1);
+    deadline.fire();
+    expect(await asked).toEqual(declined(/^the judge did not answer within 29 s/));
   });
 
   it('when the request deadline comes first: the call is given up', async () => {
     model.behave(() => {});
-    expect(await ask({}, 50)).toEqual(declined(NO_TIME_LEFT));
+    const deadline = holdTimers((ms) => ms === 5_000);
+    const asked = ask({}, 5_000);
+    await until(() => model.calls.length === 1);
+    deadline.fire();
+    expect(await asked).toEqual(declined(NO_TIME_LEFT));
   });
 
   it('when the request deadline leaves no time: no model call', async () => {

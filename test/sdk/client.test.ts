@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type Client,
   ConnectionError,
@@ -9,6 +9,7 @@ import {
   ServiceError,
   type,
 } from '../../sdk/typescript/src/index.ts';
+import { holdTimers, shiftClock } from '../held-timers.ts';
 import { anEntry, aRun, type FakeService, refusal, startFakeService } from './fake-service.ts';
 
 let service: FakeService;
@@ -19,7 +20,6 @@ beforeEach(async () => {
   client = createClient({ endpoint: service.url, apiKey: 'k', retry: { attempts: 4, baseMs: 1, maxMs: 5 } });
 });
 afterEach(async () => {
-  vi.restoreAllMocks();
   client.close();
   await service.stop();
 });
@@ -113,9 +113,13 @@ describe('calls that fail', () => {
 
   it('waits as long as Retry-After asks', async () => {
     service.answer('run-1', refusal(503, 'store_unavailable', { 'retry-after': '1' }));
-    const started = performance.now();
-    await client.getRun('run-1');
-    expect(performance.now() - started).toBeGreaterThanOrEqual(990);
+    const wait = holdTimers((ms) => ms === 1000);
+    const asked = client.getRun('run-1');
+    await wait.untilArmed();
+    expect(service.calls).toHaveLength(1);
+    wait.fire();
+    await asked;
+    expect(service.calls).toHaveLength(2);
   });
 
   it('tells that nobody answered', async () => {
@@ -217,11 +221,10 @@ describe('watch', () => {
     service.streams.push({ text: frame(anEntry(0)), end: 'hang up' });
     service.streams.push({ text: frame(finished(1)), end: 'stay' });
     const seen: number[] = [];
-    const { now } = performance;
-    const clock = vi.spyOn(performance, 'now');
+    const letPass = shiftClock();
     for await (const entry of client.watch('run-1')) {
       seen.push(entry.seq);
-      clock.mockImplementation(() => now.call(performance) + 3_600_000);
+      letPass(3_600_000);
       if (entry.seq === 0) service.answer('events', ...Array.from({ length: 12 }, () => 'hang up' as const));
     }
     expect(seen).toEqual([0, 1]);

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
 import { ingestRoutes } from '../../../src/http/routes/ingest.ts';
 import { operationsRoutes } from '../../../src/http/routes/operations.ts';
-import { createAdmission } from '../../../src/ingest/admission.ts';
+import { type Admission, createAdmission } from '../../../src/ingest/admission.ts';
 import type { IngestLimits } from '../../../src/ingest/limits.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from '../../../src/ingest/pipeline.ts';
 import { createQuota, type QuotaPolicy } from '../../../src/ingest/quota.ts';
@@ -36,6 +36,8 @@ export type Door = {
   readonly counters: Counters;
   readonly pipeline: Pipeline;
   readonly heldBytes: () => number;
+  /** The most that was held at any moment so far. */
+  readonly mostHeldBytes: () => number;
   readonly logLines: readonly string[];
   readonly close: () => Promise<void>;
 };
@@ -46,12 +48,28 @@ const defaultLimits: IngestLimits = {
   maxSignals: 10_000,
 };
 
+/** Notes what is held after each byte that is let in: a peak between two looks would be missed. */
+const watchPeak = (admission: Admission): { admission: Admission; mostHeldBytes: () => number } => {
+  let most = 0;
+  const enter: Admission['enter'] = (announcedBytes) => {
+    const reservation = admission.enter(announcedBytes);
+    return {
+      ...reservation,
+      hold: (bytes) => {
+        reservation.hold(bytes);
+        most = Math.max(most, admission.heldBytes());
+      },
+    };
+  };
+  return { admission: { ...admission, enter }, mostHeldBytes: () => most };
+};
+
 /** The real service over HTTP on a free port of the loopback address, with the ingest doors, health and a store in memory. */
 export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   const store = createMemoryStore();
   const counters = createCounters();
   const limits = { ...defaultLimits, ...options.limits };
-  const admission = createAdmission(options.maxInflightBytes ?? 256 * 1024 * 1024);
+  const { admission, mostHeldBytes } = watchPeak(createAdmission(options.maxInflightBytes ?? 256 * 1024 * 1024));
   const { now = Date.now } = options;
   const pipeline = createPipeline({
     store: options.writeTo ?? store,
@@ -86,6 +104,7 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
     counters,
     pipeline,
     heldBytes: admission.heldBytes,
+    mostHeldBytes,
     logLines,
     close: async () => {
       await app.close();

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holdTimers, shiftClock } from '../../held-timers.ts';
+import { until } from '../../until.ts';
 import { type FakeJudge, says, startFakeJudge } from '../../scoring/fake-judge.ts';
 import {
   ago,
@@ -302,7 +304,7 @@ describe('POST /v1/api/score', () => {
     const { body } = await score({ scorers: ['answered', 'no_errors'] });
     expect(body.scores_written).toBe(2_000);
     expect(await storedScores('&scorer_id=answered')).toHaveLength(1_000);
-  }, 30_000);
+  });
 });
 
 const KEY = 'judge-key-4711-do-not-show';
@@ -419,13 +421,23 @@ describe('a judged pass', () => {
   });
 
   it('answers with what was finished when the deadline comes, not 503', async () => {
-    const fake = await startJudged({ requestTimeoutSeconds: 4, timeoutSeconds: 2 });
+    const fake = await startJudged({ requestTimeoutSeconds: 400, timeoutSeconds: 200 });
     await runs(1, 2);
+    // The second call may take what is left of the request, which is less than its own timeout.
+    const secondCall = holdTimers((ms) => ms > 140_000 && ms < 149_000);
+    const letPass = shiftClock();
     let calls = 0;
-    fake.behave((reply, call) =>
-      calls++ === 0 ? setTimeout(() => says('{"value": 1}')(reply, call), 1_200) : undefined,
-    );
-    const { status, body } = await score({ scorers: ['polite'], limit: 2 });
+    fake.behave((reply, call) => {
+      calls += 1;
+      if (calls > 1) return;
+      letPass(250_000);
+      says('{"value": 1}')(reply, call);
+    });
+    const scored = score({ scorers: ['polite'], limit: 2 });
+    await until(() => calls === 2);
+    expect(secondCall.armed()).toBe(1);
+    secondCall.fire();
+    const { status, body } = await scored;
     expect(status).toBe(200);
     expect(body.scores).toMatchObject([{ trace_id: traceIdOf(1) }]);
     expect(body.skipped).toEqual([

@@ -167,20 +167,16 @@ describe('a condition', () => {
 
   it('is stopped when a macro takes too long, and the process goes on', () => {
     const list = Array.from({ length: 50_000 }, (_, at) => at);
-    const started = performance.now();
     expect(decided('input.a.all(x, !(-1 in input.b))', { input: { a: list, b: list } })).toContain(
       'it took longer than 200 ms',
     );
-    expect(performance.now() - started).toBeLessThan(5000);
     expect(decided('input.a.all(x, x >= 0)', { input: { a: [1] } })).toBe(true);
   });
 
   it('is stopped when it joins long lists over and over, though it has no macro', () => {
     const list = Array.from({ length: 50_000 }, (_, at) => at);
     const joined = `size(${Array.from({ length: 100 }, () => 'input.a').join(' + ')}) > 1`;
-    const started = performance.now();
     expect(decided(joined, { input: { a: list } })).toContain('it took longer than 200 ms');
-    expect(performance.now() - started).toBeLessThan(3000);
     expect(decided(joined, { input: { a: [1] } })).toBe(true);
   });
 

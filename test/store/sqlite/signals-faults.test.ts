@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
@@ -10,6 +10,26 @@ import { openTemporary, temporaryFolder } from './temporary-store.ts';
 
 const found = async (store: SignalStore, q: string): Promise<number> =>
   (await store.listTraces(traces({ q, limit: 1000 }))).items.length;
+
+/** Resolves when it is so of the files of a folder; looks after each change of one of them. */
+const untilFiles = (folder: string, isSo: () => boolean): Promise<void> =>
+  new Promise((resolve) => {
+    let next: NodeJS.Immediate | undefined;
+    const look = (): void => {
+      next = undefined;
+      if (!isSo()) return;
+      end();
+      resolve();
+    };
+    const watcher = watch(folder, () => {
+      next ??= setImmediate(look);
+    });
+    const end = (): void => {
+      watcher.close();
+      clearImmediate(next);
+    };
+    onTestFinished(end);
+  });
 
 describe('faults of the disk', () => {
   const leave: (() => void | Promise<void>)[] = [];
@@ -222,10 +242,11 @@ describe('erasure', () => {
         }),
       );
     await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2), input: 'stays secret' })] }));
+    const purged = untilFiles(folder, () => Object.keys(occurrences(folder, 'zqlarge')).length === 0);
     expect(await store.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: true });
     expect(await found(store, 'secret')).toBe(1);
     expect(occurrences(folder, 'zqlarge1x7 secret')).toEqual({});
-    await vi.waitUntil(() => Object.keys(occurrences(folder, 'zqlarge')).length === 0, { timeout: 10_000 });
+    await purged;
     expect(await found(store, 'stays')).toBe(1);
     await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(3), input: 'secret' })] }));
     expect(await found(store, 'secret')).toBe(2);
