@@ -20,7 +20,7 @@ const SLICE = 100;
 export const createQuarantine = (host: {
   readonly store: Pick<RunStore, 'load'>;
   readonly kernel: Pick<Kernel, 'send' | 'handle'>;
-  readonly leases: Pick<LeaseWatch, 'putOff'>;
+  readonly leases: Pick<LeaseWatch, 'defer'>;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   readonly now: () => UnixMs;
   readonly closing: AbortSignal;
@@ -33,7 +33,7 @@ export const createQuarantine = (host: {
   const mark = async ({ runId }: Quarantined, { type, id, body }: Message): Promise<void> => {
     const message: RunMessage = { kind: 'quarantine' };
     await kernel.send({ type: 'run', id: runId, body: message });
-    if (type === 'lease') host.leases.putOff(id, DEFERRED_MS);
+    if (type === 'lease') host.leases.defer(id, DEFERRED_MS);
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
     if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
       await upkeep({

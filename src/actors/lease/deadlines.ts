@@ -33,8 +33,8 @@ export const createLeaseWatch = (clock: Clock) => {
     clear: (): void => {
       leases.clear();
     },
-    /** Puts a lease off whose run cannot be loaded: it is asked again later, and fills no log meanwhile. */
-    putOff: (leaseId: string, ms: number): void => {
+    /** Defers a lease whose run cannot be loaded: it is asked again later, and fills no log meanwhile. */
+    defer: (leaseId: string, ms: number): void => {
       const lease = leases.get(leaseId);
       if (lease !== undefined) leases.set(leaseId, { ...lease, expires: clock.monotonic() + ms, timeout: undefined });
     },
