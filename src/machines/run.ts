@@ -64,17 +64,13 @@ export type UsageDelta = {
  */
 export type RunEvent =
   | { readonly type: 'run.started'; readonly at: UnixMs }
-  /**
-   * The step is ready: its templates were filled in. `total` counts the children of a `child` step; `mayStart`, here and
-   * below, is how many of them the commit in hand can still take, where that is fewer than the step would start.
-   */
+  /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
   | {
       readonly type: 'step.opened';
       readonly at: UnixMs;
       readonly dueAt?: UnixMs | null;
       readonly key?: string;
       readonly total?: number;
-      readonly mayStart?: number;
     }
   | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
   | { readonly type: 'step.completed'; readonly at: UnixMs; readonly leaseId: string; readonly usage?: UsageDelta }
@@ -99,7 +95,7 @@ export type RunEvent =
       readonly bodyRan: boolean;
     }
   | { readonly type: 'route.taken'; readonly at: UnixMs; readonly to: Target }
-  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError; readonly mayStart?: number }
+  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError }
   | { readonly type: 'event.delivered'; readonly at: UnixMs; readonly event: string; readonly key: string }
   | {
       readonly type: 'child.finished';
@@ -108,20 +104,28 @@ export type RunEvent =
       readonly index: number;
       readonly status: RunStatus;
       readonly error?: StepError;
-      readonly mayStart?: number;
     }
+  /** The host has started so many further children, as many as `childrenToStart` says or fewer. */
+  | { readonly type: 'children.started'; readonly at: UnixMs; readonly count: number }
   | { readonly type: 'run.succeeded'; readonly at: UnixMs }
   | { readonly type: 'run.failed'; readonly at: UnixMs; readonly error: RunError }
   | { readonly type: 'run.cancelled'; readonly at: UnixMs; readonly reason?: string };
 
 /**
- * The version of what `compileRun` makes of a definition. It goes up when stored snapshots or journalled events no longer mean
- * what they meant, and a migration then carries snapshots over; what is merely added leaves it. @see `machines/persisted.ts`
+ * The version of what `compileRun` makes of a definition. It goes up when stored snapshots no longer mean what they meant, and a
+ * migration then carries them over; what is merely added leaves it. Journals are read as their release meant them
+ * (`actors/run/replay.ts`). @see `machines/persisted.ts`
  */
 export const RUN_MACHINE_VERSION = 1;
 
 /** The timer that goes on starting children where one commit could not take them all. */
 export const MORE_CHILDREN = 'children';
+
+/** How many children the step wants started beside those that run: as many as may run at once. */
+export const childrenToStart = (
+  { total, started, finished }: NonNullable<RunContext['children']>,
+  maxParallel: number,
+): number => Math.max(0, Math.min(total, finished + maxParallel) - started);
 
 /** The tenth orphan of a visit is the last. @see Interface decisions, "Fine print" */
 const MAX_ORPHANS = 10;
@@ -212,18 +216,12 @@ const runSetup = setup({
         finished: 0,
       }),
     }),
-    /**
-     * The host starts as many children as may run at once; this counts those that it will have started. What one commit
-     * cannot take is due at once: the next goes on.
-     */
+    /** What the host could not start yet is due at once: the next timer goes on. */
     countStarted: assign(({ context, event }, params: { readonly maxParallel: number }) => {
-      const { children } = context;
-      if (children === undefined) return {};
-      const wanted = Math.max(children.started, Math.min(children.total, children.finished + params.maxParallel));
-      const mayStart = 'mayStart' in event ? event.mayStart : undefined;
-      const started = mayStart === undefined ? wanted : Math.min(wanted, children.started + mayStart);
-      const dueAt = started < wanted ? event.at : undefined;
-      return { children: { ...children, started }, ...(dueAt === context.dueAt ? {} : { dueAt }) };
+      if (context.children === undefined || event.type !== 'children.started') return {};
+      const children = { ...context.children, started: context.children.started + event.count };
+      const dueAt = childrenToStart(children, params.maxParallel) > 0 ? event.at : undefined;
+      return { children, ...(dueAt === context.dueAt ? {} : { dueAt }) };
     }),
     countChild: assign(({ context }) => {
       const { children } = context;
@@ -409,9 +407,9 @@ const phases = (step: Step): object => {
       };
     case 'child': {
       const forgetMore: Action = { type: 'unschedule', params: { timer: MORE_CHILDREN } };
-      const startMore: readonly Action[] = [
+      const noteStarted: readonly Action[] = [
+        forgetMore,
         { type: 'countStarted', params: { maxParallel: step.maxParallel } },
-        'startChildren',
         { type: 'schedule', params: { timer: MORE_CHILDREN } },
       ];
       return {
@@ -426,7 +424,7 @@ const phases = (step: Step): object => {
         },
         waiting: {
           description: 'Children run; the step ends when all of them have.',
-          entry: startMore,
+          entry: ['startChildren'],
           exit: ['cancelChildren', 'forgetChildren', forgetMore, 'clearDue'],
           on: {
             'child.finished': [
@@ -441,9 +439,10 @@ const phases = (step: Step): object => {
                 target: 'routing',
                 actions: ['countChild', journal('child.finished'), journal('run.resumed')],
               },
-              { actions: ['countChild', journal('child.finished'), forgetMore, ...startMore] },
+              { actions: ['countChild', journal('child.finished'), 'startChildren'] },
             ],
-            'timer.due': { actions: [forgetMore, ...startMore] },
+            'children.started': { actions: noteStarted },
+            'timer.due': { actions: ['startChildren'] },
           },
         },
         routing: routingPhase(step),

@@ -63,7 +63,6 @@ const goingOn = fc.oneof(
     dueAt: maybe([null, 5, 9]),
     key: maybe(['k']),
     total: maybe([0, 1, 3]),
-    mayStart: maybe([0, 1]),
   }),
   fc.record({
     type: fc.constant('step.offered'),
@@ -95,6 +94,7 @@ const goingOn = fc.oneof(
     to: fc.constantFrom('pay', 'ask', 'ask2', 'nap', 'many', 'bad', 'good', 'end'),
   }),
   fc.record({ type: fc.constant('timer.due'), at: fc.constant(at), error: fc.option(error, { nil: undefined }) }),
+  fc.record({ type: fc.constant('children.started'), at: fc.constant(at), count: fc.nat(2) }),
   fc.constant({ type: 'event.delivered', at, event: 'go', key: 'k' }),
   fc.record({
     type: fc.constant('child.finished'),

@@ -4,10 +4,12 @@ import { createMachine, transition as publicTransition } from 'xstate';
 import { drawMachine } from '../../src/machines/mermaid.ts';
 import { encodeSnapshot, decodeSnapshot, restore, Unloadable } from '../../src/machines/persisted.ts';
 import {
+  childrenToStart,
   compileRun,
   placeOf,
   RUN_MACHINE_VERSION,
   runConfig,
+  type RunContext,
   type RunEvent,
   type RunMachine,
   type RunSnapshot,
@@ -235,29 +237,50 @@ describe('run, compiled from a definition', () => {
     expect(statusAt(placeOf(snapshot.value))).toBe(status);
   });
 
-  it('starts no more children than max_parallel at once', () => {
-    const { snapshot } = play(born, [...atKids, { type: 'step.opened', at, total: 4 }]);
-    expect(snapshot.context.children).toEqual({ total: 4, started: 2, finished: 0 });
+  const childrenOf = ({ context }: { context: RunContext }) => {
+    if (context.children === undefined) throw new Error('no children');
+    return context.children;
+  };
+  const started = (count: number): RunEvent => ({ type: 'children.started', at, count });
+
+  it('wants no more children than max_parallel at once', () => {
+    const opened = play(born, [...atKids, { type: 'step.opened', at, total: 4 }]);
+    expect(opened.effects).toContain('startChildren');
+    expect(childrenOf(opened.snapshot)).toEqual({ total: 4, started: 0, finished: 0 });
+    expect(childrenToStart(childrenOf(opened.snapshot), 2)).toBe(2);
+    const { snapshot } = play(opened.snapshot, [started(2)]);
+    expect(childrenOf(snapshot)).toEqual({ total: 4, started: 2, finished: 0 });
+    expect(childrenToStart(childrenOf(snapshot), 2)).toBe(0);
     const next = play(snapshot, [child('succeeded')]);
-    expect(next.snapshot.context.children).toEqual({ total: 4, started: 3, finished: 1 });
-    expect(next.effects).toEqual(['child.finished', 'unschedule', 'startChildren', 'schedule']);
+    expect(childrenOf(next.snapshot)).toEqual({ total: 4, started: 2, finished: 1 });
+    expect(childrenToStart(childrenOf(next.snapshot), 2)).toBe(1);
+    expect(next.effects).toEqual(['child.finished', 'startChildren']);
+    // The last ones are not more than there are.
+    const last = play(next.snapshot, [started(1), child('succeeded'), started(1), child('succeeded')]);
+    expect(childrenToStart(childrenOf(last.snapshot), 2)).toBe(0);
   });
 
-  it('starts what a commit can take of its children; the rest is due at once, and is started when that comes', () => {
-    const opened = (mayStart: number) =>
-      play(born, [...atKids, { type: 'step.opened', at, total: 4, mayStart }]).snapshot.context;
+  it('what the host could not start of its children is due at once, and is started when that comes', () => {
+    const opened = (count: number) =>
+      play(born, [...atKids, { type: 'step.opened', at, total: 4 }, started(count)]).snapshot.context;
     expect(opened(2)).toMatchObject({ children: { started: 2 } });
     expect(opened(2).dueAt).toBeUndefined();
     expect(opened(1)).toMatchObject({ children: { started: 1 }, dueAt: at });
     expect(opened(0)).toMatchObject({ children: { started: 0 }, dueAt: at });
 
-    const { snapshot } = play(born, [...atKids, { type: 'step.opened', at, total: 4, mayStart: 1 }]);
-    const later = play(snapshot, [{ ...child('succeeded'), mayStart: 0 } as RunEvent]);
+    const { snapshot } = play(born, [...atKids, { type: 'step.opened', at, total: 4 }, started(1)]);
+    const later = play(snapshot, [child('succeeded'), started(0)]);
     expect(later.snapshot.context).toMatchObject({ children: { total: 4, started: 1, finished: 1 }, dueAt: at });
-    const due = play(later.snapshot, [{ type: 'timer.due', at: at + 5, mayStart: 1 }]);
-    expect(due.effects).toEqual(['unschedule', 'startChildren', 'schedule']);
+    const due = play(later.snapshot, [
+      { type: 'timer.due', at: at + 5 },
+      { type: 'children.started', at: at + 5, count: 1 },
+    ]);
+    expect(due.effects).toEqual(['startChildren', 'unschedule', 'schedule']);
     expect(due.snapshot.context).toMatchObject({ children: { started: 2 }, dueAt: at + 5 });
-    const all = play(due.snapshot, [{ type: 'timer.due', at: at + 6 }]);
+    const all = play(due.snapshot, [
+      { type: 'timer.due', at: at + 6 },
+      { type: 'children.started', at: at + 6, count: 1 },
+    ]);
     expect(all.snapshot.context).toMatchObject({ children: { started: 3, finished: 1 } });
     expect(all.snapshot.context.dueAt).toBeUndefined();
     // It leaves no timer behind, however it ends.
@@ -334,7 +357,7 @@ describe('snapshots', () => {
     atAsk,
     [...atAsk, { type: 'step.opened', at, key: 'k', dueAt: 9 }],
     [...atNap, { type: 'step.opened', at, dueAt: null }],
-    [...atKids, { type: 'step.opened', at, total: 2 }],
+    [...atKids, { type: 'step.opened', at, total: 2 }, { type: 'children.started', at, count: 2 }],
   ] as RunEvent[][];
   const revive = (text: string): RunSnapshot => restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map());
 

@@ -1,4 +1,4 @@
-import type { RunEvent, RunSnapshot } from '../../machines/run.ts';
+import { childrenToStart, placeOf, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
 import { step as transition } from '../../machines/transition.ts';
 import type { JournalEntry } from '../../model/run.ts';
 import type { JournalRow, RunStore } from '../../store/runs/run-store.ts';
@@ -20,7 +20,9 @@ export const entryAt = async (
   return row === undefined ? undefined : entriesOf(row).find((entry) => entry.seq === seq);
 };
 
-type Step = readonly [event: RunEvent | null, entries: number];
+/** A machine event as a journal holds it, with the bound that earlier releases wrote into some of them. */
+type JournalledEvent = RunEvent & { readonly mayStart?: number };
+type Step = readonly [event: JournalledEvent | null, entries: number];
 
 /**
  * The snapshot of a run as it was after a journal entry: the machine events of the journal, folded from the last
@@ -40,10 +42,15 @@ export const snapshotAt = async (
     const rows = await store.journal(runId, next - 1, SLICE);
     for (const row of rows) {
       let at = row.firstSeq;
-      for (const [event, entries] of JSON.parse(row.events) as Step[]) {
+      const steps = JSON.parse(row.events) as Step[];
+      for (const [index, [event, entries]] of steps.entries()) {
         if (at > seq && entries > 0) return snapshot;
         // A checkpoint stands between rows, so no event before it is taken twice.
-        if (event !== null && at >= next) snapshot = fold(program, snapshot, event);
+        if (event !== null && at >= next) {
+          snapshot = fold(program, snapshot, event);
+          const started = startedUnsaid(program, snapshot, event, steps[index + 1]?.[0]);
+          if (started !== undefined) snapshot = fold(program, snapshot, started);
+        }
         at += entries;
       }
       next = row.lastSeq + 1;
@@ -55,3 +62,22 @@ export const snapshotAt = async (
 
 const fold = (program: Program, snapshot: RunSnapshot, event: RunEvent): RunSnapshot =>
   transition(program.machine, snapshot as never, event).next;
+
+/**
+ * Journals of earlier releases have no `children.started`: the event before it said how many children the commit could take
+ * (`mayStart`), where that was fewer than the step wanted. This says it for them.
+ */
+const startedUnsaid = (
+  { compiled }: Program,
+  { value, context }: RunSnapshot,
+  event: JournalledEvent,
+  following: RunEvent | null | undefined,
+): RunEvent | undefined => {
+  if (event.type === 'children.started' || following?.type === 'children.started') return undefined;
+  const place = placeOf(value);
+  const step = place.at === 'step' && place.phase === 'waiting' ? compiled.steps.get(place.step)?.step : undefined;
+  if (step?.kind !== 'child' || context.children === undefined) return undefined;
+  const wanted = childrenToStart(context.children, step.maxParallel);
+  if (wanted === 0) return undefined;
+  return { type: 'children.started', at: event.at, count: Math.min(wanted, event.mayStart ?? wanted) };
+};

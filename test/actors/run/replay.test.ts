@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { createPrograms } from '../../../src/actors/run/program.ts';
+import { snapshotAt } from '../../../src/actors/run/replay.ts';
+import recorded from './journal-with-may-start.json' with { type: 'json' };
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, must, task } from '../run-harness.ts';
 
@@ -32,6 +35,38 @@ onEachEngine('looking back', ({ createHarness }) => {
     expect(codeOf(await service.runs.getActor({ ...ALL, type: 'run', id: runId, atSeq: 100_000 }))).toBe('not_found');
   });
 
+  it('the snapshot at any seq knows how many children were started, also where one commit could not start all', async () => {
+    const service = await createHarness({
+      definitions: [
+        aDefinition('parent', [
+          { id: 'kids', kind: 'child', definition: 'kid', for_each: '${input.items}', max_parallel: 110 },
+        ]),
+        aDefinition('kid', [task('one')]),
+      ],
+    });
+    const { runId } = await service.start('parent', { items: Array.from({ length: 112 }, (_, n) => n) });
+    const at = async (atSeq?: number) =>
+      must(
+        await service.runs.getActor({
+          ...ALL,
+          type: 'run',
+          id: runId,
+          ...(atSeq === undefined ? {} : { atSeq }),
+        }),
+      ).context as { readonly children?: object; readonly dueAt?: number };
+    await service.pass(1000);
+    for (const started of [110, 111, 112, 112]) {
+      const now = await at();
+      expect(now.children).toMatchObject({ started });
+      expect(await at((await service.journal(runId)).at(-1)?.seq)).toEqual(now);
+      must(await service.complete(await service.take(), 1));
+    }
+    // The first commit took a hundred: the rest was due at once.
+    const { seq } = (await service.journal(runId)).filter(({ kind }) => kind === 'child.started')[99] ?? {};
+    expect(await at(seq)).toMatchObject({ children: { total: 112, started: 100, finished: 0 } });
+    expect((await at(seq)).dueAt).toBeTypeOf('number');
+  });
+
   it('looks back past a checkpoint', async () => {
     const service = await createHarness({
       definitions: [
@@ -56,5 +91,41 @@ onEachEngine('looking back', ({ createHarness }) => {
     const then = must(await service.runs.getActor({ ...ALL, type: 'run', id: runId, atSeq: leased?.seq ?? -1 }));
     expect(then.value).toEqual({ active: { one: 'leased' } });
     expect(then.context).toMatchObject({ visits: { one: 201 }, leaseId: leased?.leaseId });
+  });
+});
+
+describe('a journal of an earlier release', () => {
+  // Recorded from a run of the release before `children.started`: a commit took a hundred children, the step wanted 110.
+  const { definition, rows, snapshots } = recorded;
+  const program = createPrograms()({
+    id: definition.id,
+    version: definition.version,
+    document: JSON.stringify(definition),
+    hash: 'recorded',
+    createdAt: 0,
+  });
+  const store = {
+    checkpoint: async () => undefined,
+    journal: async (runId: string, after: number) =>
+      rows
+        .filter(({ lastSeq }) => lastSeq > after)
+        .map(({ events, ...row }) => ({ ...row, runId, entries: '[]', events: JSON.stringify(events) })),
+  };
+
+  it.each(snapshots.map((snapshot) => [snapshot.seq, snapshot] as const))(
+    'gives the snapshot after entry %i as that release did',
+    async (seq, then) => {
+      const now = await snapshotAt(store, program, 'r', seq);
+      expect(JSON.parse(JSON.stringify({ value: now?.value, context: now?.context }))).toEqual({
+        value: then.value,
+        context: then.context,
+      });
+    },
+  );
+
+  it('still says in its events what a commit could take', () => {
+    expect(
+      rows.flatMap(({ events }) => events.flat()).filter((one) => JSON.stringify(one).includes('mayStart')),
+    ).toHaveLength(5);
   });
 });

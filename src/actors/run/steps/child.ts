@@ -1,4 +1,4 @@
-import { MORE_CHILDREN, placeOf, type RunEvent, visitOf } from '../../../machines/run.ts';
+import { childrenToStart, MORE_CHILDREN, placeOf, type RunEvent, visitOf } from '../../../machines/run.ts';
 import type { CompiledStep } from '../../../model/definition/compile.ts';
 import { type ChildStep, definitionBounds } from '../../../model/definition/definition.ts';
 import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
@@ -46,11 +46,6 @@ const cancelledInGroup = defineNote<undefined, number>('children_cancelled', () 
 /** How many children this commit can still take. */
 const childrenLeft = (turn: Turn): number =>
   Math.max(0, CHILDREN_STARTED_IN_A_GROUP - (turn.peek(startedInGroup, undefined) ?? 0));
-/** The same, where a step might want more. */
-const mayStart = (turn: Turn, { maxParallel }: ChildStep): { readonly mayStart?: number } => {
-  const left = childrenLeft(turn);
-  return left < maxParallel ? { mayStart: left } : {};
-};
 
 /** One visit of a step. */
 type VisitKey = { readonly runId: string; readonly stepId: string; readonly visit: number };
@@ -123,19 +118,26 @@ const itemsOf = (work: Work, compiled: CompiledStep<ChildStep>): Evaluated<reado
 
 const childFailed = (message: string): StepError => ({ class: 'fatal', code: 'child_failed', message });
 
-const startChildren: EffectHost = (work, { before }) => {
+/** Starts as many as the step wants, or as this commit can take, and says how many. */
+const startChildren: EffectHost = (work) => {
   const compiled = childAt(work);
   const { step } = compiled;
   const { context } = work.snapshot;
   const { children } = context;
-  const first = before.children?.started ?? 0;
-  if (children === undefined || children.started === first) return;
+  const wanted = children === undefined ? 0 : childrenToStart(children, step.maxParallel);
+  if (children === undefined || wanted === 0) return;
   const { turn, record, host } = work;
+  const count = Math.min(wanted, childrenLeft(turn));
+  const started: RunEvent = { type: 'children.started', at: turn.at, count };
+  if (count === 0) {
+    work.queue.push(started);
+    return;
+  }
+  turn.write(startedInGroup, undefined, (turn.peek(startedInGroup, undefined) ?? 0) + count);
   let recent = turn.peek(recentChildren, work.runId);
   const rememberStarted = (): void => {
     turn.write(recentChildren, work.runId, recent);
   };
-  turn.write(startedInGroup, undefined, (turn.peek(startedInGroup, undefined) ?? 0) + children.started - first);
   const refuse = (error: StepError): void => {
     // Those that were started before the one that cannot be are cancelled with the step: it must know them.
     rememberStarted();
@@ -148,8 +150,7 @@ const startChildren: EffectHost = (work, { before }) => {
   if (!items.ok) return refuse(items.error);
   const visit = visitOf(context, step.id);
   const program = readProgram(turn, host.programs, latest.id, latest.version);
-  // A new visit starts from none; within one visit the machine says how many were started before.
-  for (let index = first; index < children.started; index += 1) {
+  for (let index = children.started; index < children.started + count; index += 1) {
     const item = items.value?.[index];
     const rendered = compiled.input === undefined ? undefined : render(compiled.input, scope(work, item));
     if (rendered?.ok === false) return refuse(rendered.error);
@@ -173,6 +174,7 @@ const startChildren: EffectHost = (work, { before }) => {
     addEntry(work, { kind: 'child.started', stepId: step.id, visit, data: { run_id: runId, index } });
   }
   rememberStarted();
+  work.queue.push(started);
 };
 
 /**
@@ -263,7 +265,6 @@ export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
     index: body.index,
     status: body.status,
     ...(body.status === 'succeeded' ? {} : { error: errorOf(body) }),
-    ...mayStart(turn, compiled.step),
   };
 };
 
@@ -291,13 +292,13 @@ export const childHost: StepHost<ChildStep> = {
     if (!items.ok) return failStep(work, items.error);
     const total = items.value === undefined ? 1 : items.value.length;
     if (total === 0) setOutput(work, compiled.step.id, []);
-    return { type: 'step.opened', at: work.turn.at, total, ...mayStart(work.turn, compiled.step) };
+    return { type: 'step.opened', at: work.turn.at, total };
   },
   wait: {
     timer: MORE_CHILDREN,
     followsCommit: true,
     hasRoom: (turn) => childrenLeft(turn) > 0,
-    due: ({ turn }, { step }) => ({ type: 'timer.due', at: turn.at, ...mayStart(turn, step) }),
+    due: ({ turn }) => ({ type: 'timer.due', at: turn.at }),
     reason: 'children',
   },
   effects: { startChildren, cancelChildren },
