@@ -1,6 +1,11 @@
+import { OUTBOX_MACHINE_VERSION, outboxMachine } from '../machines/outbox.ts';
+import { createResident, type ResidentActor } from '../machines/resident.ts';
+import { createRate } from '../model/rate.ts';
 import type { UnixMs } from '../model/run.ts';
 import type { Span } from '../model/span.ts';
+import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { OutboxRow, RunStore } from '../store/runs/run-store.ts';
+import { failureCodeOf } from '../store/unavailable.ts';
 import type { Clock } from './kernel/clock.ts';
 import { type SpanDraft, spanOfDraft } from './run/run-spans.ts';
 
@@ -29,8 +34,11 @@ export const createOutbox = (options: {
   readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
   /** Deletes the rows up to this number, in a commit like any other. */
   readonly delivered: (upTo: number) => Promise<void>;
+  /** What waits in the store; `undefined` while it cannot be asked. */
+  readonly backlog: () => Promise<RunBacklog | undefined>;
   readonly onFault: (error: unknown) => void;
 }) => {
+  const { clock, now } = options;
   let sent = 0;
   let timer: (() => void) | undefined;
   let draining: Promise<void> | undefined;
@@ -38,8 +46,13 @@ export const createOutbox = (options: {
   let stopped = false;
   let retryMs: number = RETRY_MS.least;
 
+  const actor = createResident(outboxMachine, now);
+  const rate = createRate(clock.monotonic());
+  /** Since when rows wait; a start counts from its own time. On the clock that does not jump. */
+  let waitingSince: number | undefined;
+
   const spansOf = async (rows: readonly OutboxRow[]): Promise<readonly Span[]> => {
-    const receivedAt = options.now();
+    const receivedAt = now();
     // The root span of a run that began and ended in one batch is there twice; the later one says all.
     const spans = new Map<string, Span>();
     for (const [index, { span }] of rows.entries()) {
@@ -50,24 +63,65 @@ export const createOutbox = (options: {
     return [...spans.values()];
   };
 
-  const drain = async (): Promise<void> => {
-    for (;;) {
-      again = false;
+  /** @returns what the store gave; nothing when no row waits */
+  const sendBatch = async (): Promise<readonly OutboxRow[]> => {
+    again = false;
+    const since = waitingSince;
+    waitingSince = undefined;
+    try {
       const rows = await options.store.readOutbox(sent, BATCH_ROWS, BATCH_CHARACTERS);
       const last = rows.at(-1);
-      if (last === undefined) return;
+      if (last === undefined) return rows;
       await options.writeSpans(await spansOf(rows));
       await options.delivered(last.no);
       sent = last.no;
       retryMs = RETRY_MS.least;
+      rate.add(clock.monotonic(), rows.length);
+      if (isFull(rows)) waitingSince = since;
+      return rows;
+    } catch (error) {
+      waitingSince = since ?? waitingSince;
+      throw error;
+    }
+  };
+
+  /** @returns rows sent */
+  const drain = async (): Promise<number> => {
+    for (let rowsSent = 0; ; ) {
+      const rows = await sendBatch();
+      rowsSent += rows.length;
       // What has come since gathers first, so that it goes as one batch too.
-      if (stopped || !isFull(rows)) return;
+      if (stopped || !isFull(rows)) return rowsSent;
+    }
+  };
+
+  const arm = (ms: number): void => {
+    timer?.();
+    timer = stopped ? undefined : clock.after(ms, run);
+  };
+
+  const turn = async (): Promise<void> => {
+    const startedAt = now();
+    const from = clock.monotonic();
+    actor.send({ type: 'turn.began' });
+    try {
+      const rows = await drain();
+      const durationMs = Math.round(clock.monotonic() - from);
+      actor.send({ type: 'turn.ended', turn: { at: startedAt, durationMs, rows } });
+    } catch (error) {
+      const at = now();
+      actor.send({ type: 'turn.failed', fault: { at, code: failureCodeOf(error) }, retryAt: at + retryMs });
+      arm(retryMs);
+      retryMs = Math.min(RETRY_MS.most, retryMs * 2);
+      throw error;
     }
   };
 
   /** One at a time: two would send the same rows. */
   const begin = (): Promise<void> => {
-    const work = drain().finally(() => {
+    timer?.();
+    timer = undefined;
+    const work = turn().finally(() => {
       draining = undefined;
       if (again) kick();
     });
@@ -78,19 +132,20 @@ export const createOutbox = (options: {
   const run = (): void => {
     timer = undefined;
     if (stopped) return;
+    begin().catch(options.onFault);
+  };
+
+  /** Rows were committed. */
+  const kick = (): void => {
+    if (stopped) return;
+    waitingSince ??= clock.monotonic();
     if (draining !== undefined) {
       again = true;
       return;
     }
-    begin().catch((error: unknown) => {
-      options.onFault(error);
-      if (!stopped) timer = options.clock.after(retryMs, run);
-      retryMs = Math.min(RETRY_MS.most, retryMs * 2);
-    });
-  };
-
-  const kick = (): void => {
-    if (timer === undefined && !stopped) timer = options.clock.after(GATHER_MS, run);
+    if (timer !== undefined) return;
+    actor.send({ type: 'rows.written' });
+    arm(GATHER_MS);
   };
 
   return {
@@ -105,5 +160,26 @@ export const createOutbox = (options: {
       timer?.();
       await draining;
     },
+
+    /** Itself, as an actor that can be looked at. */
+    actor: {
+      machine: outboxMachine,
+      version: OUTBOX_MACHINE_VERSION,
+      state: actor.state,
+      read: async () => {
+        const at = clock.monotonic();
+        const waitingRows = (await options.backlog())?.outboxRows;
+        return {
+          ...actor.state(),
+          mailbox: waitingRows ?? 0,
+          context: {
+            ...(waitingRows === undefined ? {} : { waitingRows }),
+            ...(waitingSince === undefined ? {} : { oldestMs: Math.round(at - waitingSince) }),
+            ...actor.context(),
+            perSecond: { rows: rate.perSecond(at) },
+          },
+        };
+      },
+    } satisfies ResidentActor,
   };
 };

@@ -3,6 +3,7 @@ import type { Result } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage } from '../model/run.ts';
+import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { Resumption, RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
@@ -25,6 +26,7 @@ import { createCalls } from './service/calls.ts';
 import { createDefinitionQueries } from './service/definition-queries.ts';
 import { createFollowers } from './service/follow-journal.ts';
 import { createMachineDirectory } from './service/machine-directory.ts';
+import { createResidentActors } from './service/resident-actors.ts';
 import { createRunCommands } from './service/run-commands.ts';
 import { createRunQueries } from './service/run-queries.ts';
 import type { RunsService } from './service/runs-service.ts';
@@ -110,8 +112,12 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const checks = createInputChecks();
   const checkInput = (program: Program, input: Json): Result<Json | undefined> => checks(program.definition, input);
   const { nextOutboxNo, nextOrder, reach: reachNumbers } = createNumbers();
+  const asked = {
+    backlog: () => store.backlog(now()).catch(() => undefined),
+    queuedRuns: (reach: ProjectReach, limit: number) => store.queuedRuns(reach, limit).catch(() => undefined),
+  };
   const leases = createLeaseWatch(clock);
-  const dispatcher = createDispatcher({ clock, offerTtlMs });
+  const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
   const storedRuns = createStoredRuns(store, programs);
   const followers = createFollowers(store, storedRuns, closing.signal);
 
@@ -195,6 +201,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     delivered: async (upTo) => {
       await upkeep({ kind: 'delivered', upTo });
     },
+    backlog: asked.backlog,
     onFault,
   });
   const registry = createWorkerRegistry({ store, now, upkeep, held: leases.held });
@@ -209,9 +216,22 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     dispatcher.askAgain();
     await upkeep({ kind: 'match' });
   };
-  const timer = createTimer({ store, kernel, leases, clock, now, eachSecond: [matchAgain, sweep], onFault });
+  const timer = createTimer({
+    store,
+    kernel,
+    leases,
+    clock,
+    now,
+    eachSecond: [matchAgain, sweep],
+    backlog: asked.backlog,
+    onFault,
+  });
   const calls = createCalls(kernel, clock);
-  const actors = createStoredActors({ store, storedRuns });
+  const residents = [timer.actor, dispatcher.actor, outbox.actor];
+  const actors = [
+    ...createResidentActors(residents),
+    ...createStoredActors({ store, storedRuns, mailbox: kernel.mailbox }),
+  ];
 
   await resume();
   outbox.kick();

@@ -1,5 +1,10 @@
+import { createResident, type ResidentActor } from '../machines/resident.ts';
+import { TIMER_MACHINE_VERSION, timerMachine } from '../machines/timer.ts';
+import { createRate } from '../model/rate.ts';
 import type { UnixMs } from '../model/run.ts';
+import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
+import { failureCodeOf } from '../store/unavailable.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
@@ -9,53 +14,84 @@ const TICK_MS = 1000;
 /** Timers that one read takes. */
 const TIMER_SLICE = 500;
 
-/** Makes messages of what is due: timers of runs, deadlines of leases, claims and housekeeping. */
+/** The timer: each second it makes messages of what is due, timers of runs and deadlines of leases. */
 export const createTimer = (host: {
   readonly store: Pick<RunStore, 'dueTimers'>;
   readonly kernel: Pick<Kernel, 'handle'>;
-  readonly leases: Pick<LeaseWatch, 'due'>;
+  readonly leases: Pick<LeaseWatch, 'due' | 'size'>;
   readonly clock: Clock;
   readonly now: () => UnixMs;
   /** What else each second does, after the deadlines. */
   readonly eachSecond: readonly (() => Promise<void>)[];
+  /** What waits in the store; `undefined` while it cannot be asked. */
+  readonly backlog: () => Promise<RunBacklog | undefined>;
   readonly onFault: (error: unknown) => void;
 }) => {
-  const { store, kernel, clock } = host;
+  const { store, kernel, clock, now } = host;
   let stopped = false;
   let cancel: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
 
-  const fireTimers = async (): Promise<void> => {
-    for (;;) {
-      const due = await store.dueTimers(host.now(), TIMER_SLICE);
+  const actor = createResident(timerMachine, now);
+  const born = clock.monotonic();
+  const rates = { timers: createRate(born), leases: createRate(born) };
+  /** Looks that are under way: more than one only where tests ask for them. */
+  let looks = 0;
+
+  /** @returns how many were handed over */
+  const fireLeases = async (): Promise<number> => {
+    const due = host.leases.due();
+    rates.leases.add(clock.monotonic(), due.length);
+    await kernel.handle(due);
+    return due.length;
+  };
+
+  /** @returns how many were handed over */
+  const fireTimers = async (): Promise<number> => {
+    for (let fired = 0; ; ) {
+      const due = await store.dueTimers(now(), TIMER_SLICE);
       const answers = await kernel.handle(
         due.map(({ runId, name, dueAt }) => {
           const body: RunMessage = { kind: 'timer', name, dueAt };
           return { type: 'run', id: runId, body };
         }),
       );
+      rates.timers.add(clock.monotonic(), due.length);
+      fired += due.length;
       // What could not be taken is still due: the next tick looks at it again, not this one indefinitely.
-      if (due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return;
+      if (due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return fired;
     }
   };
 
   const tick = async (): Promise<void> => {
-    await kernel.handle(host.leases.due());
-    await fireTimers();
-    for (const step of host.eachSecond) await step();
+    const at = now();
+    const from = clock.monotonic();
+    looks += 1;
+    if (looks === 1) actor.send({ type: 'turn.began' });
+    try {
+      const leases = await fireLeases();
+      const timers = await fireTimers();
+      for (const step of host.eachSecond) await step();
+      looks -= 1;
+      const turn = { at, durationMs: Math.round(clock.monotonic() - from), timers, leases };
+      if (looks === 0) actor.send({ type: 'turn.ended', turn });
+    } catch (error) {
+      looks -= 1;
+      if (looks === 0) actor.send({ type: 'turn.failed', fault: { at: now(), code: failureCodeOf(error) } });
+      throw error;
+    }
   };
 
-  const arm = (): void => {
+  const arm = (ms: number): void => {
     if (stopped) return;
     const from = clock.monotonic();
-    cancel = clock.after(TICK_MS, () => {
+    cancel = clock.after(ms, () => {
       ticking = tick()
         .catch(host.onFault)
         .finally(() => {
           ticking = undefined;
-          // A tick that took long is followed at once: a timer is late by two seconds at most while the process is awake.
-          if (clock.monotonic() - from > 2 * TICK_MS) cancel = clock.after(0, () => arm());
-          else arm();
+          // After a tick that took long the next one follows at once.
+          arm(Math.max(0, Math.min(TICK_MS, from + ms + TICK_MS - clock.monotonic())));
         });
     });
   };
@@ -64,12 +100,36 @@ export const createTimer = (host: {
     /** Looks at what is due once. */
     tick,
     /** From now on once a second. */
-    start: arm,
+    start: (): void => arm(TICK_MS),
     /** Looks no more; the work in hand is done when it resolves. */
     stop: async (): Promise<void> => {
       stopped = true;
       cancel?.();
       await ticking;
     },
+
+    /** Itself, as an actor that can be looked at. */
+    actor: {
+      machine: timerMachine,
+      version: TIMER_MACHINE_VERSION,
+      state: actor.state,
+      read: async () => {
+        const at = clock.monotonic();
+        const backlog = await host.backlog();
+        const { overdueTimers, nextTimerAt } = backlog ?? {};
+        return {
+          ...actor.state(),
+          mailbox: overdueTimers ?? 0,
+          context: {
+            everyMs: TICK_MS,
+            ...(overdueTimers === undefined ? {} : { overdueTimers }),
+            ...(nextTimerAt === undefined ? {} : { nextTimerAt }),
+            liveLeases: host.leases.size(),
+            ...actor.context(),
+            perSecond: { timers: rates.timers.perSecond(at), leases: rates.leases.perSecond(at) },
+          },
+        };
+      },
+    } satisfies ResidentActor,
   };
 };

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { RunningRuns } from '../actors/start.ts';
 import { createActorDirectory } from '../actors/service/actor-directory.ts';
+import { createResidentActors } from '../actors/service/resident-actors.ts';
 import { createWatchActors } from '../watch/directory.ts';
 import { buildApp } from '../http/app.ts';
 import { administrationRoutes } from '../http/routes/administration.ts';
@@ -256,7 +257,14 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     }),
     ...runsSurface(
       {
-        runs: { ...runs, ...createActorDirectory([...createWatchActors(watchers), ...runs.actors]) },
+        runs: {
+          ...runs,
+          ...createActorDirectory([
+            ...createWatchActors(watchers),
+            ...createResidentActors([pipeline.actor]),
+            ...(hasRuns ? runs.actors : []),
+          ]),
+        },
         traces: store,
         streams,
         defaultProject,

@@ -37,6 +37,8 @@ export type Admission = {
    * @throws Refusal `overloaded` when as many requests as may be are inside, or the announced body would not fit now
    */
   readonly enter: (announcedBytes?: number) => Reservation;
+  /** The most that may be between arrival and answer. */
+  readonly bounds: { readonly maxBytes: number; readonly maxRequests: number };
   readonly heldBytes: () => number;
   readonly requests: () => number;
   /** Resolves when nobody is inside. */
@@ -109,6 +111,7 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
         },
       };
     },
+    bounds: { maxBytes: maxInflightBytes, maxRequests },
     heldBytes: () => held,
     requests: () => inside.size,
     empty: () => (inside.size === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),

@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import type { ResidentActor } from '../machines/resident.ts';
 import type { Counters } from '../model/counters.ts';
 import { type Failure, Refusal } from '../model/failure.ts';
 import { ownProject, type ProjectReach } from '../model/scope.ts';
@@ -14,6 +15,7 @@ import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
 import { batchLists, type GateRules, gateElement } from './gate.ts';
 import { type IngestLimits, tooManySignals, withBothBounds } from './limits.ts';
 import { BudgetExceeded } from './otlp/bounds.ts';
+import { createPipelineActor, type RequestEnd } from './pipeline-actor.ts';
 import { createPace } from './pace.ts';
 import type { Quota } from './quota.ts';
 import type { Sampled } from './sample.ts';
@@ -34,6 +36,8 @@ export type PipelineOptions = {
   /** Whether somebody else wants the event loop now: then ingest leaves it all that can be done elsewhere, and rests in between. */
   readonly loopIsWanted?: () => boolean;
   readonly clock?: () => UnixNano;
+  /** Milliseconds of a clock that does not jump. */
+  readonly monotonic?: () => number;
   readonly decodeThread?: Omit<DecodeThreadOptions, 'finish' | 'pace'>;
 };
 
@@ -94,6 +98,8 @@ export type Pipeline = {
   readonly ingestScore: (score: Score, reach: ProjectReach) => Promise<Score>;
   readonly ingestFeedback: (feedback: Feedback, reach: ProjectReach) => Promise<Feedback>;
   readonly limits: IngestLimits;
+  /** Itself, as an actor that can be looked at. */
+  readonly actor: ResidentActor;
   /** Resolves when everything that was let in is committed and answered. */
   readonly drain: () => Promise<void>;
   /** Drains, then ends the decode thread. */
@@ -181,8 +187,17 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const finish = createFinish(options.finish);
   const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
 
+  /** Units that the store has and has not confirmed. */
+  let pendingWrites = 0;
   /** Bodies in the decode thread, or waiting for it, that may keep it for long. */
   let heavyBodies = 0;
+  const nowMs = (): number => millisFromUnixNano(clock());
+  const actor = createPipelineActor({
+    admission,
+    now: nowMs,
+    monotonic: options.monotonic ?? (() => performance.now()),
+    turns: () => ({ waiting: queue.size, details: { workingTurns: queue.pending, heavyBodies, pendingWrites } }),
+  });
   const countHeavy = async (isHeavy: boolean, decode: () => Promise<void>): Promise<void> => {
     if (isHeavy) heavyBodies += 1;
     try {
@@ -260,7 +275,6 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return { intake: { reservation, add }, elements };
   };
 
-  const nowMs = (): number => millisFromUnixNano(clock());
   const refund = ({ admitted, takenAtMs }: Pick<Unit, 'admitted' | 'takenAtMs'>): void => {
     for (const [project, signals] of admitted) quota.refund(project, signals, takenAtMs);
   };
@@ -337,11 +351,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     if (pace.isDue()) await pace.nextTurn();
     const { signals, spans, outcome } = handOver(unit);
     let known: WriteOutcome;
+    pendingWrites += 1;
     try {
       known = await outcome;
     } catch (error) {
       refund(unit);
       return { outcome: 'failed', refusal: storeUnavailable(error) };
+    } finally {
+      pendingWrites -= 1;
     }
     if (known === 'duplicate') {
       refund(unit);
@@ -395,18 +412,31 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const inside = async <T>(
     announcedBytes: number | undefined,
+    endOf: (result: T) => RequestEnd,
     work: (reservation: Reservation) => Promise<T>,
   ): Promise<T> => {
-    const reservation = admission.enter(announcedBytes);
+    let end: RequestEnd | undefined;
     try {
-      return await work(reservation);
-    } finally {
-      reservation.release();
+      const reservation = admission.enter(announcedBytes);
+      const leave = actor.entered();
+      try {
+        const result = await work(reservation);
+        end = endOf(result);
+        return result;
+      } finally {
+        leave(end);
+        reservation.release();
+      }
+    } catch (error) {
+      actor.failed(error);
+      throw error;
     }
   };
+  const endOfRequest = ({ accepted, refusals }: IngestResult): RequestEnd => ({ accepted, refused: refusals.length });
+  const endOfOne = (): RequestEnd => ({ accepted: 1, refused: 0 });
 
   const ingestOne = async (batch: SignalBatch, reach: ProjectReach): Promise<SignalBatch> =>
-    inside(undefined, async () => {
+    inside(undefined, endOfOne, async () => {
       const elements: Elements = new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]);
       const { unkeyed, refusals, beyondCeiling } = await queue.add(() =>
         prepare(elements, reach, { quota: true, sample: false }),
@@ -431,13 +461,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   return {
     ingest: ({ reach, announcedBytes }, read) =>
-      inside(announcedBytes, async (reservation) => {
+      inside(announcedBytes, endOfRequest, async (reservation) => {
         const { intake, elements } = openIntake(reach, reservation);
         await read(intake);
         return commit(elements, reach, { quota: true, sample: true });
       }),
     write: (batch, how) =>
-      inside(undefined, () =>
+      inside(undefined, endOfRequest, () =>
         commit(new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]), 'all', how),
       ),
     ingestScore: async (score, reach) =>
@@ -445,9 +475,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     ingestFeedback: async (feedback, reach) =>
       storedRecord((await ingestOne({ ...emptyBatch, feedback: [feedback] }, reach)).feedback),
     limits,
+    actor: actor.resident,
     drain: admission.empty,
     close: async () => {
+      actor.draining();
       await admission.empty();
+      actor.drained();
       await thread.close();
     },
   };

@@ -1,14 +1,19 @@
-import type { AnyStateMachine } from 'xstate';
+import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from './dispatcher.ts';
 import { LEASE_MACHINE_VERSION, leaseMachine } from './lease.ts';
 import { MONITOR_MACHINE_VERSION, monitorMachine } from './monitor.ts';
+import { OUTBOX_MACHINE_VERSION, outboxMachine } from './outbox.ts';
+import { PIPELINE_MACHINE_VERSION, pipelineMachine } from './pipeline.ts';
+import type { VersionedMachine } from './persisted.ts';
 import { SLO_MACHINE_VERSION, sloMachine } from './slo.ts';
-
-/** A statechart and the version of its snapshots. Its id is the name under which it is shown. */
-export type VersionedMachine = { readonly machine: AnyStateMachine; readonly version: number };
+import { TIMER_MACHINE_VERSION, timerMachine } from './timer.ts';
 
 /** The service's own statecharts, by name. Those of runs are compiled from definitions. */
 export const ownMachines: readonly VersionedMachine[] = [
+  { machine: dispatcherMachine, version: DISPATCHER_MACHINE_VERSION },
   { machine: leaseMachine, version: LEASE_MACHINE_VERSION },
   { machine: monitorMachine, version: MONITOR_MACHINE_VERSION },
+  { machine: outboxMachine, version: OUTBOX_MACHINE_VERSION },
+  { machine: pipelineMachine, version: PIPELINE_MACHINE_VERSION },
   { machine: sloMachine, version: SLO_MACHINE_VERSION },
+  { machine: timerMachine, version: TIMER_MACHINE_VERSION },
 ];

@@ -1,6 +1,9 @@
 import type { AnyStateMachine, SnapshotFrom } from 'xstate';
 import { isDeepStrictEqual } from 'node:util';
 
+/** A statechart and the version of its snapshots. Its id is the name under which it is shown. */
+export type VersionedMachine = { readonly machine: AnyStateMachine; readonly version: number };
+
 /** What is stored of an actor, beside the machine it belongs to. */
 export type Persisted = { readonly machineVersion: number; readonly value: unknown; readonly context: unknown };
 

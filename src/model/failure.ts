@@ -62,3 +62,6 @@ export class Refusal extends Error {
     this.failure = failure;
   }
 }
+
+/** That something failed, to be shown to whoever asks: the message is for the log alone, as it may name what others own. */
+export type FaultNote = { readonly at: number; readonly code: FailureCode };

@@ -33,7 +33,9 @@ describe('svc machines', () => {
   it('lists machines by name', async () => {
     const { code, out } = await svc('machines');
     expect(code).toBe(0);
-    expect(out).toMatch(/^name +version +states\nlease +1 +unissued offered running /);
+    expect(out).toMatch(
+      /^name +version +states\ndispatcher +1 +idle waiting matching\nlease +1 +unissued offered running /,
+    );
     expect(out).toContain('run:flow@1');
   });
 
@@ -62,12 +64,16 @@ describe('svc actors', () => {
   it('lists actors, of one type when asked, a line each', async () => {
     const { code, out } = await svc('actors');
     expect(code).toBe(0);
-    expect(out.split('\n')).toHaveLength(4);
+    const types = (text: string) => text.split('\n').map((line) => line.split(' ')[0]);
+    const residents = ['timer', 'dispatcher', 'outbox'];
+    expect(types(out)).toEqual(['type', ...residents, 'run', 'lease', '']);
     const run = await svc('actors', 'run');
     expect(run.out.split('\n')[1]).toMatch(
       new RegExp(`^run +${runId} +run:flow@1 +active +\\d+ +\\S+Z +active\\.one\\.leased$`),
     );
-    expect((await svc('actors', '--project', 'nobody')).out.split('\n')).toHaveLength(2);
+    expect(types((await svc('actors', '--project', 'nobody')).out)).toEqual(['type', ...residents, '']);
+    expect((await svc('actors', 'timer')).out.split('\n')[1]).toMatch(/^timer +main +timer +active +\d+ +\S+Z +idle$/);
+    expect(JSON.parse((await svc('actors', 'timer', 'main')).out)).toMatchObject({ type: 'timer', id: 'main' });
   });
 
   it('prints one whole, also as it was after an entry of its journal', async () => {

@@ -67,7 +67,7 @@ describe('the actor list', () => {
       after = page.next;
       pages += 1;
     } while (after !== undefined);
-    expect([new Set(seen).size, seen.length, pages]).toEqual([7, 7, Math.ceil(7 / limit)]);
+    expect([new Set(seen).size, seen.length, pages]).toEqual([10, 10, Math.ceil(10 / limit)]);
     await runs.close();
   });
 

@@ -2,7 +2,7 @@ import type { UnixMs } from '../../model/run.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import { type ChangeSet, defer, flush, type Group, mustStand, newGroup, noDraws, type Waiting } from './group.ts';
 import { createMemory } from './memory.ts';
-import type { Message } from './message.ts';
+import type { Address, Message } from './message.ts';
 import { type ActorKind, createTurns, DeferredTurn, type Taken, type Wanted } from './turn.ts';
 
 /** Where the kernel reads and commits. Each read sees the commits that were called before it. */
@@ -59,6 +59,8 @@ export type Kernel = {
   evict(): void;
   /** Resolves when every message sent so far was answered. */
   idle(): Promise<void>;
+  /** Messages sent to this actor that are not answered yet: they wait for a group, or for its commit. */
+  readonly mailbox: (address: Address) => number;
   /** Messages that wait for a group. */
   readonly backlog: () => number;
 };
@@ -326,6 +328,12 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
         : new Promise((resolve) => {
             idlers.push(resolve);
           }),
+    mailbox: ({ type, id }) => {
+      const unanswered = new Set(queue);
+      for (const group of [open, committing])
+        for (const message of [...(group?.senders ?? []), ...(group?.deferred ?? [])]) unanswered.add(message);
+      return [...unanswered].filter((message) => message.type === type && message.id === id).length;
+    },
     backlog: () => queue.length,
   };
 };

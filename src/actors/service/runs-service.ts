@@ -173,7 +173,7 @@ export type ActorSummary = {
 export type ActorSnapshot = ActorSummary & {
   readonly machineVersion: number;
   readonly context: Json;
-  /** Messages that wait for this actor. */
+  /** Messages to this actor that are not answered yet. */
   readonly mailbox: number;
   /** Present on an actor that this release cannot load. */
   readonly fault?: string;

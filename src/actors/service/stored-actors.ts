@@ -6,6 +6,7 @@ import type { Json } from '../../model/json.ts';
 import { hasEnded } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunRecord, RunStore } from '../../store/runs/run-store.ts';
+import type { Kernel } from '../kernel/kernel.ts';
 import { entryAt, snapshotAt } from '../run/replay.ts';
 import { notFound } from '../run/run-failures.ts';
 import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
@@ -24,11 +25,15 @@ const readable = (record: RunRecord) => {
 export const createStoredActors = (host: {
   readonly store: Pick<RunStore, 'listActors' | 'findAttempt' | 'checkpoint' | 'journal'>;
   readonly storedRuns: StoredRuns;
+  /** Messages to an actor that are not answered yet. */
+  readonly mailbox: Kernel['mailbox'];
 }): readonly ActorSource[] => {
   const { store } = host;
   const { visible, programOf } = host.storedRuns;
 
   const leaseSnapshot = async (leaseId: string, reach: ProjectReach): Promise<Result<ActorSnapshot>> => {
+    // First, as what follows may itself wait for the commit that the messages wait for.
+    const mailbox = host.mailbox({ type: 'lease', id: leaseId });
     const record = await store.findAttempt(leaseId);
     if (record === undefined) return notFound('lease', leaseId);
     const run = await visible(record.runId, reach);
@@ -45,7 +50,7 @@ export const createStoredActors = (host: {
         context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
         status: isLive(record.state) ? 'active' : 'done',
         updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
-        mailbox: 0,
+        mailbox,
       },
     };
   };
@@ -55,6 +60,7 @@ export const createStoredActors = (host: {
     reach: ProjectReach,
     atSeq: number | undefined,
   ): Promise<Result<ActorSnapshot>> => {
+    const mailbox = host.mailbox({ type: 'run', id: runId });
     const found = await visible(runId, reach);
     if (!found.ok) return found;
     const record = found.value;
@@ -64,7 +70,7 @@ export const createStoredActors = (host: {
       machine: `run:${record.definitionId}@${record.definitionVersion}`,
       version: record.version,
       updatedAt: record.updatedAt,
-      mailbox: 0,
+      mailbox,
     } as const;
     if (atSeq !== undefined) {
       const program = await programOf(record.definitionId, record.definitionVersion);

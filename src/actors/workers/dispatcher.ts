@@ -1,5 +1,10 @@
+import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from '../../machines/dispatcher.ts';
+import { createResident, type ResidentActor } from '../../machines/resident.ts';
+import type { Json } from '../../model/json.ts';
+import { createRate } from '../../model/rate.ts';
 import type { Lease, UnixMs } from '../../model/run.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
+import type { QueuedRuns } from '../../store/runs/run-queries.ts';
 import type { Lookup, Runnable, StoredRun, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Message } from '../kernel/message.ts';
@@ -21,6 +26,8 @@ type Claim = {
   readonly worker: WorkerRecord;
   readonly max: number;
   readonly reach: ProjectReach;
+  /** On the clock that does not jump. */
+  readonly arrivedAt: number;
   readonly runId: string | undefined;
   /** A claim on one run asks it directly once, in case memory does not know it. */
   asked: boolean;
@@ -33,12 +40,24 @@ type Claim = {
 
 export type DispatcherOptions = {
   readonly clock: Clock;
+  readonly now: () => UnixMs;
+  /** Runs that wait for a worker; `undefined` while the store cannot be asked. */
+  readonly queuedRuns: (reach: ProjectReach, limit: number) => Promise<readonly QueuedRuns[] | undefined>;
   readonly offerTtlMs: number;
   /** How long a version is not offered again to a worker that could not serve it. */
   readonly unservableMs?: number;
   /** Most runs of one definition that memory holds. */
   readonly queueLimit?: number;
 };
+/** Definitions for which a snapshot counts claims and runs. */
+const DEFINITIONS_SHOWN = 1000;
+const factOf = { idle: 'claims.none', waiting: 'claims.waiting', matching: 'offers.made' } as const;
+
+/** Whether a key of this reach may see for which definitions a claim waits: it must share a project with it. */
+const isSeenBy = (reach: ProjectReach, { worker, reach: own }: Pick<Claim, 'worker' | 'reach'>): boolean =>
+  (worker.project === undefined || reaches(reach, worker.project)) &&
+  (reach === 'all' || own === 'all' || own.some((project) => reaches(reach, project)));
+
 const defaults = { unservableMs: 5 * 60 * 1000, queueLimit: 2000 } as const;
 
 /** What the dispatcher wants to know before it can match: the next slice of a queue. */
@@ -60,6 +79,16 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const fulfilled = new Set<Claim>();
   const sealed = new Set<Claim>();
   const unservable = new Map<string, number>();
+
+  const actor = createResident(dispatcherMachine, options.now);
+  const born = clock.monotonic();
+  const rates = { claims: createRate(born), offers: createRate(born) };
+  let lastMatch: { readonly at: UnixMs; readonly claims: number; readonly offers: number } | undefined;
+  /** Says what holds of the claims now, when that is another thing than before. */
+  const review = (): void => {
+    const value = fulfilled.size + sealed.size > 0 ? 'matching' : claims.size > 0 ? 'waiting' : 'idle';
+    if (value !== actor.value()) actor.send({ type: factOf[value] });
+  };
 
   const queueOf = (definitionId: string): Queue => {
     let queue = queues.get(definitionId);
@@ -142,6 +171,24 @@ export const createDispatcher = (options: DispatcherOptions) => {
 
   const serves = (claim: Claim, entry: Runnable): boolean =>
     claim.worker.definitions.some(({ id }) => id === entry.definitionId) && mayServe(claim, entry);
+
+  /** For each definition the claims that wait for it and the runs that wait for a worker, as far as a key may see them. */
+  const overview = (reach: ProjectReach, queued: readonly QueuedRuns[]): Json[] => {
+    const counts = new Map(
+      queued.map(({ definitionId, runs }) => [definitionId, { queuedRuns: runs, waitingClaims: 0 }]),
+    );
+    for (const claim of claims)
+      if (isSeenBy(reach, claim))
+        for (const id of new Set(claim.worker.definitions.map((definition) => definition.id))) {
+          const count = counts.get(id) ?? { queuedRuns: 0, waitingClaims: 0 };
+          count.waitingClaims += 1;
+          counts.set(id, count);
+        }
+    return [...counts]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .slice(0, DEFINITIONS_SHOWN)
+      .map(([definitionId, count]) => ({ definitionId, ...count }));
+  };
 
   const end = (claim: Claim): void => {
     claims.delete(claim);
@@ -255,6 +302,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
           // Offers that are in the commit in hand reach the claim when it is done.
           if (claim === undefined || claim.granted > 0 || !claims.has(claim)) return;
           end(claim);
+          review();
           settle([]);
         };
         matched = () => {
@@ -265,6 +313,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
           worker: request.worker,
           max: request.max,
           reach: request.reach,
+          arrivedAt: clock.monotonic(),
           runId: request.runId,
           asked: false,
           granted: 0,
@@ -277,6 +326,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
           },
         };
         claims.add(claim);
+        rates.claims.add(claim.arrivedAt);
+        review();
         if (signal?.aborted === true) giveUp();
       });
       return { leases, matched };
@@ -291,11 +342,20 @@ export const createDispatcher = (options: DispatcherOptions) => {
         sealed.add(claim);
       }
       fulfilled.clear();
+      review();
     },
     /** The sealed group was committed: claims that got something are answered. */
     committed: (): void => {
-      for (const claim of sealed) claim.settle(claim.leases);
+      if (sealed.size === 0) return;
+      let offers = 0;
+      for (const claim of sealed) {
+        claim.settle(claim.leases);
+        offers += claim.granted;
+      }
+      lastMatch = { at: options.now(), claims: sealed.size, offers };
+      rates.offers.add(clock.monotonic(), offers);
       sealed.clear();
+      review();
     },
 
     /** The group failed: memory may be ahead of the store, so all of it goes. Claims that had been given something fail. */
@@ -309,6 +369,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       sealed.clear();
       fulfilled.clear();
       for (const claim of claims) claim.asked = false;
+      review();
     },
 
     unservable: (workerId: string, definitionId: string, version: number): void => {
@@ -328,8 +389,35 @@ export const createDispatcher = (options: DispatcherOptions) => {
           end(claim);
           claim.settle([]);
         }
+      review();
     },
     waiting: (): number => claims.size,
+
+    /** Itself, as an actor that can be looked at. */
+    actor: {
+      machine: dispatcherMachine,
+      version: DISPATCHER_MACHINE_VERSION,
+      state: actor.state,
+      read: async (reach) => {
+        const queued = await options.queuedRuns(reach, DEFINITIONS_SHOWN);
+        const now = clock.monotonic();
+        const [oldest] = claims;
+        return {
+          ...actor.state(),
+          mailbox: claims.size,
+          context: {
+            waitingClaims: claims.size,
+            ...(oldest === undefined ? {} : { oldestClaimMs: Math.round(now - oldest.arrivedAt) }),
+            claimsInCommit: fulfilled.size + sealed.size,
+            runnableInMemory: known.size,
+            ...(queued === undefined ? {} : { definitions: overview(reach, queued) }),
+            refusedVersions: [...unservable.values()].filter((until) => until > now).length,
+            ...(lastMatch === undefined ? {} : { lastTurn: lastMatch }),
+            perSecond: { claims: rates.claims.perSecond(now), offers: rates.offers.perSecond(now) },
+          },
+        };
+      },
+    } satisfies ResidentActor,
   };
 };
 export type Dispatcher = ReturnType<typeof createDispatcher>;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 1cc692e8a8cd4e3e1817857524b9de5f64fa76dcfc0d4a108cb8726cb936502e
-// content sha256: 2efca837e4b3ecb62852ac28b633d81a65f9d0810a6ea72a496234b0e056b167
+// source sha256: 4695a3baa57d2a7b722c9e5cad4c32a734096c07a39d5e30c3a23fd356e3e152
+// content sha256: e98136454a73a9a350575f9b8c9fc0962441aa9cef07cebb6e2e95b13ec7a70b
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2854,9 +2854,13 @@ export interface components {
         };
         readonly ActorSnapshot: components["schemas"]["Actor"] & {
             readonly machine_version: number;
-            /** @description What the machine remembers */
+            /**
+             * @description What the machine remembers. Of `timer`, `pipeline`, `dispatcher` and `outbox`, whose `id` is `main`: what tells why it does, or
+             *     does not, move. It holds counts, ages and rates (members ending in `Ms` are milliseconds, in `At` milliseconds since 1970),
+             *     no payload and no project; a key of certain projects sees the counts of all, and definitions of its own projects alone.
+             */
             readonly context: unknown;
-            /** @description Messages that wait for it */
+            /** @description Messages to it that are not answered yet; of timer, dispatcher, outbox and pipeline what waits for them: overdue timers, claims, rows, turns */
             readonly mailbox: number;
             /** @description Why it cannot be loaded */
             readonly fault?: string;
@@ -6120,7 +6124,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
                 readonly cursor?: components["parameters"]["cursor"];
-                readonly type?: "run" | "lease" | "monitor" | "slo";
+                readonly type?: "run" | "lease" | "monitor" | "slo" | "timer" | "pipeline" | "dispatcher" | "outbox";
                 readonly status?: components["schemas"]["ActorStatus"];
             };
             readonly header?: never;

@@ -61,6 +61,16 @@ export type ActorListQuery = {
   readonly limit: number;
 };
 
+export type RunBacklog = {
+  /** Timers that are due at `now` or before. */
+  readonly overdueTimers: number;
+  /** When the next timer is due, or was; absent when none is set. */
+  readonly nextTimerAt?: UnixMs;
+  readonly outboxRows: number;
+};
+
+export type QueuedRuns = { readonly definitionId: string; readonly runs: number };
+
 /**
  * What people, routes and sweeps ask. An engine may answer from a copy that is a moment behind, but the copy must hold every commit
  * that was answered before the question was asked: who started a run finds it. A sweep that acts on an answer relies on what no
@@ -116,5 +126,9 @@ export interface RunQueries {
       readonly maxStepAttempts: number;
     })[]
   >;
+  /** What waits for the service to move it: timers by their time, and rows of the outbox. */
+  backlog(now: UnixMs): Promise<RunBacklog>;
+  /** Runs that wait for a worker, by definition id, at most `limit` definitions; of all projects, or of certain ones. */
+  queuedRuns(reach: ProjectReach, limit: number): Promise<readonly QueuedRuns[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
 }

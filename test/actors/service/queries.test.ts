@@ -62,6 +62,9 @@ onEachEngine('looking', ({ createHarness }) => {
       { leaseId: lease.leaseId, runId, status: 'running', definitionId: 'flow', workerId: 'w1' },
     ]);
     expect(must(await service.runs.listActors({ ...ALL, limit: 10 })).items).toMatchObject([
+      { type: 'timer', id: 'main' },
+      { type: 'dispatcher', id: 'main' },
+      { type: 'outbox', id: 'main' },
       { type: 'run', id: runId, machine: 'run:flow@1', value: { active: { 'one-a': 'leased' } }, status: 'active' },
       { type: 'lease', id: lease.leaseId, machine: 'lease', value: 'running', status: 'active' },
     ]);
@@ -70,9 +73,13 @@ onEachEngine('looking', ({ createHarness }) => {
       machineVersion: 1,
     });
     expect(must(await service.runs.listMachines({ limit: 10 })).items.map(({ name }) => name)).toEqual([
+      'dispatcher',
       'lease',
       'monitor',
+      'outbox',
+      'pipeline',
       'slo',
+      'timer',
       'run:flow@1',
     ]);
     const { states } = must(await service.runs.getMachine('run:flow@1'));

@@ -163,15 +163,17 @@ describe('the daemon watches', () => {
       ['monitor', 'silence', 'tripped'],
       ['monitor', 'steps', 'nominal'],
       ['slo', 'works', 'nominal'],
+      ['pipeline', 'main', expect.any(String)],
+      ...(state === 'off' ? [] : ['timer', 'dispatcher', 'outbox'].map((type) => [type, 'main', expect.any(String)])),
     ]);
     const paged: unknown[] = [];
     for (let cursor = ''; ; ) {
       const page = await ask(`${daemon.url}/v1/api/actors?limit=1${cursor}`);
-      paged.push(...page.actors.map(({ id }: Posted) => id));
+      paged.push(...page.actors.map(({ type, id }: Posted) => [type, id]));
       if (page.next_cursor === undefined) break;
       cursor = `&cursor=${String(page.next_cursor)}`;
     }
-    expect(paged).toEqual(['silence', 'steps', 'works']);
+    expect(paged).toEqual(actors.map(({ type, id }: Posted) => [type, id]));
     expect(await ask(`${daemon.url}/v1/api/actors/monitor/silence`)).toMatchObject({
       machine: 'monitor',
       machine_version: 1,
@@ -181,7 +183,15 @@ describe('the daemon watches', () => {
       context: { rule: { compare: 'below', threshold: 1, minSamples: 0 }, reading: { value: 0, samples: 0 } },
     });
     const { machines } = await ask(`${daemon.url}/v1/api/machines`);
-    expect(machines.map(({ name }: Posted) => name)).toEqual(['lease', 'monitor', 'slo']);
+    expect(machines.map(({ name }: Posted) => name)).toEqual([
+      'dispatcher',
+      'lease',
+      'monitor',
+      'outbox',
+      'pipeline',
+      'slo',
+      'timer',
+    ]);
     expect(await (await fetch(`${daemon.url}/v1/api/machines/slo?format=mermaid`)).text()).toContain('stateDiagram');
   });
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { createActorDirectory } from '../../../src/actors/service/actor-directory.ts';
 import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/actors/start.ts';
 import { priceReport } from '../../../src/cli/runs.ts';
 import { createAuditLog } from '../../../src/http/access/audit-log.ts';
@@ -104,7 +105,15 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const maxBodyBytes = 32 * 1024 * 1024;
   const { app, url } = await listeningApp({
     routes: runsSurface(
-      { runs, traces: signals.store, streams, defaultProject: 'default', clock, requestTimeoutSeconds, log },
+      {
+        runs: { ...runs, ...createActorDirectory(enabled ? runs.actors : []) },
+        traces: signals.store,
+        streams,
+        defaultProject: 'default',
+        clock,
+        requestTimeoutSeconds,
+        log,
+      },
       enabled,
       { ...streamTiming, ...options.streamTiming },
     ),

@@ -159,6 +159,46 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 9, quarantined: 1 });
     });
 
+    it('counts what waits: timers that are due at a moment or before, the next of them, rows of the outbox', async () => {
+      const { store, commit, put } = await opened();
+      expect(await store.backlog(AT)).toEqual({ overdueTimers: 0, outboxRows: 0 });
+      await put(aRun('a'), aRun('b'));
+      await commit((changes) => {
+        changes.timersSet.push(
+          { runId: 'a', name: 'sleep', dueAt: AT },
+          { runId: 'b', name: 'sleep', dueAt: AT + 1 },
+          { runId: 'b', name: 'retry' },
+        );
+        changes.outbox.push({ no: 1, runId: 'a', span: '{}' }, { no: 2, runId: 'b', span: '{}' });
+      });
+      expect(await store.backlog(AT - 1)).toEqual({ overdueTimers: 0, nextTimerAt: AT, outboxRows: 2 });
+      expect(await store.backlog(AT)).toEqual({ overdueTimers: 1, nextTimerAt: AT, outboxRows: 2 });
+      expect(await store.backlog(AT + 1)).toEqual({ overdueTimers: 2, nextTimerAt: AT, outboxRows: 2 });
+      await commit((changes) => {
+        changes.timersCleared.push({ runId: 'a', name: 'sleep' });
+        changes.outboxDelivered = 1;
+      });
+      expect(await store.backlog(AT)).toEqual({ overdueTimers: 0, nextTimerAt: AT + 1, outboxRows: 1 });
+    });
+
+    it('counts the runs that wait for a worker, by definition, within a reach', async () => {
+      const { store, put } = await opened();
+      expect(await store.queuedRuns('all', 10)).toEqual([]);
+      await put(
+        aRun('a', { definitionId: 'two', queueOrder: 1 }),
+        aRun('b', { definitionId: 'two', queueOrder: 2, project: 'other' }),
+        aRun('c', { definitionId: 'one', queueOrder: 3 }),
+        aRun('d', { definitionId: 'one' }),
+      );
+      expect(await store.queuedRuns('all', 10)).toEqual([
+        { definitionId: 'one', runs: 1 },
+        { definitionId: 'two', runs: 2 },
+      ]);
+      expect(await store.queuedRuns('all', 1)).toEqual([{ definitionId: 'one', runs: 1 }]);
+      expect(await store.queuedRuns(['other'], 10)).toEqual([{ definitionId: 'two', runs: 1 }]);
+      expect(await store.queuedRuns(['nobody'], 10)).toEqual([]);
+    });
+
     it('erases a run with all that is its own', async () => {
       const { store, commit, put, find } = await opened();
       await put(

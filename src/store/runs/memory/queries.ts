@@ -10,7 +10,7 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 
 /** What is asked, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
-  const { runs, attempts, definitions, workers } = shelves;
+  const { runs, attempts, definitions, workers, outbox } = shelves;
   const { childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
   const actorRows = (type: 'run' | 'lease'): ActorRow[] =>
@@ -232,6 +232,26 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             };
           }),
       ),
+    backlog: (now) =>
+      soon(() => {
+        const times = all().flatMap(({ timers }) => [...timers.values()].flatMap(({ dueAt }) => dueAt ?? []));
+        return {
+          overdueTimers: times.filter((dueAt) => dueAt <= now).length,
+          ...(times.length === 0 ? {} : { nextTimerAt: Math.min(...times) }),
+          outboxRows: outbox.size,
+        };
+      }),
+    queuedRuns: (reach, limit) =>
+      soon(() => {
+        const queued = new Map<string, number>();
+        for (const { record } of all())
+          if (record.queueOrder !== undefined && reaches(reach, record.project))
+            queued.set(record.definitionId, (queued.get(record.definitionId) ?? 0) + 1);
+        return [...queued]
+          .map(([definitionId, count]) => ({ definitionId, runs: count }))
+          .toSorted((a, b) => (a.definitionId < b.definitionId ? -1 : 1))
+          .slice(0, limit);
+      }),
     counts: () =>
       soon(() => ({
         definitionVersions: [...definitions.values()].reduce((sum, versions) => sum + versions.size, 0),

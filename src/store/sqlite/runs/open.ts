@@ -85,6 +85,8 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     finishedRuns: (project, before, limit) => ask('finishedRuns', project, before, limit),
     stuckRuns: (limit) => ask('stuckRuns', limit),
     runShapes: (project, from, to, limit) => ask('runShapes', project, from, to, limit),
+    backlog: (now) => ask('backlog', now),
+    queuedRuns: (reach, limit) => ask('queuedRuns', reach, limit),
     counts: () => ask('counts'),
   };
   return {

@@ -9,7 +9,15 @@ import type {
   RunRecord,
   WorkerRecord,
 } from '../../runs/records.ts';
-import type { ActorListQuery, ActorRow, RunListQuery, RunRows, WorkerListQuery } from '../../runs/run-queries.ts';
+import type {
+  ActorListQuery,
+  QueuedRuns,
+  RunBacklog,
+  ActorRow,
+  RunListQuery,
+  RunRows,
+  WorkerListQuery,
+} from '../../runs/run-queries.ts';
 import { lookupsOf } from './lookups.ts';
 import { attemptOf, definitionOf, journalOf, type Row, runOf, timerOf, waitOf, workerOf } from './records.ts';
 
@@ -309,6 +317,29 @@ export const queriesOf = (db: Database.Database) => {
         maxStepAttempts: row['tries'] as number,
       })),
 
+    backlog: (now: UnixMs): RunBacklog => {
+      const next = all('SELECT min(due_at) AS at FROM timer WHERE due_at IS NOT NULL')[0]?.['at'] as number | null;
+      return {
+        overdueTimers: all('SELECT count(*) AS n FROM timer WHERE due_at <= ?', now)[0]?.['n'] as number,
+        ...(next === null ? {} : { nextTimerAt: next }),
+        outboxRows: all('SELECT count(*) AS n FROM outbox')[0]?.['n'] as number,
+      };
+    },
+    queuedRuns: (reach: ProjectReach, limit: number): QueuedRuns[] =>
+      (reach === 'all'
+        ? all(
+            `SELECT definition_id, count(*) AS runs FROM run WHERE queue_order IS NOT NULL
+             GROUP BY definition_id ORDER BY definition_id LIMIT ?`,
+            limit,
+          )
+        : all(
+            `SELECT definition_id, count(*) AS runs FROM run
+             WHERE queue_order IS NOT NULL AND project IN (SELECT value FROM json_each(?))
+             GROUP BY definition_id ORDER BY definition_id LIMIT ?`,
+            JSON.stringify(reach),
+            limit,
+          )
+      ).map((row) => ({ definitionId: row['definition_id'] as string, runs: row['runs'] as number })),
     counts: () => {
       let openRuns = 0;
       for (const project of lookups.projects())
