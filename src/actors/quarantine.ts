@@ -37,7 +37,7 @@ export const createQuarantine = (host: {
     const timer = body as { readonly kind?: unknown; readonly name?: unknown };
     if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
       await upkeep({
-        kind: 'put_off',
+        kind: 'defer_timer',
         runId: id,
         name: timer.name,
         because: runId,
@@ -53,7 +53,7 @@ export const createQuarantine = (host: {
         const [ids] = (await store.load([{ kind: 'quarantined', after, limit: SLICE }])) as [Found['quarantined']];
         const last = ids.at(-1);
         if (last === undefined) return;
-        const body: RunMessage = { kind: 'take_back' };
+        const body: RunMessage = { kind: 'release' };
         const answers = await kernel.handle(ids.map((id) => ({ type: 'run', id, body })));
         releaseFailed ||= answers.some(({ status }) => status === 'rejected');
         after = last;

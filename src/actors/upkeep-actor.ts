@@ -11,7 +11,7 @@ export type UpkeepMessage =
   | { readonly kind: 'delivered'; readonly upTo: number }
   | { readonly kind: 'erase'; readonly runIds: readonly string[] }
   | { readonly kind: 'expire_parked' }
-  /** Writes down when workers were last heard of. */
+  /** Writes down when workers were last seen. */
   | { readonly kind: 'workers_seen'; readonly seen: readonly { readonly workerId: string; readonly at: UnixMs }[] }
   /** Workers that were silent for long go, where they still are when the turn comes. */
   | {
@@ -22,14 +22,14 @@ export type UpkeepMessage =
     }
   /** A timer that met a run which cannot be loaded, its own or another's, is looked at again later. */
   | {
-      readonly kind: 'put_off';
+      readonly kind: 'defer_timer';
       readonly runId: string;
       readonly name: string;
       readonly because: string;
       readonly until: UnixMs;
     };
 
-const isSetAside = (turn: Turn, runId: string): boolean => turn.read(runSlot, runId)?.record.fault !== undefined;
+const isQuarantined = (turn: Turn, runId: string): boolean => turn.read(runSlot, runId)?.record.fault !== undefined;
 
 /** Changes that belong to no run, lease or project, taken through the same commits as all others. */
 export const upkeepActor: ActorKind = {
@@ -59,9 +59,9 @@ export const upkeepActor: ActorKind = {
         for (const workerId of body.workerIds)
           if (body.isSilent(workerId)) turn.rows.workersForgotten.push({ workerId, before: body.before });
         return undefined;
-      case 'put_off':
-        // Whoever was set aside may have been taken back since, and its timers with it.
-        if (isSetAside(turn, body.because))
+      case 'defer_timer':
+        // The run may have been released since, and its timers with it.
+        if (isQuarantined(turn, body.because))
           turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });
         return undefined;
       default:

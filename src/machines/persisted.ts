@@ -10,7 +10,7 @@ export type Persisted = { readonly machineVersion: number; readonly value: unkno
 /** Carries a snapshot from one machine version to the next. Pure, on plain JSON. */
 export type Migration = (persisted: Persisted) => Persisted;
 
-/** A stored snapshot that this release cannot bring back to life. Its actor is set aside, and stays readable. */
+/** A stored snapshot that this release cannot bring back to life. Its actor is quarantined, and stays readable. */
 export class Unloadable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);

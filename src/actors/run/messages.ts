@@ -60,7 +60,7 @@ export type RunMessage =
     }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
   | { readonly kind: 'quarantine' }
-  | { readonly kind: 'take_back' };
+  | { readonly kind: 'release' };
 
 /** What the actor takes that starts runs. */
 export type StartMessage = {

@@ -17,7 +17,7 @@ import { isWaitingFor, takeDelivery } from './steps/wait-event.ts';
 import { takeTimer } from './timers.ts';
 
 /** Messages that a run takes once it is there. */
-type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'quarantine' | 'take_back' }>;
+type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'quarantine' | 'release' }>;
 
 /** Runs: each message moves the machine of one run by an event, or leaves it where it is. */
 export const createRunActors = (host: RunHost): ActorKind => {
@@ -72,7 +72,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
           return begin(host, turn, runId, body);
         case 'quarantine':
           return quarantine(host, turn, runId);
-        case 'take_back':
+        case 'release':
           return release(host, turn, runId);
         default: {
           const run = readRun(turn, host.programs, runId);

@@ -52,7 +52,7 @@ const failure = (error: StepError): { status: 'error'; error: { message: string;
 });
 
 /**
- * The span of a run: `unset` while it is open, whole when it has ended. A cancelled run did not fail. The span of a child
+ * The span of a run: `unset` while it is open, complete when it has ended. A cancelled run did not fail. The span of a child
  * hangs under that of the step that started it.
  */
 export const runSpan = (

@@ -6,13 +6,13 @@ import { byId } from '../kernel/slot.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
 import { type Program, type Programs, readProgram, runMigrations } from './program.ts';
 
-/** A run that this release cannot load. It is set aside: nothing moves it, and it stays readable. */
+/** A run that this release cannot load. It is quarantined: nothing moves it, and it stays readable. */
 export class Quarantined extends Error {
   readonly runId: string;
-  /** Why, in words for whoever looks at the actor. */
+  /** Why, in words for those who look at the actor. */
   readonly fault: string;
   constructor(runId: string, fault: string, options?: { cause?: unknown }) {
-    super(`run ${runId} is set aside: ${fault}`, options);
+    super(`run ${runId} is quarantined: ${fault}`, options);
     this.name = 'Quarantined';
     this.runId = runId;
     this.fault = fault;
@@ -59,7 +59,7 @@ export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor
   return run;
 };
 
-/** @throws Quarantined when it is set aside, or this release cannot load it */
+/** @throws Quarantined when it is quarantined, or this release cannot load it */
 export const bringToLife = (turn: Turn, programs: Programs, { record, nextSeq }: StoredRun): RunActor => {
   const { runId } = record;
   if (record.fault !== undefined) throw new Quarantined(runId, record.fault);

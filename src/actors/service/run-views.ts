@@ -20,7 +20,7 @@ const blank: RunContext = {
   usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
 };
 
-/** What a stored snapshot remembers, read without its machine: a run that is set aside stays readable. */
+/** What a stored snapshot remembers, read without its machine: a quarantined run stays readable. */
 export const contextOf = (record: Pick<RunRecord, 'snapshot'>): RunContext => {
   try {
     return { ...blank, ...(decodeSnapshot(record.snapshot).context as RunContext) };

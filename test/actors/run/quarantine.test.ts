@@ -6,7 +6,7 @@ import { type Changes, noChanges } from '../../../src/store/runs/run-store.ts';
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, type Harness, must, settled, tasks } from '../run-harness.ts';
 
-/** A start tries what was set aside beside its other work. */
+/** A start tries what was quarantined beside its other work. */
 const untilTakenBack = async (runs: RunningRuns): Promise<void> => {
   do await settled(runs);
   while ((await runs.counts()).quarantined > 0);
@@ -26,7 +26,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     await service.store.commit(changes);
   };
 
-  it('is set aside, stays readable, moves nothing and stops nobody', async () => {
+  it('is quarantined, stays readable, moves nothing and stops nobody', async () => {
     const service = await createHarness({
       definitions: [flow, aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }])],
     });
@@ -151,7 +151,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
   };
   const cancel = (runs: RunningRuns, runId: string) => runs.cancelRun({ ...ALL, runId });
 
-  it('is taken back although a claim waits for it, in one commit with its offer', async () => {
+  it('is released although a claim waits for it, in one commit with its offer', async () => {
     const service = await createHarness({ definitions: [flow] });
     const { runId, able } = await takenBack(service, 'flow', cancel);
     const offered = must(await able.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }));
@@ -162,7 +162,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     ]);
   });
 
-  it('stays taken back although a call met it just before', async () => {
+  it('stays released although a call met it just before', async () => {
     const service = await createHarness({ definitions: [flow] });
     const { runId, able } = await takenBack(service, 'flow', cancel);
     await cancel(able, runId);
@@ -227,7 +227,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     await untilTakenBack(able);
   });
 
-  /** Runs of the definitions, all set aside, then taken back together. */
+  /** Runs of the definitions, all quarantined, then released together. */
   const allTakenBack = async (
     service: Harness,
     starts: readonly string[],

@@ -50,7 +50,7 @@ onEachEngine('workers', ({ createHarness }) => {
   const ids = async (service: Awaited<ReturnType<typeof createHarness>>) =>
     must(await service.runs.listWorkers({ ...ALL, limit: 50 })).items.map(({ workerId }) => workerId);
 
-  it('one that was not heard of for 30 days is registered no more, and may register again', async () => {
+  it('one that was not seen for 30 days is registered no more, and may register again', async () => {
     const service = await createHarness({ definitions: [flow] });
     service.time.advance(WORKER_RETENTION_MS);
     await service.runs.tick();
