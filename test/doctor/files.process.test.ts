@@ -23,7 +23,8 @@ import { openDataFile } from '../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { RUNS_FILE } from '../../src/store/sqlite/runs/schema.ts';
 import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
-import { type ProbeOutcome, probeSpan } from '../../src/store/sqlite/signals/probe.ts';
+import type { ProbeOutcome } from '../../src/store/signals/probe.ts';
+import { probeSpan } from '../../src/store/sqlite/signals/probe.ts';
 import { temporaryFolder } from '../daemon.ts';
 import { settingsOf } from './deployments.ts';
 

@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, sta
 import { dirname, join, resolve } from 'node:path';
 import { type FileKind, FileRefused, openDataFile } from '../../store/sqlite/connection.ts';
 import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
-import { type ProbeOutcome, probeSpan } from '../../store/sqlite/signals/probe.ts';
+import type { ProbeOutcome } from '../../store/signals/probe.ts';
+import { probeSpan } from '../../store/sqlite/signals/probe.ts';
 import { visitSignals } from '../../store/sqlite/signals/visit.ts';
 import { visitRuns } from '../../store/sqlite/runs/visit.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';

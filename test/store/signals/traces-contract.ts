@@ -131,6 +131,14 @@ export const tracesContract = (engine: string, open: OpenStore): void => {
         const joined = await store.findTrace(traceIdOf(1), ['a', 'b'], true);
         expect(joined?.trace).toMatchObject({ name: 'root', project: 'a', spanCount: 2 });
         expect(joined?.spans.map((span) => span.correlation.project)).toEqual(['a', 'b']);
+        // The root stands for the trace also where the clock of its host is behind.
+        const late = aSpan({ spanId: spanIdOf(1), name: 'root', startTime: T0 + 5n, correlation: { project: 'b' } });
+        const early = aSpan({ spanId: spanIdOf(2), parentSpanId: spanIdOf(1), correlation: { project: 'a' } });
+        const skewed = await holding({ spans: [early, late] });
+        expect((await skewed.findTrace(traceIdOf(1), 'all', false))?.trace).toMatchObject({
+          name: 'root',
+          project: 'b',
+        });
         expect((await store.findTrace(traceIdOf(1), ['b'], true))?.spans).toHaveLength(1);
         expect(await store.findTrace(traceIdOf(1), ['c'], true)).toBeUndefined();
         expect(await store.findSpan(traceIdOf(1), spanIdOf(2), ['a'])).toBeUndefined();

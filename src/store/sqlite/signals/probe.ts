@@ -1,20 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { nowUnixNano } from '../../../model/time.ts';
+import type { ProbeOutcome, ProbeStep } from '../../signals/probe.ts';
 import { driverCode, isLocked } from '../driver-error.ts';
 import { transactionsOf } from '../transaction.ts';
 import { kindCode, statusCode } from './codes.ts';
-
-export type ProbeStep = 'write' | 'read' | 'delete';
-
-export type ProbeOutcome =
-  | { readonly kind: 'survived' }
-  /** Somebody held the write lock at every attempt; nothing is known. */
-  | { readonly kind: 'busy'; readonly attempts: number }
-  /** The engine failed. */
-  | { readonly kind: 'failed'; readonly step: ProbeStep; readonly code: string }
-  /** The engine did not fail, but what was read is not what was written, or was still there after its deletion. */
-  | { readonly kind: 'wrong'; readonly step: ProbeStep };
 
 const ATTEMPTS = 3;
 /** Longest wait for the write lock in one attempt: the service holds it for milliseconds. */

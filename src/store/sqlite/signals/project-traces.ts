@@ -1,6 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { type FacetValue, type Judgements, noJudgements, type ScoreMeanRow, totalTrace } from './trace-totals.ts';
+import { type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
+import type { FacetValue } from '../../signals/trace-facets.ts';
+import { storedFacet } from './codes.ts';
+import { TOTAL_COLUMNS, totalColumns, totalRows } from './total-rows.ts';
 import type { Column, Row } from './wire.ts';
 
 /** A trace whose totals a transaction must bring up to its spans. */
@@ -23,22 +26,6 @@ const SPAN_COLUMNS =
 export const CONTEXT_COLUMNS =
   'environment, service_name, service_version, session_id, thread_id, user_id, request_id, release, run_id, resource_id, ' +
   'experiment_id, tags';
-const TOTAL_COLUMNS = [
-  ...['start_ns', 'duration_ns', 'name', 'status', 'span_count', 'error_count', 'total_cost', 'currency'],
-  ...['input_tokens', 'output_tokens', 'total_tokens', 'models', 'tags', 'environment', 'service_name'],
-  ...[
-    'service_version',
-    'release',
-    'user_id',
-    'session_id',
-    'thread_id',
-    'run_id',
-    'experiment_id',
-    'scores',
-    'feedback',
-  ],
-];
-
 export type TraceProjection = {
   /** Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. */
   project(touched: TouchedTrace): void;
@@ -84,12 +71,11 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
     'DELETE FROM facet_values WHERE id = ? AND NOT EXISTS (SELECT 1 FROM trace_facets WHERE value = facet_values.id)',
   );
   const scoresOfTrace = db
-    .prepare<[string, number], [string, string | null, number, bigint]>(
-      `SELECT scorer_id, scorer_version, value, at_ns FROM scores INDEXED BY scores_by_trace
+    .prepare<[string, number], [string, string | null, number]>(
+      `SELECT scorer_id, scorer_version, value FROM scores INDEXED BY scores_by_trace
        WHERE trace_id = ? AND project = ? ORDER BY scorer_id, at_ns, score_id`,
     )
-    .raw()
-    .safeIntegers();
+    .raw();
   const feedbackOfTrace = db
     .prepare<[string, number], [FeedbackKind, number]>(
       `SELECT kind, count(*) FROM feedback INDEXED BY feedback_by_trace WHERE trace_id = ? AND project = ? GROUP BY kind ORDER BY kind`,
@@ -99,7 +85,8 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
   const insertMean = db.prepare('INSERT INTO trace_scores (project, scorer_id, trace, mean) VALUES (?, ?, ?, ?)');
 
   const facetIds = new Map<string, number>();
-  const facetIdOf = (project: number, [facet, value]: FacetValue): number => {
+  const facetIdOf = (project: number, found: FacetValue): number => {
+    const [facet, value] = storedFacet(found);
     const key = `${project}/${facet}/${value}`;
     const known = facetIds.get(key);
     if (known !== undefined) return known;
@@ -115,28 +102,8 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
 
   const judgementsOf = (traceId: string, project: number): Judgements => {
     if (!judgementsExist) return noJudgements;
-    const sums = new Map<string, { row: ScoreMeanRow; sum: number }>();
-    const latest = new Map<string, { at: bigint; key: string }>();
-    for (const [scorer, version, value, at] of scoresOfTrace.iterate(traceId, project)) {
-      const key = `${scorer}\0${version ?? ''}`;
-      let entry = sums.get(key);
-      if (entry === undefined) {
-        entry = { row: [scorer, version, 0, 0], sum: 0 };
-        sums.set(key, entry);
-      }
-      entry.sum += value;
-      entry.row[3]++;
-      entry.row[2] = entry.sum / entry.row[3];
-      latest.set(scorer, { at, key }); // rows come oldest first
-    }
-    const means: (readonly [string, number])[] = [];
-    for (const [scorer, { key }] of latest) {
-      const mean = sums.get(key)?.row[2];
-      if (mean !== undefined) means.push([scorer, mean]);
-    }
-    const scores = [...sums.values()].map(({ row }) => row);
-    scores.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
-    return { scores, latestMeans: means, feedback: feedbackOfTrace.all(traceId, project) };
+    const scores = scoresOfTrace.iterate(traceId, project);
+    return { ...meansOf(scores), feedback: feedbackOfTrace.all(traceId, project) };
   };
 
   const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {
@@ -177,24 +144,25 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
         for (const [place, ...values] of contextsOfTrace.iterate(trace)) contexts.set(Number(place), values);
       }
       const judged = judgementsOf(traceId, project);
-      const totals = totalTrace(spans, contexts, judged);
+      const totals = totalRows(spans, contexts, judged);
+      const columns = totalColumns(totals, judged);
       const ids = totals.facets.map((facet) => facetIdOf(project, facet));
       const facetText = ids.join(',');
       if (isNew) {
-        insertTrace.run([trace, project, traceId, ...totals.columns, facetText] as Column[]);
-        for (const id of ids) insertEntry.run(id, totals.startNs, trace);
+        insertTrace.run([trace, project, traceId, ...columns, facetText] as Column[]);
+        for (const id of ids) insertEntry.run(id, totals.startTime, trace);
       } else {
         const stored = storedTrace.get(trace);
         if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
         const before = storedFacets(stored[1]);
         if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
-        updateTrace.run([...totals.columns, facetText, trace] as Column[]);
-        if (stored[0] !== totals.startNs) {
-          for (const id of ids) insertEntry.run(id, totals.startNs, trace);
+        updateTrace.run([...columns, facetText, trace] as Column[]);
+        if (stored[0] !== totals.startTime) {
+          for (const id of ids) insertEntry.run(id, totals.startTime, trace);
           removeEntries(trace, stored[0], before);
         } else if (stored[1] !== facetText) {
           const kept = new Set(before);
-          for (const id of ids) if (!kept.delete(id)) insertEntry.run(id, totals.startNs, trace);
+          for (const id of ids) if (!kept.delete(id)) insertEntry.run(id, totals.startTime, trace);
           removeEntries(trace, stored[0], [...kept]);
         }
       }

@@ -4,18 +4,21 @@ import type {
   CostGrouping,
   CostPoint,
   CostReport,
-  Percentiles,
-  SummaryGroup,
   SummaryQuery,
   SummaryReport,
 } from '../../signals/query.ts';
+import {
+  addTrace,
+  figuresOf,
+  groupsOf,
+  MOST_GROUPS,
+  MOST_POINTS,
+  newTally,
+  type Tally,
+} from '../../signals/summary.ts';
 import { STATUS_ERROR, statusOf } from './codes.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
-/** Groups of a report at the most. @see Interface specification, "Limits" */
-const MOST_GROUPS = 100;
-/** Points of a series at the most. @see Interface specification, "Limits" */
-const MOST_POINTS = 5_000;
 const NANOS_PER_MILLI = 1e6;
 const NANOS_PER_SECOND = 1_000_000_000n;
 
@@ -147,48 +150,6 @@ const seriesOf = (
   return points;
 };
 
-/** Nearest-rank percentile of sorted values. */
-const rank = (sorted: Float64Array, share: number): number =>
-  sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-
-const percentilesOf = (durations: readonly number[]): Percentiles | undefined => {
-  if (durations.length === 0) return undefined;
-  const sorted = Float64Array.from(durations).sort();
-  let sum = 0;
-  for (const duration of sorted) sum += duration;
-  const ms = (nanos: number): number => nanos / NANOS_PER_MILLI;
-  return {
-    mean: ms(sum / sorted.length),
-    max: ms(sorted.at(-1) ?? 0),
-    p50: ms(rank(sorted, 0.5)),
-    p90: ms(rank(sorted, 0.9)),
-    p95: ms(rank(sorted, 0.95)),
-    p99: ms(rank(sorted, 0.99)),
-  };
-};
-
-type Tally = {
-  traces: number;
-  errors: number;
-  cost: number | undefined;
-  input: number;
-  output: number;
-  durations: number[];
-};
-const newTally = (): Tally => ({ traces: 0, errors: 0, cost: undefined, input: 0, output: 0, durations: [] });
-
-const toGroup = (tally: Tally): Omit<SummaryGroup, 'key'> => {
-  const latency = percentilesOf(tally.durations);
-  return {
-    traceCount: tally.traces,
-    errorCount: tally.errors,
-    ...(tally.cost === undefined ? {} : { totalCost: tally.cost }),
-    inputTokens: tally.input,
-    outputTokens: tally.output,
-    ...(latency === undefined ? {} : { latency }),
-  };
-};
-
 /** Groupings of traces by what any of their spans has: a trace counts in each of its groups. */
 const SPAN_GROUPINGS = { model: 3, provider: 4, entity_name: 5 } as const;
 
@@ -212,14 +173,14 @@ export const summaryReport = (statements: Statements, query: SummaryQuery): Summ
   ];
   const whole = newTally();
   const byKey = new Map<string | undefined, Tally>();
-  const add = (tally: Tally, [, status, duration, cost, input, output]: TotalsRow): void => {
-    tally.traces++;
-    if (status === STATUS_ERROR) tally.errors++;
-    if (cost !== null) tally.cost = (tally.cost ?? 0) + cost;
-    tally.input += input ?? 0;
-    tally.output += output ?? 0;
-    if (duration !== null) tally.durations.push(duration);
-  };
+  const add = (tally: Tally, [, status, duration, cost, input, output]: TotalsRow): void =>
+    addTrace(tally, {
+      isFailed: status === STATUS_ERROR,
+      durationNs: duration,
+      totalCost: cost,
+      inputTokens: input ?? 0,
+      outputTokens: output ?? 0,
+    });
   const addToGroup = (row: TotalsRow): void => {
     const key = query.groupBy === undefined ? undefined : keyText(query.groupBy, row[0]);
     let tally = byKey.get(key);
@@ -246,15 +207,7 @@ export const summaryReport = (statements: Statements, query: SummaryQuery): Summ
       .iterate(number, query.from, query.to, spanFacet))
       addToGroup(row);
   }
-  const groups = [...byKey]
-    .map(([key, tally]): SummaryGroup => ({ ...(key === undefined ? {} : { key }), ...toGroup(tally) }))
-    .sort(
-      (a, b) =>
-        (b.totalCost ?? -1) - (a.totalCost ?? -1) ||
-        b.traceCount - a.traceCount ||
-        ((a.key ?? '') < (b.key ?? '') ? -1 : 1),
-    )
-    .slice(0, MOST_GROUPS);
+  const groups = groupsOf(byKey);
   const currency = currencyOf(statements, numbers, query.from, query.to);
-  return { ...(currency === undefined ? {} : { currency }), ...toGroup(whole), groups };
+  return { ...(currency === undefined ? {} : { currency }), ...figuresOf(whole), groups };
 };

@@ -2,7 +2,7 @@ import type { ProjectReach } from '../../../model/scope.ts';
 import type { Paging, Position, Window } from '../../signals/query.ts';
 import { listByTime } from './read-records.ts';
 import type { RowPage } from './read-traces.ts';
-import { timeAndRow } from './position.ts';
+import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 

@@ -12,7 +12,7 @@ import type {
 } from '../../signals/query.ts';
 import { severityCode } from './codes.ts';
 import type { RowPage } from './read-traces.ts';
-import { nameAt, timeAndRow } from './position.ts';
+import { nameAt, timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import type { RollUpQuery } from '../../signals/query.ts';
 import { facets, STATUS_ERROR } from './codes.ts';
 import type { RowPage } from './read-traces.ts';
-import { timeAndRow } from './position.ts';
+import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 

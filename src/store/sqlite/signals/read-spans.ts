@@ -4,9 +4,11 @@ import type { TraceFacet } from '../../signals/trace-facets.ts';
 import { facets, kindCode, statusCode, storedFacet } from './codes.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
-import { timeAndRow } from './position.ts';
+import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import { totalTrace } from './trace-totals.ts';
+import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
+import { noJudgements } from '../../signals/judgements.ts';
+import { totalColumns, totalRows } from './total-rows.ts';
 import { type Column, type Row, SPAN } from './wire.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.split(', ')
@@ -26,53 +28,14 @@ const PAYLOADS_JOINED = 'LEFT JOIN span_payloads AS l ON l.span = s.span';
 const answered = (payloads: boolean): string => ANSWERED + (payloads ? PAYLOADS : '');
 const joined = (payloads: boolean): string => (payloads ? `${JOINED} ${PAYLOADS_JOINED}` : JOINED);
 
+/** Places in a row of `ANSWERED`. */
 const ID = 2;
 const PARENT = 3;
 const START = 7;
-
-/**
- * Orders spans so that a waterfall can be drawn line by line: a parent before its children, siblings by start and then by
- * id; a span whose parent is missing stands at the top level. Spans in a ring of parents begin with the earliest of them.
- */
-const waterfall = (spans: readonly Row[]): Row[] => {
-  const ordered = [...spans].sort((a, b) => {
-    const startA = a[START] as bigint;
-    const startB = b[START] as bigint;
-    if (startA !== startB) return startA < startB ? -1 : 1;
-    return (a[ID] as string) < (b[ID] as string) ? -1 : 1;
-  });
-  const present = new Set(ordered.map((span) => span[ID] as string));
-  const children = new Map<string, Row[]>();
-  const tops: Row[] = [];
-  for (const span of ordered) {
-    const parent = span[PARENT] as string | null;
-    if (parent === null || !present.has(parent)) tops.push(span);
-    else {
-      const siblings = children.get(parent);
-      if (siblings === undefined) children.set(parent, [span]);
-      else siblings.push(span);
-    }
-  }
-  const lines: Row[] = [];
-  const drawn = new Set<Row>();
-  // A stack of our own: a chain of ten thousand spans would overflow that of the engine.
-  const drawFrom = (top: Row): void => {
-    const stack = [top];
-    for (let span = stack.pop(); span !== undefined; span = stack.pop()) {
-      if (drawn.has(span)) continue;
-      drawn.add(span);
-      lines.push(span);
-      const below = children.get(span[ID] as string);
-      // Children of an id are drawn once, under its first bearer.
-      if (below !== undefined) {
-        children.delete(span[ID] as string);
-        for (let i = below.length - 1; i >= 0; i--) stack.push(below[i] as Row);
-      }
-    }
-  };
-  for (const top of tops) drawFrom(top);
-  for (const span of ordered) if (!drawn.has(span)) drawFrom(span);
-  return lines;
+const inAnswer: WaterfallReader<Row> = {
+  id: (row) => row[ID] as string,
+  parent: (row) => row[PARENT] as string | null,
+  start: (row) => row[START] as bigint,
 };
 
 const HOT = `s.span, s.trace, s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, s.start_ns, s.end_ns, s.model,
@@ -103,13 +66,11 @@ const joinParts = (statements: Statements, parts: readonly Row[], traces: readon
       spans.push(span);
     }
   }
-  const { columns } = totalTrace(spans, contexts, { scores: [], latestMeans: [], feedback: [] });
-  const [startNs, durationNs, name, status, ...rest] = columns;
-  const lead = spans.find((span) => span[SPAN.name] === name && span[SPAN.start] === startNs);
-  const leadPart = lead === undefined ? undefined : partOf.get(Number(lead[SPAN.context]));
+  const totals = totalRows(spans, contexts, noJudgements);
+  const [startNs, durationNs, name, status, ...rest] = totalColumns(totals, noJudgements);
   const row: Row = [
     parts[0]?.[TRACE_ID] ?? '',
-    (leadPart ?? parts[0])?.[1] ?? '',
+    partOf.get(totals.lead.context)?.[1] ?? '',
     name ?? '',
     status ?? null,
     startNs ?? null,
@@ -146,7 +107,7 @@ export const findTrace = (
     `SELECT ${answered(payloads)} FROM spans AS s ${joined(payloads)} WHERE s.trace = ?`,
   );
   const spans = traces.flatMap((trace) => read.all(trace));
-  return [parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces), waterfall(spans)];
+  return [parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces), waterfall(spans, inAnswer)];
 };
 
 /** One span whole. The same ids in two projects: the one that arrived last. */

@@ -1,7 +1,7 @@
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { openSearch, type Search } from './read-search.ts';
-import { instantOf } from './position.ts';
+import { instantOf } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import { indexes, type Part, type PrintedFilter, printConditions, within } from './trace-filter.ts';
 import type { Column, Row } from './wire.ts';

@@ -1,4 +1,5 @@
 import type { LatencyPercentile, RunTotals, RunWindow, ScoreSample } from '../../signals/watch.ts';
+import { nearestRank } from '../../signals/percentiles.ts';
 import { STATUS_ERROR } from './codes.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
@@ -27,10 +28,9 @@ export const latencyPercentile = (
   const number = numberOf(statements, project);
   const runs = statements.pluck<number>(`SELECT count(duration_ns) ${RUNS}`).get(number, from, to) ?? 0;
   if (runs === 0) return { runs };
-  const rank = Math.min(runs, Math.max(1, Math.ceil(share * runs)));
   const duration = statements
     .pluck<number>(`SELECT duration_ns ${RUNS} AND duration_ns IS NOT NULL ORDER BY duration_ns DESC LIMIT 1 OFFSET ?`)
-    .get(number, from, to, runs - rank);
+    .get(number, from, to, runs - nearestRank(share, runs));
   return { runs, ...(duration === undefined ? {} : { durationMs: duration / NANOS_PER_MILLI }) };
 };
 

@@ -6,7 +6,8 @@ import { type FileFacts, inspectFile, knock, openForReading, openForWriting } fr
 import { decodeSpan } from './decode.ts';
 import { decodeProject, decodeScore } from './decode-records.ts';
 import { describeFault, driverCode } from '../driver-error.ts';
-import { type ProbeOutcome, probeSpan } from './probe.ts';
+import type { ProbeOutcome } from '../../signals/probe.ts';
+import { probeSpan } from './probe.ts';
 import { listProjects, listScores } from './read-records.ts';
 import { listSpans } from './read-spans.ts';
 import type { RowPage } from './read-traces.ts';

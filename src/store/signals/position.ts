@@ -1,4 +1,4 @@
-import type { Position } from '../../signals/query.ts';
+import type { Position } from './query.ts';
 
 // A position comes back from a client: one that no page ended at must find little, and fail nothing.
 

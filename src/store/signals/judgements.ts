@@ -1,0 +1,41 @@
+import type { FeedbackKind } from '../../model/signal.ts';
+
+/** Scores of one trace by scorer and version. */
+export type ScoreMeanRow = [scorerId: string, scorerVersion: string | null, mean: number, count: number];
+
+/** What was said of one trace. */
+export type Judgements = {
+  /** By scorer, then by version. */
+  readonly scores: readonly ScoreMeanRow[];
+  /** For each scorer the mean of the version that judged last. */
+  readonly latestMeans: readonly (readonly [scorerId: string, mean: number])[];
+  readonly feedback: readonly (readonly [kind: FeedbackKind, count: number])[];
+};
+
+export const noJudgements: Judgements = { scores: [], latestMeans: [], feedback: [] };
+
+/**
+ * Means of the scores of one trace, for every engine. Sums run in the order that is given, so the same scores give the same means.
+ * @param scores by scorer, then oldest first, then by score id
+ */
+export const meansOf = (
+  scores: Iterable<readonly [scorerId: string, scorerVersion: string | null, value: number]>,
+): Pick<Judgements, 'scores' | 'latestMeans'> => {
+  const sums = new Map<string, { readonly row: ScoreMeanRow; sum: number }>();
+  const latest = new Map<string, ScoreMeanRow>();
+  for (const [scorer, version, value] of scores) {
+    const key = `${scorer}\0${version ?? ''}`;
+    let entry = sums.get(key);
+    if (entry === undefined) {
+      entry = { row: [scorer, version, 0, 0], sum: 0 };
+      sums.set(key, entry);
+    }
+    entry.sum += value;
+    entry.row[3]++;
+    entry.row[2] = entry.sum / entry.row[3];
+    latest.set(scorer, entry.row);
+  }
+  const rows = [...sums.values()].map(({ row }) => row);
+  rows.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
+  return { scores: rows, latestMeans: [...latest].map(([scorer, [, , mean]]) => [scorer, mean] as const) };
+};

@@ -1,0 +1,99 @@
+import type { Judgements } from '../../signals/judgements.ts';
+import {
+  type SpanFigures,
+  sharedFields,
+  type TraceContext,
+  type TraceTotals,
+  totalTrace,
+} from '../../signals/trace-totals.ts';
+import { kindOf, statusCode, statusOf } from './codes.ts';
+import { CONTEXT, type Column, type Row, SPAN } from './wire.ts';
+
+const numberOf = (value: Column | undefined): number | null =>
+  value === null || value === undefined ? null : Number(value);
+const textOf = (value: Column | undefined): string | null => (value as string | null | undefined) ?? null;
+
+/** Integers of the row may be numbers or bigints. */
+const figuresOf = (row: Row): SpanFigures => ({
+  spanId: row[SPAN.spanId] as string,
+  parentSpanId: textOf(row[SPAN.parentSpanId]),
+  name: row[SPAN.name] as string,
+  kind: kindOf(row[SPAN.kind]),
+  status: statusOf(row[SPAN.status]),
+  startTime: row[SPAN.start] as bigint,
+  endTime: row[SPAN.end] as bigint | null,
+  model: textOf(row[SPAN.model]),
+  provider: textOf(row[SPAN.provider]),
+  entityName: textOf(row[SPAN.entityName]),
+  inputTokens: numberOf(row[SPAN.inputTokens]),
+  outputTokens: numberOf(row[SPAN.outputTokens]),
+  totalTokens: numberOf(row[SPAN.totalTokens]),
+  totalCost: row[SPAN.totalCost] as number | null,
+  currency: textOf(row[SPAN.currency]),
+  repeatsUsage: Number(row[SPAN.repeatsUsage]) !== 0,
+  context: Number(row[SPAN.context]),
+});
+
+const contextOf = (row: Row): TraceContext => {
+  const tags = textOf(row[CONTEXT.tags]);
+  return {
+    environment: textOf(row[CONTEXT.environment]),
+    serviceName: textOf(row[CONTEXT.serviceName]),
+    serviceVersion: textOf(row[CONTEXT.serviceVersion]),
+    release: textOf(row[CONTEXT.release]),
+    userId: textOf(row[CONTEXT.userId]),
+    sessionId: textOf(row[CONTEXT.sessionId]),
+    threadId: textOf(row[CONTEXT.threadId]),
+    runId: textOf(row[CONTEXT.runId]),
+    experimentId: textOf(row[CONTEXT.experimentId]),
+    tags: tags === null ? [] : (JSON.parse(tags) as string[]),
+  };
+};
+
+/** Totals of a trace from rows of its spans and contexts. */
+export const totalRows = (
+  spans: readonly Row[],
+  contexts: ReadonlyMap<number, Row>,
+  judged: Pick<Judgements, 'latestMeans' | 'feedback'>,
+): TraceTotals => totalTrace(spans.map(figuresOf), (context) => contextOf(contexts.get(context) as Row), judged);
+
+const listOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
+
+const columnOf = {
+  environment: 'environment',
+  serviceName: 'service_name',
+  serviceVersion: 'service_version',
+  release: 'release',
+  userId: 'user_id',
+  sessionId: 'session_id',
+  threadId: 'thread_id',
+  runId: 'run_id',
+  experimentId: 'experiment_id',
+} as const satisfies Record<(typeof sharedFields)[number][0], string>;
+
+/** The columns of `traces` that hold totals, in the order of `totalColumns`. */
+export const TOTAL_COLUMNS: readonly string[] = [
+  ...['start_ns', 'duration_ns', 'name', 'status', 'span_count', 'error_count', 'total_cost', 'currency'],
+  ...['input_tokens', 'output_tokens', 'total_tokens', 'models', 'tags'],
+  ...sharedFields.map(([field]) => columnOf[field]),
+  ...['scores', 'feedback'],
+];
+
+export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scores' | 'feedback'>): Column[] => [
+  totals.startTime,
+  totals.durationNs,
+  totals.name,
+  statusCode(totals.status),
+  totals.spanCount,
+  totals.errorCount,
+  totals.totalCost,
+  totals.currency,
+  totals.inputTokens,
+  totals.outputTokens,
+  totals.totalTokens,
+  listOrNull(totals.models),
+  listOrNull(totals.tags),
+  ...totals.shared,
+  listOrNull(judged.scores),
+  listOrNull(judged.feedback),
+];
