@@ -1,6 +1,5 @@
 import type { UnixMs } from '../../model/run.ts';
 import type {
-  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
@@ -55,7 +54,6 @@ export type Changes = {
   readonly outbox: OutboxRow[];
   /** Rows up to this number were delivered. */
   outboxDelivered: number | undefined;
-  readonly actors: ActorRecord[];
   /** Runs that go with all that is theirs. */
   readonly erased: string[];
   /** Parked events before this time are gone. */
@@ -84,7 +82,6 @@ export const noChanges = (): Changes => ({
   workersForgotten: [],
   outbox: [],
   outboxDelivered: undefined,
-  actors: [],
   erased: [],
   parkedBefore: undefined,
 });

@@ -161,16 +161,6 @@ export type WorkerRecord = {
 
 export type OutboxRow = { readonly no: number; readonly runId: string; readonly span: JsonText };
 
-/** An actor of a kind without tables of its own. */
-export type ActorRecord = {
-  readonly type: string;
-  readonly id: string;
-  readonly machine: string;
-  readonly snapshot: JsonText;
-  readonly version: number;
-  readonly updatedAt: UnixMs;
-};
-
 /** Singletons, and `state/<key>`: one row a top-level key, so that a patch writes only what it changes. */
 export type DocumentName = 'input' | 'output' | 'event' | `state/${string}`;
 

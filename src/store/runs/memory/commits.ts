@@ -17,7 +17,7 @@ const highest = (numbers: Iterable<number>): number => {
 
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
-  const { runs, attempts, definitions, workers, idempotency, seen, parked, outbox, actors } = shelves;
+  const { runs, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
   const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, lastEntryAt, identityOf } = readingOf(shelves);
 
   const erase = (runId: string): void => {
@@ -125,7 +125,6 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     }
     if (changes.outboxDelivered !== undefined)
       for (const no of outbox.keys()) if (no <= changes.outboxDelivered) outbox.delete(no);
-    for (const actor of changes.actors) actors.set(pair(actor.type, actor.id), actor);
     for (const runId of changes.erased) erase(runId);
     if (changes.parkedBefore !== undefined) {
       for (const [order, event] of parked) if (event.at < changes.parkedBefore) parked.delete(order);

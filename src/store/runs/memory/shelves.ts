@@ -1,5 +1,4 @@
 import type {
-  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
@@ -48,7 +47,6 @@ export const emptyShelves = () => {
     seen: new Map<string, SeenEvent>(),
     parked: new Map<number, ParkedEvent>(),
     outbox: new Map<number, OutboxRow>(),
-    actors: new Map<string, ActorRecord>(),
   };
 };
 

@@ -32,7 +32,6 @@ export const operations = [
   'seeEvent',
   'insertOutbox',
   'deliverOutbox',
-  'setActor',
   'erase',
   'unparkBefore',
 ] as const;
@@ -189,8 +188,6 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
       return changes.outbox.map((one) => [one.no, one.runId, one.span]);
     case 'deliverOutbox':
       return changes.outboxDelivered === undefined ? [] : [[changes.outboxDelivered]];
-    case 'setActor':
-      return changes.actors.map((one) => [one.type, one.id, one.machine, one.snapshot, one.version, one.updatedAt]);
     case 'erase':
       return changes.erased.map((runId) => [runId]);
     case 'unparkBefore':

@@ -80,7 +80,6 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     seeEvent: upsert('event_seen', 4),
     insertOutbox: plain(insertInto('outbox', 3)),
     deliverOutbox: plain('DELETE FROM outbox WHERE no <= ?'),
-    setActor: upsert('actor', 6),
     erase: several(...TABLES_OF_A_RUN.map((table) => `DELETE FROM ${table} WHERE run_id = ?`)),
     unparkBefore: several('DELETE FROM parked WHERE at < ?', 'DELETE FROM event_seen WHERE run_id IS NULL AND at < ?'),
   };
