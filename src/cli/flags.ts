@@ -278,6 +278,14 @@ const table = {
     { meaning: 'Origins whose pages may call the query API. May repeat.', default: ['*'], defaultText: '`*`' },
     { argument: '<origin>', bound: '`*` or origins like https://example.com', accepts: isOrigin },
   ),
+  'otlp-grpc': choice(['on', 'off'], {
+    meaning: 'Serve OTLP over gRPC on the same port: traces, logs and metrics.',
+    default: 'on',
+  }),
+  'otlp-protobuf': choice(['traces', 'all'], {
+    meaning: 'What `/v1/traces`, `/v1/logs` and `/v1/metrics` take as protobuf: traces alone, or `all` three.',
+    default: 'traces',
+  }),
   'log-level': choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     meaning: 'How much is logged to standard output.',
     default: 'info',

@@ -237,7 +237,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     redactRecord: createRecordRedactor(redaction),
   };
   const routes: Route[] = [
-    ...ingestRoutes({ pipeline, log }),
+    ...ingestRoutes({ pipeline, log, otlpProtobuf: settings.otlpProtobuf }),
     ...traceRoutes(query),
     ...signalRoutes(query),
     ...judgementRoutes(query),
@@ -294,6 +294,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     body: { limits, admission },
     streams,
     log,
+    ...(settings.otlpGrpc === 'on' ? { grpc: { pipeline } } : {}),
     options: {
       requestTimeoutSeconds,
       corsOrigins: settings.corsOrigin,
@@ -356,6 +357,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...openSurfaceWarnings(authenticator.describeScopes(), bound.address, hasRuns),
   ])
     log.warn({}, warning);
+  if (settings.otlpProtobuf !== 'all')
+    log.info({}, 'over HTTP, logs and metrics are taken as JSON; --otlp-protobuf all takes them as protobuf too');
   log.info(
     {
       address: urlOf(bound),

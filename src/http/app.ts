@@ -14,6 +14,9 @@ import { createDeadlines } from './deadline.ts';
 import { mountRoutes } from './mount.ts';
 import type { Route } from './route.ts';
 import { createServeRequest } from './serve-request.ts';
+import type { Pipeline } from '../ingest/pipeline.ts';
+import { createGrpcServer } from './grpc/grpc.ts';
+import { serveHttp2Beside } from './grpc/preface.ts';
 import { createServer, type ServerOptions } from './server.ts';
 import { stopInOrder } from './stop.ts';
 
@@ -34,6 +37,8 @@ export type AppDeps = {
   readonly log: Logger;
   readonly options: AppOptions;
   readonly clock?: () => UnixNano;
+  /** Where OTLP over gRPC leads; absent, the port serves HTTP/1.1 alone. */
+  readonly grpc?: { readonly pipeline: Pipeline };
 };
 
 /**
@@ -59,7 +64,23 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   });
 
   const writeAudit = createWriteAudit(audit, clock);
-  const serve = createServeRequest(createAccess(authenticator, writeAudit, log, clock, options), writeAudit, body);
+  const access = createAccess(authenticator, writeAudit, log, clock, options);
+  const serve = createServeRequest(access, writeAudit, body);
+  if (deps.grpc !== undefined) {
+    const grpc = createGrpcServer({
+      pipeline: deps.grpc.pipeline,
+      authenticator,
+      countFailure: access.countFailure,
+      counters,
+      log,
+      requestTimeoutSeconds: options.requestTimeoutSeconds,
+    });
+    serveHttp2Beside(app.server, grpc.take);
+    app.addHook('preClose', (done) => {
+      grpc.close();
+      done();
+    });
+  }
   mountRoutes(app, routes, options.corsOrigins, (route, operation, request, reply) => {
     countRequest(counters, route.surface);
     return deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));

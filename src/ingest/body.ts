@@ -117,7 +117,8 @@ export const streamBody = (
       else gunzip.end();
     };
     const onDrain = (): void => void source.resume();
-    const onCut = (cause: unknown): void => settle(brokenOff(cause));
+    // What stands between the wire and us may have found out more than that it ended.
+    const onCut = (cause: unknown): void => settle(cause instanceof Refusal ? cause : brokenOff(cause));
     const onDamage = (error: Error): void =>
       settle(
         new Refusal(

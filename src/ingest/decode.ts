@@ -3,13 +3,16 @@ import type { DecodeContext, DecodedBatch } from './decoded.ts';
 import { parseJsonText, looksDense } from './json-text.ts';
 import { decodeNativeBatch } from './native.ts';
 import { decodeOtlpJson } from './otlp/json.ts';
+import { decodeLogs } from './otlp/logs.ts';
+import { decodeMetrics } from './otlp/metrics.ts';
+import { readProtobufTree } from './otlp/protobuf-tree.ts';
 import { decodeTracesProtobuf } from './otlp/protobuf.ts';
 
 export type OtlpSignal = 'traces' | 'logs' | 'metrics';
 
 /** Bytes to decode, and as what. The bytes are never changed, so that decoding may start again elsewhere. */
 export type Payload =
-  | { readonly kind: 'otlp_protobuf'; readonly body: Uint8Array }
+  | { readonly kind: 'otlp_protobuf'; readonly signal: OtlpSignal; readonly body: Uint8Array }
   | { readonly kind: 'otlp_json'; readonly signal: OtlpSignal; readonly body: Uint8Array }
   /** One batch object or an array of them. */
   | { readonly kind: 'native'; readonly body: Uint8Array }
@@ -20,14 +23,15 @@ export type Payload =
  * Largest bodies that are decoded on the main thread, in bytes: those that take a few milliseconds. Larger ones would
  * hold everybody up for longer than handing them to the decode thread and back costs.
  */
-const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024 } as const;
+const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024, tree: 512 * 1024 } as const;
 /** The same while others want the event loop: those that take less than a millisecond, and leave it little garbage. */
 const SHORT_BYTES = 64 * 1024;
 
 /** Whether decoding takes a few milliseconds at most, by the size of the body; else it would be better off the main thread. */
 export const isLight = (payload: Payload): boolean => {
-  if (payload.kind === 'otlp_protobuf') return payload.body.length <= MAIN_THREAD_BYTES.protobuf;
-  return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
+  if (payload.kind !== 'otlp_protobuf')
+    return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
+  return payload.body.length <= (payload.signal === 'traces' ? MAIN_THREAD_BYTES.protobuf : MAIN_THREAD_BYTES.tree);
 };
 
 /** Whether decoding is hardly noticed by whoever else wants the event loop. */
@@ -43,6 +47,24 @@ const parseLine = (line: Uint8Array, element: number): unknown => {
   }
 };
 
+const decodeOtlpProtobuf = (
+  signal: OtlpSignal,
+  body: Uint8Array,
+  context: DecodeContext,
+  nodeBudget: number | undefined,
+): DecodedBatch => {
+  switch (signal) {
+    case 'traces':
+      return decodeTracesProtobuf(body, context, nodeBudget);
+    case 'logs':
+      return decodeLogs(readProtobufTree('logs', body, nodeBudget), context);
+    case 'metrics':
+      return decodeMetrics(readProtobufTree('metrics', body, nodeBudget), context);
+    default:
+      return signal satisfies never;
+  }
+};
+
 /**
  * Decodes one payload into its batch elements, in the order of the request.
  * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
@@ -51,7 +73,7 @@ const parseLine = (line: Uint8Array, element: number): unknown => {
 export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
   switch (payload.kind) {
     case 'otlp_protobuf':
-      return [decodeTracesProtobuf(payload.body, context, nodeBudget)];
+      return [decodeOtlpProtobuf(payload.signal, payload.body, context, nodeBudget)];
     case 'otlp_json':
       return [decodeOtlpJson(payload.signal, payload.body, context)];
     case 'native': {

@@ -120,6 +120,8 @@ const rows: Readonly<
     of: (s) => s.corsOrigin,
     refused: ['ui.example.com', 'https://ui.example.com/path', ''],
   },
+  'otlp-grpc': { text: 'off', read: 'off', of: (s) => s.otlpGrpc, refused: ['no', 'OFF', ''] },
+  'otlp-protobuf': { text: 'all', read: 'all', of: (s) => s.otlpProtobuf, refused: ['logs', 'ALL', ''] },
   'log-level': { text: 'debug', read: 'debug', of: (s) => s.logLevel, refused: ['loud', 'INFO', ''] },
 };
 const rowEntries = Object.entries(rows) as [Exclude<FlagName, 'config-file'>, (typeof rows)['host']][];

@@ -199,7 +199,7 @@ describe('decoding while others want the event loop', () => {
   /** Where a body was decoded: neither place can read these. */
   const placeOf = async (on: Pipeline, body: Uint8Array): Promise<string> => {
     const failure = await outcomeOf(
-      on.ingest({ reach: 'all' }, (intake) => intake.add([{ kind: 'otlp_protobuf', body }])),
+      on.ingest({ reach: 'all' }, (intake) => intake.add([{ kind: 'otlp_protobuf', signal: 'traces', body }])),
     );
     return failure?.message.startsWith('thread') === true ? 'thread' : 'main';
   };

@@ -15,15 +15,15 @@ const bytes = (field: number): number => (field << 3) | 2;
 const bytesOf = (writer: Writer): Buffer => Buffer.from(writer.finish());
 
 /**
- * An `ExportTraceServiceResponse`. Nothing refused is the empty message, as the protocol wants it: a partial success
+ * An `ExportTraceServiceResponse`; those of logs and metrics have the same fields. Nothing refused is the empty message, as the protocol wants it: a partial success
  * without a count and without words is the same as none.
  * @see opentelemetry-proto, `collector/trace/v1/trace_service.proto`
  */
-export const encodeTraceResponse = (rejectedSpans: number, errorMessage: string): Buffer => {
+export const encodeExportResponse = (rejected: number, errorMessage: string): Buffer => {
   const writer = Writer.create();
-  if (rejectedSpans === 0 && errorMessage === '') return bytesOf(writer);
+  if (rejected === 0 && errorMessage === '') return bytesOf(writer);
   writer.uint32(bytes(1)).fork(); // partial_success
-  if (rejectedSpans !== 0) writer.uint32(varint(1)).int64(rejectedSpans);
+  if (rejected !== 0) writer.uint32(varint(1)).int64(rejected);
   if (errorMessage !== '') writer.uint32(bytes(2)).string(errorMessage);
   return bytesOf(writer.ldelim());
 };

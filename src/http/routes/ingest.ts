@@ -4,44 +4,43 @@ import { checkBodyHeaders, type IncomingBody, readBody, streamBody } from '../..
 import type { OtlpSignal, Payload } from '../../ingest/decode.ts';
 import { createLineSplitter, isBlank } from '../../ingest/lines.ts';
 import type { IngestResult, Intake, Pipeline } from '../../ingest/pipeline.ts';
-import type { SignalRefusal } from '../../ingest/decoded.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import { discardBody, incomingBodyOf } from '../body/incoming-body.ts';
-import { encodeStatus, encodeTraceResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
+import { encodeStatus, encodeExportResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
 import { statusOf } from '../answer/problem.ts';
+import { summarise } from '../answer/refusals.ts';
 import type { Route } from '../route.ts';
 
-export type IngestRoutesDependencies = { readonly pipeline: Pipeline; readonly log: Logger };
+export type IngestRoutesDependencies = {
+  readonly pipeline: Pipeline;
+  readonly log: Logger;
+  /** What the doors of OTLP take in protobuf: traces alone, as specified, or logs and metrics too. */
+  readonly otlpProtobuf?: 'traces' | 'all';
+};
 
 /** Reads a body and hands what it holds to the intake. */
 type BodyReader = (body: IncomingBody, intake: Intake, abandoned: AbortSignal) => Promise<void>;
 
-/** How many different reasons an OTLP answer names; a batch may be refused for thousands, mostly the same. */
-const NAMED_REASONS = 5;
-
 const rejectedKey = { traces: 'rejectedSpans', logs: 'rejectedLogRecords', metrics: 'rejectedDataPoints' } as const;
+
+/** @see Interface specification, "Errors": protobuf on logs or metrics */
+const jsonOnly = (signal: OtlpSignal): string =>
+  `body is not valid JSON: /v1/${signal} takes JSON only. Set OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_PROTOCOL=http/json or =grpc ` +
+  '(the same port serves gRPC), or start the service with --otlp-protobuf all';
 
 const mediaType = (request: FastifyRequest): string =>
   (request.headers['content-type'] ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase() ?? JSON_TYPE;
-
-/** Refusals in a sentence: each reason once with its count, the commonest first. */
-const summarise = (refusals: readonly SignalRefusal[]): string => {
-  const counts = new Map<string, number>();
-  for (const { message } of refusals) counts.set(message, (counts.get(message) ?? 0) + 1);
-  const reasons = [...counts].toSorted((a, b) => b[1] - a[1]);
-  const named = reasons
-    .slice(0, NAMED_REASONS)
-    .map(([message, count]) => (count === 1 ? message : `${message} (${count} times)`));
-  const unnamed = reasons.slice(NAMED_REASONS).reduce((sum, [, count]) => sum + count, 0);
-  return unnamed === 0 ? named.join('; ') : `${named.join('; ')}; and ${unnamed} more`;
-};
 
 /**
  * The doors through which clients send. They share one way in: the headers are judged first, then the body is let in, read
  * under its bounds, decoded and written; the answer follows the commit.
  * @see Interface specification, "OTLP ingest", "Native ingest"
  */
-export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): readonly Route[] => {
+export const ingestRoutes = ({
+  pipeline,
+  log,
+  otlpProtobuf = 'traces',
+}: IngestRoutesDependencies): readonly Route[] => {
   const { limits } = pipeline;
 
   const ingest = async (request: FastifyRequest, read: BodyReader): Promise<IngestResult> => {
@@ -87,9 +86,9 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
     (signal: OtlpSignal) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().includes('protobuf');
-      if (isProtobuf && signal !== 'traces') {
+      if (isProtobuf && signal !== 'traces' && otlpProtobuf !== 'all') {
         discardBody(request, limits);
-        throw new Refusal({ code: 'invalid_body', message: 'body is not valid JSON' });
+        throw new Refusal({ code: 'invalid_body', message: jsonOnly(signal) });
       }
       const answersProtobuf = isProtobuf && !/\bjson\b/i.test(request.headers.accept ?? '');
       const refuse = (failure: Failure): FastifyReply => {
@@ -100,7 +99,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
       try {
         result = await ingest(
           request,
-          whole((body) => (isProtobuf ? { kind: 'otlp_protobuf', body } : { kind: 'otlp_json', signal, body })),
+          whole((body) => (isProtobuf ? { kind: 'otlp_protobuf', signal, body } : { kind: 'otlp_json', signal, body })),
         );
       } catch (error) {
         if (!answersProtobuf || !(error instanceof Refusal)) throw error;
@@ -113,7 +112,7 @@ export const ingestRoutes = ({ pipeline, log }: IngestRoutesDependencies): reado
       const quota = result.refusedByQuota;
       if (answersProtobuf) {
         if (quota !== undefined) return refuse(quota);
-        return reply.type(PROTOBUF).send(encodeTraceResponse(rejected, errorMessage));
+        return reply.type(PROTOBUF).send(encodeExportResponse(rejected, errorMessage));
       }
       const answer = { partialSuccess: { [rejectedKey[signal]]: rejected, errorMessage } };
       return answerJson(reply, answer, quota);

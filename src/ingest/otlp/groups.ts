@@ -27,7 +27,7 @@ export type ScopeGroup = {
  * @throws Refusal `invalid_body`, whose message begins `body is not valid JSON` for a body in protobuf or in no JSON, and
  * names the exporter's variable to set
  */
-const parseRequest = (body: Uint8Array, signal: GroupNames['signal']): JsonObject => {
+export const parseRequest = (body: Uint8Array, signal: GroupNames['signal']): JsonObject => {
   let parsed: Json;
   try {
     parsed = parseJsonText(body);
@@ -54,8 +54,7 @@ const readShared = (owner: JsonObject): { keys: AttributeKey[]; values: Json[] }
 };
 
 /** The scopes of a request, in its order. @throws Refusal when the body is no request of that signal */
-export const readGroups = (body: Uint8Array, names: GroupNames): ScopeGroup[] => {
-  const request = parseRequest(body, names.signal);
+export const readGroups = (request: JsonObject, names: GroupNames): ScopeGroup[] => {
   const groups: ScopeGroup[] = [];
   try {
     for (const item of listAt(request, names.resources)) {

@@ -1,6 +1,7 @@
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
-import { decodeLogsJson } from './logs-json.ts';
-import { decodeMetricsJson } from './metrics-json.ts';
+import { parseRequest } from './groups.ts';
+import { decodeLogs } from './logs.ts';
+import { decodeMetrics } from './metrics.ts';
 import { decodeTracesJson } from './traces-json.ts';
 
 /**
@@ -23,9 +24,9 @@ export const decodeOtlpJson = (
     case 'traces':
       return decodeTracesJson(body, context);
     case 'logs':
-      return decodeLogsJson(body, context);
+      return decodeLogs(parseRequest(body, 'logs'), context);
     case 'metrics':
-      return decodeMetricsJson(body, context);
+      return decodeMetrics(parseRequest(body, 'metrics'), context);
     default:
       return signal satisfies never;
   }

@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
-import { encodeStatus, encodeTraceResponse } from '../../../src/http/answer/otlp-answer.ts';
+import { encodeStatus, encodeExportResponse } from '../../../src/http/answer/otlp-answer.ts';
 
 // The messages as their own .proto files declare them, read with the library's own reader.
 const { root } = protobuf.parse(`
@@ -18,16 +18,16 @@ const decode = (type: string, bytes: Uint8Array): Record<string, unknown> => {
 };
 
 describe('OTLP answers in protobuf', () => {
-  it('are empty when nothing was refused', () => expect(encodeTraceResponse(0, '')).toHaveLength(0));
+  it('are empty when nothing was refused', () => expect(encodeExportResponse(0, '')).toHaveLength(0));
 
   it('say why when every span was kept', () =>
-    expect(decode('ExportTraceServiceResponse', encodeTraceResponse(0, 'kept, with remarks'))).toEqual({
+    expect(decode('ExportTraceServiceResponse', encodeExportResponse(0, 'kept, with remarks'))).toEqual({
       partialSuccess: { errorMessage: 'kept, with remarks' },
     }));
 
   it.each([1, 127, 128, 10_000])('count %i rejected spans, with the reason', (rejected) => {
     const errorMessage = `größe ${'x'.repeat(300)}`;
-    expect(decode('ExportTraceServiceResponse', encodeTraceResponse(rejected, errorMessage))).toEqual({
+    expect(decode('ExportTraceServiceResponse', encodeExportResponse(rejected, errorMessage))).toEqual({
       partialSuccess: { rejectedSpans: rejected, errorMessage },
     });
   });

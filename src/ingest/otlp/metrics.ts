@@ -159,8 +159,8 @@ const exemplarOf = (item: Json, pointTime: UnixNano): Exemplar => {
  * Decodes an OTLP metrics request; the signals are its data points.
  * @see Interface specification, "OTLP attribute mapping", Metrics; Interface decisions, "5. Ingest policy"
  */
-export const decodeMetricsJson = (body: Uint8Array, context: DecodeContext): DecodedBatch => {
-  const groups = readGroups(body, {
+export const decodeMetrics = (request: JsonObject, context: DecodeContext): DecodedBatch => {
+  const groups = readGroups(request, {
     signal: 'metrics',
     resources: 'resourceMetrics',
     scopes: 'scopeMetrics',

@@ -48,8 +48,8 @@ const messageOf = (body: Json, eventName: string): string => {
  * a score.
  * @see Interface specification, "OTLP attribute mapping", Logs
  */
-export const decodeLogsJson = (body: Uint8Array, context: DecodeContext): DecodedBatch => {
-  const groups = readGroups(body, {
+export const decodeLogs = (request: JsonObject, context: DecodeContext): DecodedBatch => {
+  const groups = readGroups(request, {
     signal: 'logs',
     resources: 'resourceLogs',
     scopes: 'scopeLogs',

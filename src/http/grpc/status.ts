@@ -1,0 +1,95 @@
+import protobuf from 'protobufjs/minimal.js';
+import type { Failure, FailureCode } from '../../model/failure.ts';
+
+/** Tags of protobuf fields: number and wire type. */
+const FIRST_VARINT = 8;
+const FIRST_BYTES = 10;
+const SECOND_BYTES = 18;
+const DETAILS = 26;
+
+/** Status codes of gRPC. @see grpc.github.io, "Status codes and their use in gRPC" */
+export const grpcStatus = {
+  ok: 0,
+  invalidArgument: 3,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/**
+ * How a refusal of the doors is told over gRPC. What must not be sent again is `RESOURCE_EXHAUSTED` without retry
+ * information; what may be is `UNAVAILABLE`.
+ * @see Interface decisions, "OTLP over gRPC, on the same port"; OTLP specification, "Failures"
+ */
+export const grpcStatusOf = (code: FailureCode): number => {
+  switch (code) {
+    case 'unauthorized':
+      return grpcStatus.unauthenticated;
+    case 'forbidden':
+      return grpcStatus.permissionDenied;
+    case 'payload_too_large':
+      return grpcStatus.resourceExhausted;
+    case 'overloaded':
+    case 'over_quota':
+    case 'store_unavailable':
+    case 'request_timeout':
+      return grpcStatus.unavailable;
+    case 'unsupported_content_encoding':
+    case 'not_found':
+    case 'method_not_allowed':
+      return grpcStatus.unimplemented;
+    case 'internal':
+      return grpcStatus.internal;
+    default:
+      return grpcStatus.invalidArgument;
+  }
+};
+
+/** Whether the client is asked to send the same again: the bounds that pass with time. */
+export const mayRetry = ({ code }: Pick<Failure, 'code'>): boolean => grpcStatusOf(code) === grpcStatus.unavailable;
+
+/** Longest message in a trailer, in characters: clients bound the headers that they take. */
+const LONGEST_MESSAGE = 2000;
+
+/** A message as `grpc-message` carries it: printable ASCII, the rest percent-encoded. @see gRPC over HTTP/2, "Responses" */
+export const encodeMessage = (message: string): string =>
+  Buffer.from(message.slice(0, LONGEST_MESSAGE).toWellFormed(), 'utf8').reduce(
+    (text, byte) =>
+      text +
+      (byte >= 0x20 && byte <= 0x7e && byte !== 0x25
+        ? String.fromCharCode(byte)
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`),
+    '',
+  );
+
+const DEFAULT_RETRY_SECONDS = 1;
+
+/**
+ * The refusal as `google.rpc.Status`, for `grpc-status-details-bin`: our own code as the `reason` of an `ErrorInfo`, and
+ * where a retry can help, after how long.
+ * @see googleapis, `google/rpc/status.proto`, `google/rpc/error_details.proto`
+ */
+export const statusDetails = (failure: Failure): Buffer => {
+  const writer = protobuf.Writer.create();
+  const detail = (type: string, write: (writer: protobuf.Writer) => void): void => {
+    writer.uint32(DETAILS).fork().uint32(FIRST_BYTES).string(`type.googleapis.com/google.rpc.${type}`);
+    writer.uint32(SECOND_BYTES).fork();
+    write(writer);
+    writer.ldelim().ldelim();
+  };
+  writer.uint32(FIRST_VARINT).int32(grpcStatusOf(failure.code)).uint32(SECOND_BYTES).string(failure.message);
+  detail('ErrorInfo', (inner) => inner.uint32(FIRST_BYTES).string(failure.code));
+  if (mayRetry(failure))
+    detail('RetryInfo', (inner) =>
+      inner
+        .uint32(FIRST_BYTES)
+        .fork()
+        .uint32(FIRST_VARINT)
+        .int64(failure.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS)
+        .ldelim(),
+    );
+  return Buffer.from(writer.finish());
+};
