@@ -192,7 +192,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     rawHeaders: readonly string[],
   ): void => {
     stream.on('error', () => {}); // its close follows, and the work is told by the signal
-    if (!String(headers['content-type'] ?? '').startsWith(GRPC) || headers[':method'] !== 'POST') {
+    if (!(headers['content-type'] ?? '').startsWith(GRPC) || headers[':method'] !== 'POST') {
       stream.respond({ ':status': 415 }, { endStream: true });
       letGo(stream);
       return;
