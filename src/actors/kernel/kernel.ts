@@ -53,10 +53,8 @@ const defaults = { groupLimit: 256, cacheLimit: 20_000, cacheBytes: 256 * 1024 *
 export type Kernel = {
   /** Hands a message over; answers after the commit of all that it changed. Rejects with StoreUnavailable, or a fault. */
   send(message: Message): Promise<unknown>;
-  /** Takes a group through load, decide and commit. `send` calls this; tests may. */
+  /** Sends messages that are ready together; they join one group where it has room. */
   handle(messages: readonly Message[]): Promise<readonly PromiseSettledResult<unknown>[]>;
-  /** Drops what memory holds: the next turns read the store again. */
-  evict(): void;
   /** Resolves when every message sent so far was answered. */
   idle(): Promise<void>;
   /** Messages sent to this actor that are not answered yet: they wait for a group, or for its commit. */
@@ -321,7 +319,6 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
   return {
     send,
     handle: (messages) => Promise.allSettled(messages.map(send)),
-    evict: memory.clear,
     idle: () =>
       isIdle()
         ? Promise.resolve()

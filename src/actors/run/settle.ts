@@ -62,23 +62,25 @@ const unschedule: EffectHost = ({ turn, runId }, { before }, params) => {
 };
 
 /** What becomes of each action of the run machine. */
-const effectHosts: Readonly<Record<string, EffectHost>> = {
+const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
   ...stepEffects,
-  journal,
-  schedule,
-  unschedule,
-  finish,
-  open: (work, { from }) => {
-    work.cameFrom = from.at === 'step' ? from.step : undefined;
-    work.queue.push(open(work));
-  },
-  route: (work) => {
-    work.queue.push(route(work));
-  },
-  conclude: (work) => {
-    work.queue.push(conclude(work));
-  },
-};
+  ...Object.entries<EffectHost>({
+    journal,
+    schedule,
+    unschedule,
+    finish,
+    open: (work, { from }) => {
+      work.cameFrom = from.at === 'step' ? from.step : undefined;
+      work.queue.push(open(work));
+    },
+    route: (work) => {
+      work.queue.push(route(work));
+    },
+    conclude: (work) => {
+      work.queue.push(conclude(work));
+    },
+  }),
+]);
 
 /** Takes the events of the queue, and those that they set off, until the run rests. */
 export const settle = (work: Work): void => {
@@ -90,7 +92,7 @@ export const settle = (work: Work): void => {
     const slot: [RunEvent | null, number] = [event, 0];
     work.events.push(slot);
     for (const { type, params } of effects) {
-      const host = effectHosts[type];
+      const host = effectHosts.get(type);
       if (host === undefined) throw new Error(`the run machine wants "${type}", which nobody does`);
       host(work, moment, params);
     }

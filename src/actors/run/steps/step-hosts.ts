@@ -24,7 +24,6 @@ export const hostOf = <S extends Step>({ step }: Pick<CompiledStep<S>, 'step'>):
   stepHosts[step.kind] as unknown as StepHost<S>;
 
 /** The actions of the machine that one kind of step alone has. */
-export const stepEffects: Readonly<Record<string, EffectHost>> = Object.assign(
-  {},
-  ...Object.values(stepHosts).map(({ effects }) => effects),
+export const stepEffects: ReadonlyMap<string, EffectHost> = new Map(
+  Object.values(stepHosts).flatMap(({ effects }) => Object.entries(effects ?? {})),
 );
