@@ -24,7 +24,7 @@ export type RunUpdate = { readonly before: RunRecord; readonly after: RunRecord 
  */
 export type Changes = {
   readonly runsInserted: RunRecord[];
-  /** Where the store holds another version than that of `before`, the whole commit fails. */
+  /** Where the store holds another version than that of `before`, the complete commit fails. */
   readonly runsUpdated: RunUpdate[];
   readonly attemptsInserted: AttemptRecord[];
   readonly attemptsUpdated: AttemptRecord[];

@@ -18,6 +18,6 @@ export interface RunStore extends RunCommits, RunQueries {
 
   /** One trivial read of the store. */
   ping(): Promise<void>;
-  /** Waits for what was asked, then lets go of the store. */
+  /** Waits for what was asked, then releases the store. */
   close(): Promise<void>;
 }

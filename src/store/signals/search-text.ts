@@ -2,7 +2,7 @@
  * What `q` means, for every engine.
  *
  * A span is found when it holds every word of `q` in its input or output. A word is a run of letters and digits; it matches
- * whole and in any case. `word*` matches every word that begins so. `"a phrase"` matches its words side by side, in one of
+ * as a complete word and in any case. `word*` matches every word that begins so. `"a phrase"` matches its words side by side, in one of
  * the two payloads. Everything else separates words, so every input is a valid query; a quote without its pair too is a
  * separator. An input without a word asks for a word that nobody has: it finds nothing.
  * @see Interface decisions, "4. Signals, native names"

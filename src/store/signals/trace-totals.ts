@@ -91,8 +91,7 @@ const valuesOf = (
 };
 
 /**
- * Totals of a trace from its spans, for every engine. The same spans give the same totals, bit for bit, in whatever order they
- * come: sums run in the order of span ids.
+ * Totals of a trace from its spans, for every engine. The same spans give the same totals, bit for bit, in any order: sums run in the order of span ids.
  *
  * The first root, else the earliest span, stands for the trace: it gives name and status (while no root has arrived, any
  * failed span makes the trace failed), and what it does not say of its context the earliest span that says it gives.

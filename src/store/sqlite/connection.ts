@@ -95,7 +95,7 @@ export type FileFacts = {
 
 /**
  * Reads and checks a data file without changing it.
- * @param wholeCheckBytes largest file, in bytes, that is read whole to find damage
+ * @param wholeCheckBytes largest file, in bytes, that is read completely to find damage
  * @throws FileRefused when the file is foreign, damaged or newer than this build
  */
 export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOLE_CHECK_BYTES): FileFacts => {
@@ -185,7 +185,7 @@ const syncFolder = (path: string): void => {
 };
 
 /**
- * Makes an empty file under another name and moves it into place, so that a crash leaves either no file or a whole one.
+ * Makes an empty file under another name and moves it into place, so that a crash leaves either no file or a complete one.
  * @param prepare fills the file; it runs before write-ahead logging is switched on
  */
 export const createFile = (path: string, applicationId: number, prepare: (db: Database.Database) => void): void => {
@@ -316,7 +316,7 @@ export const openDataFile = (
   const db = openForWriting(path, cacheMiB, kind);
   try {
     if (schemaVersion < kind.schemaVersion) migrate(db, kind);
-    // Brings the first page into the write-ahead log, so that a log can be told from that of another file.
+    // Brings the first page into the write-ahead log, so that a log can be distinguished from that of another file.
     transactionsOf(db).run(() => db.pragma(`user_version = ${storeNumber}`));
     return { db, storeNumber };
   } catch (error) {

@@ -6,11 +6,11 @@ export type Transactions = {
   commit(): void;
   /** Does nothing when SQLite has already rolled back by itself, as it does on a full disk and on some I/O errors. */
   rollback(): void;
-  /** Runs `work` whole or not at all, as a transaction; errors travel on after the rollback. */
+  /** Runs `work` completely or not at all, as a transaction; errors travel on after the rollback. */
   run<T>(work: () => T): T;
   /** Runs `work` on one state of the file: commits of others during it are not seen. */
   read<T>(work: () => T): T;
-  /** Runs `work` whole or not at all, inside an open transaction that goes on either way. */
+  /** Runs `work` completely or not at all, inside an open transaction that goes on either way. */
   unit<T>(work: () => T): T;
 };
 

@@ -29,7 +29,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await find({ kind: 'run', runId: 'c' })).toBeUndefined();
     });
 
-    it('takes an update that starts from the stored version, and fails the whole commit on any other', async () => {
+    it('takes an update that starts from the stored version, and fails the complete commit on any other', async () => {
       const { put, commit, find } = await opened();
       await put(aRun('a'));
       const next = aRun('a', { version: 2, status: 'running' });
@@ -240,7 +240,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await seen('p', 'parked')).toBeUndefined();
     });
 
-    it('keeps the id of a parked event that a run took after all, and lets go of it with the run', async () => {
+    it('keeps the id of a parked event that a run took after all, and forgets it with the run', async () => {
       const { commit, put, find } = await opened();
       await put(aRun('a'));
       const id = { project: 'p', eventId: 'e' };

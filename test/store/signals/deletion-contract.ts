@@ -65,7 +65,7 @@ export const deletionContract = (engine: string, open: OpenStore): void => {
         expect((await store.listTraces(traces({ projects: 'all' }))).items).toMatchObject([{ project: 'b' }]);
         expect(await store.deleteTraces([traceIdOf(1)], ['c'])).toMatchObject({ deleted: 0 });
       });
-      it('trims by the start of the trace: a trace goes whole or stays', async () => {
+      it('trims by the start of the trace: a trace goes completely or stays', async () => {
         const store = await holding({
           spans: [
             aSpan({ traceId: traceIdOf(1), startTime: T0 }),

@@ -58,7 +58,7 @@ export const evaluationContract = (engine: string, open: OpenStore): void => {
     const writeScores = (...list: Score[]) => store.write({ batch: { ...emptyBatch, scores: list } });
 
     describe('a dataset', () => {
-      it('is found by its id and by its name, whole, and counts its cases', async () => {
+      it('is found by its id and by its name, complete, and counts its cases', async () => {
         const dataset = aDataset({ description: 'what went wrong in May' });
         expect(await store.putDataset(dataset)).toEqual({ ...dataset, itemCount: 0 });
         await store.putItems(dataset, [anItem(), anItem({ itemId: 'i-2' })]);
@@ -201,7 +201,7 @@ export const evaluationContract = (engine: string, open: OpenStore): void => {
     });
 
     describe('an experiment', () => {
-      it('is kept whole, and replaced by one with the same id', async () => {
+      it('is kept complete, and replaced by one with the same id', async () => {
         const experiment = anExperiment({ datasetId: 'd-1', serviceVersion: '2.0.0', metadata: { prompt: 'v7' } });
         expect(await store.putExperiment(experiment)).toEqual(experiment);
         expect(await store.findExperiment('e-1', 'all')).toEqual(experiment);

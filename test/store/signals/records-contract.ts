@@ -8,7 +8,7 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
     const { empty, holding } = storesOf(open);
 
     describe('logs, metrics, scores, feedback, notes, audit', () => {
-      it('gives logs back whole, by time, through every filter', async () => {
+      it('gives logs back complete, by time, through every filter', async () => {
         const logs = [
           aLog({
             logId: '1',
@@ -60,7 +60,7 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
         expect(paged.map(({ logId }) => logId)).toEqual(['3', '2', '1']);
       });
 
-      it('gives metric points back whole, and their names with type, unit, count and last point', async () => {
+      it('gives metric points back complete, and their names with type, unit, count and last point', async () => {
         const points = [
           aPoint({
             name: 'latency',
@@ -104,7 +104,7 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
         expect(await list('nothing')).toEqual([]);
       });
 
-      it('gives scores back whole, newest first, through every filter', async () => {
+      it('gives scores back complete, newest first, through every filter', async () => {
         const scores = [
           aScore({
             scoreId: '1',
@@ -166,7 +166,7 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
         expect(await found({ traceId: traceIdOf(1), projects: ['other'] })).toEqual([]);
       });
 
-      it('gives feedback on a trace or on its spans back whole, oldest first', async () => {
+      it('gives feedback on a trace or on its spans back complete, oldest first', async () => {
         const feedback = [
           aFeedback({
             feedbackId: '1',
@@ -189,7 +189,7 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
         expect((await store.listFeedback(traceIdOf(1), { ...inDefault, projects: ['other'] })).items).toEqual([]);
       });
 
-      it('gives aspect notes back whole, newest first, one row an id', async () => {
+      it('gives aspect notes back complete, newest first, one row an id', async () => {
         const notes = [
           aNote({ noteId: '1', aspect: 'tone', model: 'm', spanId: spanIdOf(1) }),
           aNote({ noteId: '2', aspect: 'facts', timestamp: T0 + 1n, traceId: traceIdOf(2) }),

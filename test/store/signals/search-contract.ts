@@ -57,7 +57,7 @@ export const searchContract = (engine: string, open: OpenStore): void => {
         ['\\', false],
         ['😀', false],
       ];
-      it('words are ANDed, case-insensitive and whole; "a phrase"; word*; any input is a valid query', async () => {
+      it('words are ANDed, case-insensitive and complete; "a phrase"; word*; any input is a valid query', async () => {
         const store = await holding({ spans: [aSpan({ input: text })] });
         for (const [q, expected] of cases) expect([q, await found(store, q)]).toEqual([q, expected]);
       });

@@ -127,7 +127,7 @@ export const spansContract = (engine: string, open: OpenStore): void => {
         ]);
       });
 
-      it('keeps a long error message whole, and the span findable in lists', async () => {
+      it('keeps a long error message complete, and the span findable in lists', async () => {
         const message = 'x'.repeat(5000);
         const span = aSpan({ status: 'error', error: { message } });
         const store = await holding({ spans: [span] });

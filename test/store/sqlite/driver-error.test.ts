@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { describeFault } from '../../../src/store/sqlite/driver-error.ts';
 
-const told = (code: string): string =>
+const lineOf = (code: string): string =>
   describeFault(
     '/data/svc.db',
     Object.assign(new Error('words of the driver'), { code, syscall: 'open' }),
     'signal store',
   );
 
-describe('what an operator is told of a fault', () => {
+describe('what an operator reads of a fault', () => {
   it.each([
     ['SQLITE_FULL', 'the disk is full'],
     ['SQLITE_READONLY_DIRECTORY', 'the file cannot be written'],
@@ -21,5 +21,5 @@ describe('what an operator is told of a fault', () => {
     ['EISDIR', 'this is a folder, not a file'],
     ['ENOTDIR', 'a part of the path is a file, not a folder'],
     ['ESTALE', 'the storage engine failed'],
-  ])('%s: %s', (code, cause) => expect(told(code)).toBe(`signal store /data/svc.db: ${cause} (${code})`));
+  ])('%s: %s', (code, cause) => expect(lineOf(code)).toBe(`signal store /data/svc.db: ${cause} (${code})`));
 });

@@ -44,7 +44,7 @@ describe('sqlite: the runs file', () => {
     db.close();
   });
 
-  it('of schema version 1 is brought forward, and its parked events get the ids that can be told to be theirs', async () => {
+  it('of schema version 1 is brought forward, and its parked events get the ids that are certainly theirs', async () => {
     const path = freshPath();
     const asItWas = { ...RUNS_FILE, schemaVersion: 1, migrations: RUNS_FILE.migrations.slice(0, 1) };
     const { db } = openDataFile(path, 4, asItWas);

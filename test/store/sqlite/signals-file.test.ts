@@ -225,7 +225,7 @@ describe('data file', () => {
     );
   });
 
-  it('a unit that breaks a rule of the file fails alone; units beside it are written whole', async () => {
+  it('a unit that breaks a rule of the file fails alone; units beside it are written completely', async () => {
     const { path } = aFolder();
     const store = await openSqliteSignalStore({ path });
     leave.push(() => store.close());
@@ -245,7 +245,7 @@ describe('data file', () => {
       store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2), input: 'good' })] })),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-    // Not for a client to try again: the unit would fail for ever.
+    // Not for a client to try again: the unit would fail each time.
     expect((results[1] as PromiseRejectedResult).reason).not.toBeInstanceOf(StoreUnavailable);
     expect((await store.listTraces(traces({ order: 'asc' }))).items).toMatchObject([
       { traceId: traceIdOf(1), spanCount: 2 },

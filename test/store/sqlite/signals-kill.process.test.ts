@@ -82,7 +82,7 @@ describe('kill -9 of a writing process', () => {
     expect(deleted.size).toBeGreaterThan(CYCLES);
   });
 
-  it('lets go of the lock: the next process opens the file at once', async () => {
+  it('releases the lock: the next process opens the file at once', async () => {
     const { path, remove } = temporaryFolder();
     leave.push(remove);
     const victim = spawn(process.execPath, [join(import.meta.dirname, 'signals-victim.ts'), path, '1'], {

@@ -19,7 +19,7 @@ describe.runIf(process.platform === 'linux')('the thread of the full-text index'
   const threadNames = (): string[] =>
     readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
 
-  it('starts with the first text, and at once when the index lacks any or has some to let go of', async () => {
+  it('starts with the first text, and at once when the index lacks any or has some to erase', async () => {
     const { path, remove } = temporaryFolder();
     leave.push(remove);
     const isAwake = (): boolean => threadNames().includes('signal search');

@@ -1,5 +1,5 @@
 /**
- * A process to be killed: writes units of four spans for ever, eight at once, deletes every tenth, and prints a line for
+ * A process to be killed: writes units of four spans until it is killed, eight at once, deletes every tenth, and prints a line for
  * each answer. Its arguments: the data file, and a number that keeps its traces apart from those of other victims.
  */
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';

@@ -107,7 +107,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
       const ends = [writer.call((lastId += 1), 'close', [])];
       const started = await reader?.catch(() => undefined); // one that did not start holds nothing
       if (started !== undefined) ends.push(started.call((lastId += 1), 'close', []));
-      // A thread that has ended already has let go of the file as well.
+      // A thread that has ended already has released the file as well.
       await Promise.allSettled(ends);
     },
   };

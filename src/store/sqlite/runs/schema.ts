@@ -86,7 +86,7 @@ CREATE TABLE actor (
 `;
 
 /**
- * Workers that were silent for long are found by when they were last heard of, and a worker knows what the key reached that
+ * Workers that were silent for long are found by when they were last seen, and a worker knows what the key reached that
  * registered it. A parked event carries its `event_id`, so that the id lives on with the run that takes the event. Events that
  * an earlier release parked get theirs where the millisecond of their arrival names one id only.
  */

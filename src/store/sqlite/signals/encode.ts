@@ -17,7 +17,7 @@ import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row, type SearchRow, type TraceEntr
 
 /** The mark that a mapper leaves on a span whose usage repeats that of its children. @see Attributes in the wild */
 const COST_SKIPPED = 'svc.cost.skipped';
-/** Longest error message that a list reads, in UTF-16 units; the whole of a longer one is kept with the payloads. */
+/** Longest error message that a list reads, in UTF-16 units; a longer one is kept completely with the payloads. */
 const LISTED_MESSAGE_LENGTH = 1_000;
 
 const jsonOrNull = (value: object | undefined): string | null => {

@@ -17,7 +17,7 @@ export type Eraser = {
    * @returns how many of the trace ids had anything
    */
   eraseTraces(traceIds: readonly string[], projects: readonly string[] | null): number;
-  /** Removes the project's oldest signals, inside an open transaction; a trace goes whole or stays. @returns rows removed */
+  /** Removes the project's oldest signals, inside an open transaction; a trace goes completely or stays. @returns rows removed */
   trim(project: string, beforeNs: bigint, limit: number): number;
   trimRecords(auditBeforeNs: bigint, ingestKeysBeforeNs: bigint): void;
 };

@@ -130,7 +130,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     );
     return search;
   };
-  /** The thread of the index; a thread costs some twelve MiB, so this one starts when there is text to take in or let go of. */
+  /** The thread of the index; a thread costs some twelve MiB, so this one starts when there is text to take in or to erase. */
   const reachSearch = (): Thread => {
     if (search !== undefined) return search;
     const started = startSearch();
@@ -212,7 +212,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     const indexed = isSearched ? reachSearch().call(id, 'index', [texts]) : Promise.resolve();
     return [writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>, indexed];
   };
-  /** Hands a unit over whole, a large one in turns of the event loop. */
+  /** Hands a complete unit over, a large one in turns of the event loop. */
   const handOver = (pieces: Iterator<EncodedPiece>): Asked | Promise<Asked> => {
     const first = pieces.next().value as EncodedPiece;
     const second = pieces.next();

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { parseSearch, searchText } from '../../signals/search-text.ts';
 import type { Statements } from './statements.ts';
 
-/** Spans with a match up to which the whole set of a search is read at once. */
+/** Spans with a match up to which the complete set of a search is read at once. */
 const WHOLE_SET_SPANS = 10_000;
 /** The same where each match must be read to find a phrase in it. */
 const WHOLE_SET_VERIFIED_SPANS = 500;

@@ -4,7 +4,7 @@ import { evaluation } from './schema-evaluation.ts';
 /** What `schema_version` holds when this build has opened a file. @see Interface specification, "Versioning" */
 export const SCHEMA_VERSION = 2;
 
-/** Stands in the header of every file of ours ("svcs" in ASCII), so that another program's database is told apart. */
+/** Stands in the header of every file of ours ("svcs" in ASCII), so that the database of another program is recognised. */
 const APPLICATION_ID = 0x73766373;
 
 /** The same in the header of the full-text side file ("svcf"). */
@@ -104,7 +104,7 @@ CREATE TABLE IF NOT EXISTS span_payloads (
 );
 
 -- Spans that are gone, but whose words the side file may still hold. To take words out of the index their text is needed, so
--- the payload stays, out of every reader's sight, until the side file has let go of it; then both rows leave.
+-- the payload stays, out of every reader's sight, until the side file has erased it; then both rows leave.
 CREATE TABLE IF NOT EXISTS pending_erasures (seq INTEGER PRIMARY KEY AUTOINCREMENT, span INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS pending_erasures_by_span ON pending_erasures (span);
 

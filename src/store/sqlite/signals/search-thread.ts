@@ -146,7 +146,7 @@ const fail = (error: unknown): ErrorInfo => {
       letGo();
       return true;
     } catch {
-      return false; // what could not be let go of is dropped all the same
+      return false; // what could not be ended is dropped all the same
     }
   };
   const isWhole = attempt(() => index?.transactions.rollback());

@@ -70,7 +70,7 @@ export const INPUT_IS_JSON = 1;
 export const OUTPUT_IS_JSON = 2;
 
 /**
- * What the writer tells the search thread: how units ended, and that there is text to let go of. `now`: somebody waits until
+ * What the writer tells the search thread: how units ended, and that there is text to erase. `now`: somebody waits until
  * no byte of it is left. `later`: nobody finds it any more at once, and its bytes go when there is time.
  */
 export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', when: 'now' | 'later'];

@@ -29,7 +29,7 @@ const REMEMBERED_PROJECTS = 10_000;
 
 export type UnitWriter = {
   /**
-   * Writes the rows of one unit, whole or not at all, inside an open transaction; the totals of its traces follow in
+   * Writes the rows of one unit, all or none, inside an open transaction; the totals of its traces follow in
    * `finish`. Changes the rows that it is given.
    * @param pieces the unit in order; its ingest key stands in the first
    */

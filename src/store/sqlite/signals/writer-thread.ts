@@ -111,7 +111,7 @@ const reach = (): Engine => {
   return engine;
 };
 
-/** Counts faults of the disk in a row, and lets go of a connection whose state is no longer known. */
+/** Counts faults of the disk in a row, and drops a connection whose state is no longer known. */
 const noteFault = (error: unknown): void => {
   const code = driverCode(error);
   if (!(error instanceof FileRefused) && (code === undefined || !needsReopening(code))) return;
@@ -125,7 +125,7 @@ const noteFault = (error: unknown): void => {
   if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, SIGNALS_FILE.store).message });
 };
 
-/** False until the search thread has been heard of. It runs when there is something for it to do. */
+/** False until the search thread has said something. It runs when there is something for it to do. */
 let isSearchAwake = false;
 const tellSearch = (notice: WriterNotice): void => {
   if (!isSearchAwake) post(main, { needed: 'search' });
@@ -230,7 +230,7 @@ const writeGroup = (units: readonly Unit[]): void => {
   if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', 'later']);
 };
 
-/** Deletes that answer when the side file has let go of the text as well. */
+/** Deletes that answer when the side file has erased the text as well. */
 let erasures: { readonly id: number; readonly seq: number; readonly value: (pending: boolean) => unknown }[] = [];
 
 const truncateLog = (): boolean => {
@@ -253,7 +253,7 @@ const erase = (
   tellSearch(['erase', 'now']);
 };
 
-/** Forgets text that the side file has let go of, and answers the deletes that waited for it. */
+/** Forgets text that the side file has erased, and answers the deletes that waited for it. */
 const onSearchNotice = (notice: SearchNotice): void => {
   isSearchAwake = true;
   let pending = true;
