@@ -1,45 +1,32 @@
-import { createInputChecks } from '../model/definition/input-schema.ts';
-import type { Result } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
-import type { Json } from '../model/json.ts';
 import type { ReportedUsage } from '../model/run.ts';
 import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
-import type { Resumption, RunStore } from '../store/runs/run-store.ts';
+import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { createEventActor } from './event/event-actor.ts';
 import { type Clock, createServiceClock, systemClock } from './kernel/clock.ts';
 import { createKernel } from './kernel/kernel.ts';
+import { createKinds } from './kinds.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
-import { createLeaseActors } from './lease/lease-actor.ts';
 import { createOutbox } from './outbox.ts';
 import { createQuarantine } from './quarantine.ts';
-import { createPrograms, type Program } from './run/program.ts';
-import type { RunMessage } from './run/messages.ts';
-import { createRunActors } from './run/run-actor.ts';
+import { createNumbers, createResume } from './resume.ts';
+import { createPrograms } from './run/program.ts';
 import { Quarantined } from './run/run-state.ts';
-import { createStartActor } from './run/start-actor.ts';
 import { changeSet } from './runs-kernel.ts';
-import { type ActorSource, createActorDirectory } from './service/actor-directory.ts';
-import { createRunAdministration } from './service/administration.ts';
+import type { ActorSource } from './service/actor-directory.ts';
 import { createCalls } from './service/calls.ts';
-import { createDefinitionQueries } from './service/definition-queries.ts';
 import { createFollowers } from './service/follow-journal.ts';
-import { createMachineDirectory } from './service/machine-directory.ts';
 import { createResidentActors } from './service/resident-actors.ts';
-import { createRunCommands } from './service/run-commands.ts';
-import { createRunQueries } from './service/run-queries.ts';
 import type { RunsService } from './service/runs-service.ts';
+import { createService } from './service/service.ts';
 import { createStoredActors } from './service/stored-actors.ts';
 import { createStoredRuns } from './service/stored-runs.ts';
-import { createWorkerCommands } from './service/worker-commands.ts';
-import { createWorkerQueries } from './service/worker-queries.ts';
 import { createSweep } from './sweep.ts';
 import { createTimer } from './timer-actor.ts';
-import { upkeepActor, type UpkeepMessage } from './upkeep-actor.ts';
+import type { UpkeepMessage } from './upkeep-actor.ts';
 import { createDispatcher } from './workers/dispatcher.ts';
 import { createWorkerRegistry } from './workers/registry.ts';
-import { createWorkerActors } from './workers/worker-actor.ts';
 
 export type RunsOptions = {
   readonly store: RunStore;
@@ -76,21 +63,6 @@ export type RunningRuns = RunsService & {
   isBusy(): boolean;
 };
 
-/** Numbers that rows are ordered by: rows of the outbox, and places in the queue of runnable steps. */
-const createNumbers = () => {
-  let outboxNo = 1;
-  let order = 1;
-  return {
-    nextOutboxNo: (): number => outboxNo++,
-    nextOrder: (): number => order++,
-    /** Goes on no lower than the store says. */
-    reach: ({ highest }: Pick<Resumption, 'highest'>): void => {
-      outboxNo = Math.max(outboxNo, highest.outboxNo + 1);
-      order = Math.max(order, highest.order + 1);
-    },
-  };
-};
-
 /**
  * Starts the durable half on a store: reads what the last service left, which is as little with a hundred thousand open
  * runs as with none, and goes on.
@@ -109,35 +81,19 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const closing = new AbortController();
 
   const programs = createPrograms();
-  const checks = createInputChecks();
-  const checkInput = (program: Program, input: Json): Result<Json | undefined> => checks(program.definition, input);
-  const { nextOutboxNo, nextOrder, reach: reachNumbers } = createNumbers();
+  const numbers = createNumbers();
+  const leases = createLeaseWatch(clock);
+  /** For actors to be looked at. A store that fails is what their readers want to see, and no reason to show nothing. */
   const asked = {
     backlog: () => store.backlog(now()).catch(() => undefined),
     queuedRuns: (reach: ProjectReach, limit: number) => store.queuedRuns(reach, limit).catch(() => undefined),
   };
-  const leases = createLeaseWatch(clock);
   const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
   const storedRuns = createStoredRuns(store, programs);
   const followers = createFollowers(store, storedRuns, closing.signal);
 
-  const resume = async (): Promise<void> => {
-    const at = now();
-    const left = await store.resume(at + leaseTtlMs);
-    serviceClock.reach(left.latestAt);
-    reachNumbers(left);
-    leases.clear();
-    for (const { leaseId, workerId, expiresAt, timeoutAt } of left.liveLeases)
-      leases.watch({
-        leaseId,
-        workerId,
-        expiresAt,
-        expiresInMs: leaseTtlMs,
-        ...(timeoutAt === undefined ? {} : { timeoutInMs: timeoutAt - at }),
-      });
-  };
+  const resume = createResume({ store, clock: serviceClock, numbers, leases, leaseTtlMs });
 
-  const outboxed = (): void => outbox.kick();
   const kernel = createKernel({
     store,
     changes: changeSet,
@@ -145,38 +101,21 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     newId: options.newId ?? newRecordId,
     random: options.random ?? Math.random,
     defer,
-    kinds: [
-      createRunActors({
-        programs,
-        checkInput,
-        nextOutboxNo,
-        nextOrder,
-        outboxed,
-        ready: dispatcher.ready,
-        due: ({ runId, name, dueAt }) => {
-          // Each second looks at what is due, so a service that closes, or a send that fails, leaves nothing undone.
-          if (closing.signal.aborted) return;
-          const body: RunMessage = { kind: 'timer', name, dueAt };
-          kernel.send({ type: 'run', id: runId, body }).catch(() => {});
-        },
-        journalled: followers.wake,
-      }),
-      createLeaseActors({
-        programs,
-        leaseTtlMs,
-        reclaimWindowMs,
-        nextOutboxNo,
-        outboxed,
-        price: options.price,
-        watch: leases.watch,
-        unwatch: leases.unwatch,
-        unservable: dispatcher.unservable,
-      }),
-      createEventActor({ programs, nextOrder }),
-      createStartActor({ programs, checkInput }),
-      createWorkerActors(),
-      upkeepActor,
-    ],
+    kinds: createKinds({
+      programs,
+      ...numbers,
+      dispatcher,
+      followers,
+      leases,
+      leaseTtlMs,
+      reclaimWindowMs,
+      price: options.price,
+      outboxed: () => outbox.kick(),
+      send: (message) => {
+        // The timer looks each second at what is due, so a service that closes, or a send that fails, leaves nothing undone.
+        if (!closing.signal.aborted) kernel.send(message).catch(() => {});
+      },
+    }),
     follow: dispatcher.follow,
     sealed: dispatcher.sealed,
     committed: dispatcher.committed,
@@ -227,9 +166,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     onFault,
   });
   const calls = createCalls(kernel, clock);
-  const residents = [timer.actor, dispatcher.actor, outbox.actor];
   const actors = [
-    ...createResidentActors(residents),
+    ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
     ...createStoredActors({ store, storedRuns, mailbox: kernel.mailbox }),
   ];
 
@@ -239,25 +177,22 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const released = quarantine.release();
 
   return {
-    ...createWorkerCommands({
-      calls,
+    ...createService({
+      store,
       kernel,
+      calls,
       upkeep,
+      programs,
+      storedRuns,
+      followers,
       dispatcher,
       registry,
-      storedRuns,
+      leases,
       leaseTtlMs,
+      actors,
+      flushOutbox: outbox.flush,
       closing: closing.signal,
     }),
-    ...createRunCommands({ calls, store, storedRuns }),
-    ...createRunQueries({ store, storedRuns, follow: followers.follow }),
-    ...createDefinitionQueries(store),
-    ...createWorkerQueries({ store, registry, held: leases.held }),
-    ...createActorDirectory(actors),
-    ...createMachineDirectory(store, programs),
-    ...createRunAdministration({ store, upkeep, flushOutbox: outbox.flush }),
-    ping: () => store.ping(),
-
     actors,
     tick: timer.tick,
     flushOutbox: outbox.flush,

@@ -1,0 +1,47 @@
+import type { RunStore } from '../../store/runs/run-store.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import type { LeaseWatch } from '../lease/deadlines.ts';
+import type { Programs } from '../run/program.ts';
+import type { UpkeepMessage } from '../upkeep-actor.ts';
+import type { Dispatcher } from '../workers/dispatcher.ts';
+import type { WorkerRegistry } from '../workers/registry.ts';
+import { type ActorSource, createActorDirectory } from './actor-directory.ts';
+import { createRunAdministration } from './administration.ts';
+import type { Calls } from './calls.ts';
+import { createDefinitionQueries } from './definition-queries.ts';
+import type { Followers } from './follow-journal.ts';
+import { createMachineDirectory } from './machine-directory.ts';
+import { createRunCommands } from './run-commands.ts';
+import { createRunQueries } from './run-queries.ts';
+import type { RunsService } from './runs-service.ts';
+import type { StoredRuns } from './stored-runs.ts';
+import { createWorkerCommands } from './worker-commands.ts';
+import { createWorkerQueries } from './worker-queries.ts';
+
+/** Puts the service together of its parts, a file each. */
+export const createService = (host: {
+  readonly store: RunStore;
+  readonly kernel: Kernel;
+  readonly calls: Calls;
+  readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
+  readonly programs: Programs;
+  readonly storedRuns: StoredRuns;
+  readonly followers: Followers;
+  readonly dispatcher: Dispatcher;
+  readonly registry: WorkerRegistry;
+  readonly leases: LeaseWatch;
+  readonly leaseTtlMs: number;
+  readonly actors: readonly ActorSource[];
+  readonly flushOutbox: () => Promise<void>;
+  readonly closing: AbortSignal;
+}): Omit<RunsService, 'close'> => ({
+  ...createWorkerCommands(host),
+  ...createRunCommands(host),
+  ...createRunQueries({ ...host, follow: host.followers.follow }),
+  ...createDefinitionQueries(host.store),
+  ...createWorkerQueries({ ...host, held: host.leases.held }),
+  ...createActorDirectory(host.actors),
+  ...createMachineDirectory(host.store, host.programs),
+  ...createRunAdministration(host),
+  ping: () => host.store.ping(),
+});
