@@ -275,7 +275,12 @@ const table = {
     { argument: '<cidr>', bound: 'addresses or ranges like 10.0.0.0/8', accepts: isAddressRange },
   ),
   'cors-origin': list(
-    { meaning: 'Origins whose pages may call the query API. May repeat.', default: ['*'], defaultText: '`*`' },
+    {
+      meaning:
+        'Origins whose pages may call the query API; where no key is configured, only those named one by one may write. May repeat.',
+      default: ['*'],
+      defaultText: '`*`',
+    },
     { argument: '<origin>', bound: '`*` or origins like https://example.com', accepts: isOrigin },
   ),
   'otlp-grpc': choice(['on', 'off'], {

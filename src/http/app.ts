@@ -6,6 +6,7 @@ import { type AccessOptions, createAccess } from './access/access.ts';
 import type { AuditLog } from './access/audit-log.ts';
 import { createWriteAudit } from './access/audit-rows.ts';
 import type { Authenticator } from './access/auth.ts';
+import { createForeignPages } from './access/foreign-pages.ts';
 import type { StreamRegistry } from './answer/streams.ts';
 import type { BodyReading } from './body/json-body.ts';
 import { findRouteFaults } from './contract/route-faults.ts';
@@ -64,7 +65,8 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   });
 
   const writeAudit = createWriteAudit(audit, clock);
-  const access = createAccess(authenticator, writeAudit, log, clock, options);
+  const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
+  const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, options);
   const serve = createServeRequest(access, writeAudit, body);
   if (deps.grpc !== undefined) {
     const grpc = createGrpcServer({
@@ -81,7 +83,8 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       done();
     });
   }
-  mountRoutes(app, routes, options.corsOrigins, (route, operation, request, reply) => {
+  const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
+  mountRoutes(app, routes, pages, (route, operation, request, reply) => {
     countRequest(counters, route.surface);
     return deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));
   });

@@ -1,5 +1,6 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ForeignPages } from './access/foreign-pages.ts';
 import { sendFailure } from './answer/problem.ts';
 import { apiOperations, type CompiledOperation } from './contract/contract.ts';
 import type { Route } from './route.ts';
@@ -16,23 +17,39 @@ export type ServeRoute = (
 const CORS_PREFIX = '/v1/api';
 const ALL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
+const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'] as const;
+
+/** What pages of other origins may do with the routes under the prefix. */
+export type PageRules = {
+  /** Origins whose pages may read; `*` is every one. */
+  readonly origins: readonly string[];
+  readonly mayCall: ForeignPages['mayCall'];
+};
+
 const answerNotFound = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
   sendFailure(reply, {
     code: 'not_found',
     message: 'there is nothing at this path; /openapi.json lists what there is',
   });
 
-/** Methods that a path is not served with are refused by name; a preflight under the prefix belongs to CORS. */
-const mountRefusals = (instance: FastifyInstance, mounted: readonly Route[], prefix: string): void => {
-  const methods = new Map<string, Set<string>>();
-  for (const route of mounted) {
-    const served = methods.get(route.path) ?? new Set();
-    served.add(route.method);
-    if (route.method === 'GET') served.add('HEAD');
-    methods.set(route.path, served);
+/** The routes of one path by their methods; what takes GET takes HEAD. */
+type RoutesOfPath = ReadonlyMap<string, Route>;
+
+const byPath = (routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> => {
+  const paths = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const served = paths.get(route.path) ?? new Map<string, Route>();
+    served.set(route.method, route);
+    if (route.method === 'GET') served.set('HEAD', route);
+    paths.set(route.path, served);
   }
-  for (const [path, served] of methods) {
-    const allow = [...served].toSorted().join(', ');
+  return paths;
+};
+
+/** Methods that a path is not served with are refused by name; a preflight under the prefix belongs to CORS. */
+const mountRefusals = (instance: FastifyInstance, paths: ReadonlyMap<string, RoutesOfPath>, prefix: string): void => {
+  for (const [path, served] of paths) {
+    const allow = [...served.keys()].toSorted().join(', ');
     const others = ALL_METHODS.filter((method) => !served.has(method) && !(prefix !== '' && method === 'OPTIONS'));
     instance.route({
       method: others,
@@ -46,11 +63,51 @@ const mountRefusals = (instance: FastifyInstance, mounted: readonly Route[], pre
   }
 };
 
+const refusePreflight = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  sendFailure(reply, {
+    code: 'forbidden',
+    message:
+      'pages of this origin may not call this: configure a key for its scope, or name the origin (--cors-origin)',
+  });
+
+/**
+ * Lets pages of other origins read what answers them, and preflights what they may call. The methods that a preflight
+ * names are remembered by the browser for the path, so none is named that the origin may not use there.
+ */
+const mountCors = async (
+  api: FastifyInstance,
+  paths: ReadonlyMap<string, RoutesOfPath>,
+  { origins, mayCall }: PageRules,
+): Promise<void> => {
+  const origin = origins.includes('*') ? '*' : [...origins];
+  await api.register(cors, {
+    delegator: ({ method, headers, routeOptions }, done) => {
+      const served = paths.get(routeOptions.url ?? '');
+      const isCallable = (name: string): boolean => {
+        const route = served?.get(name);
+        return route === undefined || mayCall(route, headers.origin);
+      };
+      const asked = method === 'OPTIONS' ? (headers['access-control-request-method'] ?? 'GET') : method;
+      done(null, {
+        origin: isCallable(asked) ? origin : false,
+        credentials: false,
+        methods: CORS_METHODS.filter(isCallable),
+        allowedHeaders: ['Authorization', 'X-Svc-Key', 'Content-Type', 'Last-Event-ID'],
+        exposedHeaders: ['X-Request-Id', 'Retry-After'],
+        maxAge: 600,
+        strictPreflight: false,
+      });
+    },
+  });
+  for (const path of paths.keys())
+    api.route({ method: 'OPTIONS', url: path.slice(CORS_PREFIX.length), handler: refusePreflight });
+};
+
 /** Mounts every route of the table at its path, and refuses what no route serves: other paths, and other methods of the same paths. */
 export const mountRoutes = (
   app: FastifyInstance,
   routes: readonly Route[],
-  corsOrigins: readonly string[],
+  pages: PageRules,
   serve: ServeRoute,
 ): void => {
   const operations = apiOperations();
@@ -64,7 +121,7 @@ export const mountRoutes = (
         handler: (request, reply) => serve(route, operation, request, reply),
       });
     }
-    mountRefusals(instance, mounted, prefix);
+    mountRefusals(instance, byPath(mounted), prefix);
   };
 
   const isUnderPrefix = ({ path }: Route): boolean => path.startsWith(`${CORS_PREFIX}/`);
@@ -76,16 +133,9 @@ export const mountRoutes = (
   app.setNotFoundHandler(answerNotFound);
   app.register(
     async (api) => {
-      await api.register(cors, {
-        origin: corsOrigins.includes('*') ? '*' : [...corsOrigins],
-        credentials: false,
-        methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-        allowedHeaders: ['Authorization', 'X-Svc-Key', 'Content-Type', 'Last-Event-ID'],
-        exposedHeaders: ['X-Request-Id', 'Retry-After'],
-        maxAge: 600,
-        strictPreflight: false,
-      });
-      mount(api, routes.filter(isUnderPrefix), CORS_PREFIX);
+      const apiRoutes = routes.filter(isUnderPrefix);
+      await mountCors(api, byPath(apiRoutes), pages);
+      mount(api, apiRoutes, CORS_PREFIX);
       // A handler of its own, so that pages of other origins may read this refusal, too.
       api.setNotFoundHandler(answerNotFound);
     },

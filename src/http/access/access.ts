@@ -6,8 +6,9 @@ import type { Route } from '../route.ts';
 import type { WriteAudit } from './audit-rows.ts';
 import { type Authenticator, readPresentedKey } from './auth.ts';
 import { createFailureLimit } from './failure-limit.ts';
+import type { ForeignPages } from './foreign-pages.ts';
 import { isLoopbackAddress, plainAddress } from './open-surfaces.ts';
-import { isForeignOrigin, isRebound } from './origin.ts';
+import { isRebound } from './origin.ts';
 import { readSubject, type TrustedRanges } from './peer.ts';
 
 export type AccessOptions = {
@@ -35,6 +36,7 @@ export type Access = {
 
 export const createAccess = (
   authenticator: Authenticator,
+  foreignPages: ForeignPages,
   writeAudit: WriteAudit,
   log: Logger,
   clock: () => UnixNano,
@@ -42,7 +44,6 @@ export const createAccess = (
 ): Access => {
   const failureLimit = createFailureLimit();
   const allowedHosts = new Set(options.allowedHosts);
-  const isIngestOpen = authenticator.describeScopes().some(({ scope, open }) => scope === 'ingest' && open);
 
   const askedProject = (request: FastifyRequest): string => {
     const asked = (request.query as Record<string, unknown>)['project'];
@@ -83,12 +84,11 @@ export const createAccess = (
     });
   };
 
-  const refuseForeignPage = (route: Route, { headers }: FastifyRequest): void => {
-    if (route.surface !== 'ingest' || !isIngestOpen || !isForeignOrigin(headers.origin, headers.host)) return;
-    throw new Refusal({
-      code: 'forbidden',
-      message: 'signals are not taken from pages of other origins while no ingest key is configured (--ingest-key)',
-    });
+  const refuseForeignPage = (route: Route, request: FastifyRequest): void => {
+    const failure = foreignPages.findFailure(route, request);
+    if (failure === undefined) return;
+    if (route.audit !== undefined) writeAudit(request, route.audit, 'refused');
+    throw new Refusal(failure);
   };
 
   const identify = async (route: Route, request: FastifyRequest): Promise<void> => {
@@ -100,6 +100,9 @@ export const createAccess = (
     request.audit = { projects: [askedProject(request)], resource: request.url.split('?', 1)[0] ?? '' };
     if (route.scope === 'open') {
       request.caller = { scopes: [], reach: [], ...peer };
+      if (route.surface === 'operations') return;
+      const identity = authenticator.identify(readPresentedKey(request.raw.rawHeaders));
+      if (identity.kind === 'allowed' && identity.keyFingerprint === undefined) refuseReboundPage(route, request);
       return;
     }
     const decision = authenticator.authorize(route.scope, readPresentedKey(request.raw.rawHeaders));

@@ -24,11 +24,18 @@ export const isRebound = (host: string | undefined, allowed: ReadonlySet<string>
 };
 
 /**
- * Whether a request was made by a page of another origin than the service's own. A browser sends such a POST without
- * asking first, so an open ingest door would take signals from any page its owner visits.
+ * Whether a request was made by a page of another origin than the service's own. Programs may send an Origin too: what it
+ * means is decided in `foreign-pages.ts`.
  * @param origin the Origin header
  */
 export const isForeignOrigin = (origin: string | undefined, host: string | undefined): boolean => {
   if (origin === undefined) return false;
   return host === undefined || origin.toLowerCase().replace(/^https?:\/\//, '') !== host.toLowerCase();
 };
+
+/** Types of a body that a browser sends to another origin without asking first. @see Fetch standard, "CORS-safelisted request-header" */
+const SENT_UNASKED = /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/.*)?$/;
+
+/** Whether a page of another origin can send a body of this type without a preflight; none at all is such a type. */
+export const isSentUnasked = (contentType: string | undefined): boolean =>
+  SENT_UNASKED.test((contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '');

@@ -3,7 +3,7 @@ import type { Admission } from '../../ingest/admission.ts';
 import { checkBodyHeaders, readBody } from '../../ingest/body.ts';
 import { parseJsonText } from '../../ingest/json-text.ts';
 import type { IngestLimits } from '../../ingest/limits.ts';
-import { Refusal } from '../../model/failure.ts';
+import { type Failure, Refusal } from '../../model/failure.ts';
 import type { CompiledOperation } from '../contract/contract.ts';
 import { discardBody, incomingBodyOf } from './incoming-body.ts';
 import { UndecodableBody } from '../answer/problem.ts';
@@ -23,8 +23,16 @@ export const boundedBy = (reading: BodyReading, maxBodyBytes: number | undefined
 /** Exactly this type, and parameters: a looser reading than that of a proxy in front would be a way around it. */
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-const isEmpty = (request: FastifyRequest): boolean =>
-  request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
+export const isJsonType = (contentType: string | undefined): boolean =>
+  contentType !== undefined && JSON_TYPE.test(contentType);
+
+export const notJsonType: Failure = {
+  code: 'unsupported_media_type',
+  message: 'this call takes JSON alone: send it with "content-type: application/json"',
+};
+
+export const isEmptyBody = (headers: FastifyRequest['headers']): boolean =>
+  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
 
 /**
  * Reads, parses and checks the JSON body of a request.
@@ -39,17 +47,12 @@ export const readJsonBody = async (
   kind: 'json' | 'typed',
   { limits, admission }: BodyReading,
 ): Promise<unknown> => {
-  if (isEmpty(request)) {
+  if (isEmptyBody(request.headers)) {
     if (!operation.bodyRequired) return undefined;
     if (kind === 'typed') throw new UndecodableBody(400, 'the request body is not JSON: it is empty');
     throw new Refusal({ code: 'invalid_body', message: 'this call needs a JSON body' });
   }
-  const contentType = request.headers['content-type'];
-  if (contentType === undefined || !JSON_TYPE.test(contentType))
-    throw new Refusal({
-      code: 'unsupported_media_type',
-      message: 'this call takes JSON alone: send it with "content-type: application/json"',
-    });
+  if (!isJsonType(request.headers['content-type'])) throw new Refusal(notJsonType);
 
   const body = incomingBodyOf(request);
   checkBodyHeaders(body, limits);

@@ -49,6 +49,19 @@ describe('pages of strangers', () => {
     expect(await status(guarded, 'evil.example.com')).toBe(401);
   });
 
+  it('whoami needs a name of this machine too, unless a key that is known comes along', async () => {
+    const { url } = await start({ keys: { topLevel: { read: ['r'] } } });
+    const status = async (host: string, headers: Record<string, string> = {}) => {
+      const answer = await rawRequest(`${url}/v1/api/whoami`, { headers: { host, ...headers } });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    expect(await status('evil.example.com')).toBe(403);
+    expect(await status('evil.example.com', { authorization: 'Bearer guess' })).toBe(401);
+    expect(await status('evil.example.com', { authorization: 'Bearer r' })).toBe(200);
+    expect(await status('localhost')).toBe(200);
+  });
+
   it('health needs neither key nor a name of this machine', async () => {
     const { url } = await start({ keys: { topLevel: { read: ['r'] } } });
     const answer = await rawRequest(`${url}/healthz`, { headers: { host: 'probe.example.com' } });
