@@ -280,6 +280,38 @@ describe('while a commit takes long', () => {
   });
 });
 
+describe('the timer by itself', () => {
+  it('looks once a second, and at once after a look that took longer', async () => {
+    const inner = createMemoryRunStore();
+    let looks = 0;
+    let opened: Promise<void> | undefined;
+    const store: RunStore = {
+      ...inner,
+      dueTimers: async (now, limit) => {
+        looks += 1;
+        await opened;
+        return inner.dueTimers(now, limit);
+      },
+    };
+    const { runs, time } = await createHarness({ store, ticks: true });
+    const pass = async (ms: number): Promise<number> => {
+      time.advance(ms);
+      for (let turn = 0; turn < 5; turn += 1) await turnOfLoop();
+      return looks;
+    };
+    expect([await pass(999), await pass(1), await pass(999), await pass(1)]).toEqual([0, 1, 1, 2]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    opened = promise;
+    expect([await pass(1000), await pass(1500)]).toEqual([3, 3]);
+    opened = undefined;
+    resolve();
+    expect(await pass(0)).toBe(4);
+    expect([await pass(999), await pass(1)]).toEqual([4, 5]);
+    await runs.close();
+    expect(await pass(10_000)).toBe(5);
+  });
+});
+
 describe('while the store is away', () => {
   it('timer and outbox still show themselves, without what they would have to ask it', async () => {
     const faulty = createFaultyStore();

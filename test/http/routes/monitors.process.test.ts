@@ -182,6 +182,14 @@ describe('the daemon watches', () => {
       mailbox: 0,
       context: { rule: { compare: 'below', threshold: 1, minSamples: 0 }, reading: { value: 0, samples: 0 } },
     });
+    expect(await ask(`${daemon.url}/v1/api/actors/pipeline/main`)).toMatchObject({
+      machine: 'pipeline',
+      status: 'active',
+      mailbox: 0,
+      context: { requests: 0, heldBytes: 0, perSecond: { refused: 0 } },
+    });
+    const timer = await fetch(`${daemon.url}/v1/api/actors/timer/main`);
+    expect(timer.status).toBe(state === 'off' ? 404 : 200);
     const { machines } = await ask(`${daemon.url}/v1/api/machines`);
     expect(machines.map(({ name }: Posted) => name)).toEqual([
       'dispatcher',
