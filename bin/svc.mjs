@@ -11,14 +11,14 @@ const HANDED_OVER = 'SVC_HANDED_OVER';
 
 if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
   // Compiled and type-stripped code is kept, which halves the start and spares each thread the memory of a stripper. It
-  // lies beside the installed code, because whoever may write a cache may write the program.
+  // lies beside the installed code, because a user who may write the cache may write the program.
   const { directory } = modules.enableCompileCache(
     fileURLToPath(new URL('../node_modules/.cache/svc', import.meta.url)),
   );
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory; // how worker threads learn of it
   if (process.env[HANDED_OVER] !== undefined) {
     delete process.env[HANDED_OVER];
-    // Whoever kills the starter with SIGKILL means the service, which must not live on with the lock on its files.
+    // SIGKILL for the starter is meant for the service, which must not live on with the lock on its files.
     process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
     process.channel?.unref();
   }

@@ -36,13 +36,13 @@ def insist(path, body, seconds=float("inf"), stop=never):
 class Step:
     """What a body and its heartbeats share: it reads `lease` and `stop`, set when it must end, and writes `details`."""
     def __init__(self, lease):
-        self.lease, self.path, self.details, self.told, self.refused = lease, f"/steps/{lease['lease_id']}", None, None, None
+        self.lease, self.path, self.details, self.sent, self.refused = lease, f"/steps/{lease['lease_id']}", None, None, None
         self.stop, self.reported = threading.Event(), threading.Event()
 
     def beat(self, timeout):
         mark = self.details
-        status, answer, _ = call(f"{self.path}/heartbeat", {} if mark == self.told else {"details": mark}, timeout)
-        self.told = mark if status == 200 else self.told
+        status, answer, _ = call(f"{self.path}/heartbeat", {} if mark == self.sent else {"details": mark}, timeout)
+        self.sent = mark if status == 200 else self.sent
         if answer.get("code") in ("fenced", "run_terminal"):
             self.refused = answer["code"]
             self.stop.set()
@@ -74,7 +74,7 @@ def serve(lease, settings):
     running.add(step)
     threading.Thread(target=step.live, args=[settings["heartbeat_ms"] / 1000], daemon=True).start()
     verb, report = step.outcome(BODIES[key])
-    if verb == "fail" and step.details != step.told and step.refused is None:
+    if verb == "fail" and step.details != step.sent and step.refused is None:
         step.beat(30)  # A mark that waits goes first: after the report nobody takes it.
     if step.refused is None:
         status, answer = insist(f"{step.path}/{verb}", report)

@@ -224,7 +224,7 @@ const table = {
   sample: fraction({ meaning: 'Share of traces that is kept, decided by trace id.', default: 1 }),
   'retention-days': integer(1, DAYS, {
     meaning: 'Days that signals and finished runs are kept, looked at hourly.',
-    defaultText: 'for ever',
+    defaultText: 'indefinitely',
   }),
   'audit-retention-days': integer(1, DAYS, { meaning: 'Days that audit rows are kept.', default: 400 }),
   'quota-per-minute': integer(1, 1_000_000_000, {

@@ -89,7 +89,7 @@ export const showMachines = async (
 };
 
 /**
- * `svc actors [type] [id]`: where the actors of a running service are, or one snapshot whole, also as it was.
+ * `svc actors [type] [id]`: where the actors of a running service are, or one complete snapshot, also as it was at a journal entry.
  * @returns the exit status
  */
 export const showActors = async (

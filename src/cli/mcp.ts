@@ -80,7 +80,7 @@ export const mcp = async ({ err, project, ...address }: McpOptions): Promise<num
         'run_stats',
         {
           title: 'Add up runs',
-          description: `Cost, failure rate, latency and tokens of the runs of a window, whole or grouped by model, name, status, environment or user.${where}`,
+          description: `Cost, failure rate, latency and tokens of the runs of a window, in total or grouped by model, name, status, environment or user.${where}`,
           inputSchema: runStatsInput(scope),
           annotations: readOnly,
         },

@@ -134,7 +134,7 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
       .option('--api-key <key>', 'A read key of it. [SVC_API_KEY]');
   asking(program.command('machines'))
-    .description('Print the state machines of a running service: all by name, or one whole.')
+    .description('Print the state machines of a running service: all by name, or one completely.')
     .argument('[name]', '`lease`, `run:<definition>@<version>`, ...')
     .option('--format <format>', 'How one is printed: json, which opens in xstate, or mermaid.', 'json')
     .action(async (name: string | undefined, options: AskOptions & { format: string }) => {
@@ -142,9 +142,9 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       finish(await showMachines({ ...options, environment, out, err }, name));
     });
   asking(program.command('actors'))
-    .description('Print the actors of a running service: where each is, or one whole.')
+    .description('Print the actors of a running service: where each is, or one completely.')
     .argument('[type]', '`run`, `lease`, ...')
-    .argument('[id]', 'The actor to print whole.')
+    .argument('[id]', 'The actor to print completely.')
     .option('--at-seq <n>', 'For a run, a monitor or an SLO: as it was after this entry of its journal.')
     .addHelpText('after', '\n--project names the project to list; `*` is every one.')
     .action(

@@ -16,7 +16,7 @@ import type { Settings } from './settings.ts';
 export const priceReport = ({ model, cost: _known, ...usage }: ReportedUsage): Cost | undefined =>
   model === undefined ? undefined : priceUsage(model, usage, builtinPriceBook);
 
-/** Spans of runs go the way of every signal, past the ceiling: what a run did is told once it was done, whatever the minute holds. */
+/** Spans of runs go through the pipeline like every signal, but past the quota: the steps have run, so their record is complete. */
 const writeSpansTo =
   (pipeline: Pick<Pipeline, 'write'>) =>
   async (spans: readonly Span[]): Promise<void> => {

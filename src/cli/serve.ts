@@ -57,7 +57,7 @@ import { describeStartFailure, StartRefused } from './start-failure.ts';
 import { version } from './version.ts';
 import { openWatchers, watchWarnings } from './watch.ts';
 
-/** After the start's own work: threads are up, the first requests of whoever waited for the start are through. */
+/** After the start's own work: threads are up, the first requests of clients that waited for the start are through. */
 const SETTLE_AFTER_MS = 1_000;
 /** Of the time a stop may take, what the parts after the connections get. */
 const LET_GO_MS = 4_000;
@@ -321,7 +321,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     {
       name: 'runs',
       run: async () => {
-        // What ended a moment ago is told before the way to the trace store closes. What cannot be is told after the next start.
+        // Spans of steps that ended a moment ago are sent while the trace store is open. The rest follow after the next start.
         await runs
           .flushOutbox()
           .catch((error: unknown) => log.warn({ err: error }, 'spans of runs wait for the next start'));
@@ -349,7 +349,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   process.on('uncaughtException', onBug);
   process.on('unhandledRejection', onBug);
 
-  // Said last: whoever waits for it may send a signal the next moment.
+  // Logged last: a program that waits for this line may send a signal the next moment.
   const bound = app.server.address() as AddressInfo;
   for (const warning of [
     ...settings.warnings,

@@ -44,7 +44,7 @@ type Optional =
   | 'configFile';
 type KeyFlag = `${Scope}Key`;
 
-/** Everything the daemon is told, decided once at the start; no other code reads the environment or the config file. */
+/** All settings of the daemon, decided once at the start; no other code reads the environment or the config file. */
 export type Settings = {
   readonly [F in Exclude<keyof FlagValues, Optional | KeyFlag | 'runsData'>]: Exclude<FlagValues[F], undefined>;
 } & {

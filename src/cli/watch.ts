@@ -68,5 +68,5 @@ export const watchWarnings = ({ monitors }: Pick<Settings, 'monitors'>): string[
     .filter(isBlindToSilence)
     .map(
       ({ id, threshold, min_samples }) =>
-        `monitor ${id}: trace_count below ${threshold} does not see a window with fewer than its min_samples ${min_samples} runs, which is silence; set min_samples to 0 to be told that nothing arrives`,
+        `monitor ${id}: trace_count below ${threshold} does not see a window with fewer than its min_samples ${min_samples} runs, which is silence; set min_samples to 0 to trip when nothing arrives`,
     );

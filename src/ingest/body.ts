@@ -138,7 +138,7 @@ export const streamBody = (
   });
 };
 
-/** Reads a body whole; fails as `streamBody` does. */
+/** Reads a complete body; fails as `streamBody` does. */
 export const readBody = async (
   body: IncomingBody,
   limits: IngestLimits,

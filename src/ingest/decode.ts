@@ -34,7 +34,7 @@ export const isLight = (payload: Payload): boolean => {
   return payload.body.length <= (payload.signal === 'traces' ? MAIN_THREAD_BYTES.protobuf : MAIN_THREAD_BYTES.tree);
 };
 
-/** Whether decoding is hardly noticed by whoever else wants the event loop. */
+/** Whether decoding is too short to delay other work on the event loop. */
 export const isShort = (payload: Payload): boolean => payload.body.length <= SHORT_BYTES;
 
 /** Parses one line of a stream. What cannot be read is named by its position, as the sender has no other way to find it. */

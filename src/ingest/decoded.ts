@@ -2,7 +2,7 @@ import type { FailureCode } from '../model/failure.ts';
 import type { SignalBatch, SignalName } from '../model/signal.ts';
 import type { UnixNano } from '../model/time.ts';
 
-/** What every decoder is told. Decoders read no clock and no configuration of their own. */
+/** What every decoder gets. Decoders read no clock and no configuration of their own. */
 export type DecodeContext = {
   readonly receivedAt: UnixNano;
   /** The project of signals that name none: the daemon's `--project`, or the project of the presented key. */

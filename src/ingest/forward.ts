@@ -302,7 +302,7 @@ export const createForwarder = (
         queuedBytes += bytes;
       }
       if (refused > 0) {
-        // While the queue is full this happens with every batch: it is counted each time, and told once.
+        // While the queue is full this happens with every batch: it is counted each time, and logged once.
         if (isOverflowing) counters.forwardDropped += refused;
         else drop(refused, isClosed ? 'the service stops' : 'the queue is full');
         isOverflowing = true;

@@ -12,7 +12,7 @@ const CR = 0x0d;
 const withoutCarriageReturn = (line: Buffer): Buffer => (line.at(-1) === CR ? line.subarray(0, -1) : line);
 
 /**
- * Cuts at LF or CRLF. A line holds as many bytes as the body may: whoever feeds the splitter bounds the body, so it keeps
+ * Cuts at LF or CRLF. A line holds as many bytes as the body may: the caller bounds the body, so it keeps
  * no bound of its own. Pieces are kept until their line ends and joined once, so a long line costs one copy.
  */
 export const createLineSplitter = (): LineSplitter => {

@@ -20,7 +20,7 @@ export type OutboundReason =
   /** Refused, reset, unresolvable, or not HTTP; `message` has the system's code. */
   | 'network';
 
-/** A call that failed before its reply was whole. The message names the origin at most: paths and headers may be secrets. */
+/** A call that failed before its reply was complete. The message names the origin at most: paths and headers may be secrets. */
 export class OutboundError extends Error {
   readonly reason: OutboundReason;
   readonly status: number | undefined;
@@ -189,7 +189,7 @@ export const createOutbound = ({ maxConnections }: { readonly maxConnections: nu
         headers: { ...headers, 'content-length': body.byteLength },
       });
       const timer = setTimeout(() => {
-        call.destroy(new OutboundError('timeout', `${url.origin}: no whole reply within ${timeoutMs} ms`));
+        call.destroy(new OutboundError('timeout', `${url.origin}: no complete reply within ${timeoutMs} ms`));
       }, timeoutMs);
       const abort = (): void => {
         call.destroy(new OutboundError('aborted', `${url.origin}: given up`));
@@ -224,7 +224,7 @@ export const createOutbound = ({ maxConnections }: { readonly maxConnections: nu
           succeed({ status, headers: reply.headers, body: Buffer.concat(chunks) });
         });
         reply.on('error', refuse);
-        reply.on('close', () => refuse(new Error('the connection closed before the reply was whole')));
+        reply.on('close', () => refuse(new Error('the connection closed before the reply was complete')));
       });
       call.end(body);
     });

@@ -24,7 +24,7 @@ export type PipelineOptions = {
   readonly store: Pick<SignalStore, 'write'>;
   readonly counters: Counters;
   readonly limits: IngestLimits;
-  /** The bound on what is between arrival and answer; shared with whoever else reads bodies. */
+  /** The bound on what is between arrival and answer; shared with everything else that reads bodies. */
   readonly admission: Admission;
   readonly defaultProject: string;
   readonly sample: (batch: SignalBatch) => Sampled;
@@ -381,7 +381,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const settle = (unit: Unit, written: Written): void => {
       if (written.outcome === 'failed') throw written.refusal;
       if (written.outcome === 'duplicate') {
-        // The whole element was written before, what the ceiling would refuse of it now included.
+        // The complete element was written before, what the ceiling would refuse of it now included.
         duplicate += 1;
         return;
       }

@@ -1,6 +1,6 @@
 /**
- * What `/metrics` exposes, since the process started. One object is made by the composition root and handed to whoever
- * counts. @see Interface specification, "Operational endpoints"
+ * What `/metrics` exposes, since the process started. The composition root makes one object and hands it to all code
+ * that counts. @see Interface specification, "Operational endpoints"
  */
 export type Counters = {
   signalsAccepted: number;

@@ -63,5 +63,5 @@ export class Refusal extends Error {
   }
 }
 
-/** That something failed, to be shown to whoever asks: the message is for the log alone, as it may name what others own. */
+/** That something failed, to be shown to any caller: the message is for the log alone, as it may name what others own. */
 export type FaultNote = { readonly at: number; readonly code: FailureCode };

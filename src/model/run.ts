@@ -177,6 +177,6 @@ export type Lease = {
   readonly leaseExpiresAt: UnixMs;
   /** The deadline of the run, where its definition limits the time. */
   readonly deadlineAt?: UnixMs;
-  /** What the attempt before this one last told with a heartbeat. */
+  /** The details of the last heartbeat of the attempt before this one. */
   readonly lastDetails?: Json;
 };

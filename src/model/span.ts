@@ -90,7 +90,7 @@ export type SpanLink = { readonly traceId: string; readonly spanId: string; read
  * `attributes` is the flattened attribute map (resource attributes under their own keys only where the span has none by
  * that name). A payload that was lifted from one attribute unchanged is held once: its key is named by `inputAttribute`
  * or `outputAttribute`, and is not in `attributes`. Readers put it back (`wholeAttributes`), so that the map a client sees
- * is whole.
+ * is complete.
  */
 export type Span = {
   readonly traceId: string;

@@ -26,7 +26,7 @@ export type BuiltInScorer = {
   /** Scores compare only within one version: it changes whenever the same run could get another score. */
   readonly version: string;
   readonly passes: string;
-  /** When there is no score, for whoever reads the list. */
+  /** When there is no score, for readers of the list. */
   readonly declines?: string;
   /** Runs only where it is named and configured. */
   readonly needsConfig: boolean;

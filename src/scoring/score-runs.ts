@@ -139,8 +139,8 @@ const boundRuns = (request: ScoreRequest, judged: number, judge: Judge | undefin
 /**
  * Makes the pass that scores stored runs.
  *
- * A few runs are in memory at a time, whatever the number of those asked for, and what is told of them is kept compressed until the
- * answer is written. Deterministic scores are written some hundreds at a time, judged ones one by one as the model answers, so that
+ * A few runs are in memory at a time, whatever the number of those asked for, and the rows of the answer are kept compressed until it
+ * is written. Deterministic scores are written some hundreds at a time, judged ones one by one as the model answers, so that
  * what was paid for is kept.
  * @see Interface specification, "Query API: traces, scores, feedback", `POST /v1/api/score`
  */
@@ -278,7 +278,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
         if (dryRun) scores.add(...made);
         else if (made.length > 0) {
           writing = write(made);
-          writing.catch(() => {}); // whoever waits for it next is told
+          writing.catch(() => {}); // the next `await writing` throws it
         }
       };
 

@@ -2,7 +2,7 @@ import { BURN_RATE_1H, BURN_RATE_6H, burnRate, judgeBurn, successRate } from '..
 import type { UnixMs } from '../model/run.ts';
 import type { Monitor, MonitorReading, ReportedCondition, Slo, SloReading } from '../model/watch.ts';
 
-/** What is told once about each trip and each recovery, as a log line and as the body of a webhook. */
+/** The one report of each trip and each recovery, as a log line and as the body of a webhook. */
 export type WatchReport = {
   readonly type: 'monitor' | 'slo';
   readonly id: string;

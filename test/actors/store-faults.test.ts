@@ -64,7 +64,7 @@ describe('a store that fails', () => {
     expect(codeOf(await service.runs.startRun({ ...ALL, project: 'p', definitionId: 'flow', input: {} }))).toBe(
       'store_unavailable',
     );
-    // The offer was part of the failed commit: its claim cannot know, and is told to ask again.
+    // The offer was part of the failed commit: its claim cannot know, and must ask again.
     expect(codeOf(await claimed)).toBe('store_unavailable');
     const again = service.runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 60_000 });
     await settled(service.runs);

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../src/store/unavailable.ts';
 /** Where the next commits fail: before anything was written, or after all of it was, with the answer lost. */
 export type Fault = 'before' | 'after';
 
-/** A store whose commits, and reads, fail when told to. */
+/** A store whose commits, and reads, fail on command. */
 export const createFaultyStore = (inner: RunStore = createMemoryRunStore()) => {
   const commits: Fault[] = [];
   let loads = 0;

@@ -83,6 +83,6 @@ describe('a monitor that cannot see an outage', () => {
 
   it('is named, with the way out', () =>
     expect(watchWarnings(settingsOf({ monitors: [traffic] }))).toEqual([
-      'monitor traffic: trace_count below 5 does not see a window with fewer than its min_samples 20 runs, which is silence; set min_samples to 0 to be told that nothing arrives',
+      'monitor traffic: trace_count below 5 does not see a window with fewer than its min_samples 20 runs, which is silence; set min_samples to 0 to trip when nothing arrives',
     ]));
 });

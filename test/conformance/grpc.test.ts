@@ -88,13 +88,13 @@ const call = async (
   const closed = new Promise<void>((resolve) => stream.once('close', resolve));
   stream.end(body);
   await closed;
-  const told = { ...answered, ...trailers };
+  const status = { ...answered, ...trailers };
   return {
     http: Number(answered[':status']),
-    status: Number(told['grpc-status'] ?? -1),
-    message: decodeURIComponent(String(told['grpc-message'] ?? '')),
+    status: Number(status['grpc-status'] ?? -1),
+    message: decodeURIComponent(String(status['grpc-message'] ?? '')),
     body: Buffer.concat(chunks),
-    details: Buffer.from(String(told['grpc-status-details-bin'] ?? ''), 'base64').toString('latin1'),
+    details: Buffer.from(String(status['grpc-status-details-bin'] ?? ''), 'base64').toString('latin1'),
   };
 };
 

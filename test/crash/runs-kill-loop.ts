@@ -1,6 +1,6 @@
 /**
  * Kills daemon and workers with SIGKILL under a load of durable runs, again and again, and holds the service to what it had
- * acknowledged. The ledgers lie outside the victims: what clients were told is kept in this process, what bodies did in files
+ * acknowledged. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
  * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -28,8 +28,8 @@ const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-t
 /** All that is open when the killing ends has ended after so long. */
 const SETTLE_MS = 60_000;
 
-/** A run as its starter knows it: `runId` is there once the start was acknowledged, `told` once its event was. */
-type Started = { readonly n: string; readonly naps: boolean; runId?: string; told: boolean };
+/** A run as its starter knows it: `runId` is there once the start was acknowledged, `signalled` once its event was. */
+type Started = { readonly n: string; readonly naps: boolean; runId?: string; signalled: boolean };
 
 export type RunsKillFigures = {
   readonly cycles: number;
@@ -128,17 +128,17 @@ export const runsKillLoop = async (options: {
           if (status === 200 || status === 201) one.runId = body['run_id'] as string;
           else if (status !== 503 && status !== 404) throw fail(`a start answered ${status} ${JSON.stringify(body)}`);
         }
-        if (one.runId !== undefined && !one.told) {
+        if (one.runId !== undefined && !one.signalled) {
           const { status, body } = await call(dispatcher, 'POST', `${url}/v1/api/events`, {
             event: 'go',
             key: one.n,
             payload: {},
             event_id: one.n,
           });
-          if (status === 200) one.told = true;
+          if (status === 200) one.signalled = true;
           else if (status !== 503) throw fail(`an event answered ${status} ${JSON.stringify(body)}`);
         }
-        if (one.told) return;
+        if (one.signalled) return;
       } catch (error) {
         if (error instanceof Error && error.message.startsWith('seed ')) throw error;
       }
@@ -162,7 +162,7 @@ export const runsKillLoop = async (options: {
     const starter = async (): Promise<void> => {
       while (!stopped && room > 0) {
         room -= 1;
-        const one: Started = { n: `${seed}-${started.length}`, naps: started.length % 4 === 0, told: false };
+        const one: Started = { n: `${seed}-${started.length}`, naps: started.length % 4 === 0, signalled: false };
         started.push(one);
         await bring(one, () => stopped);
       }
@@ -192,7 +192,7 @@ export const runsKillLoop = async (options: {
     }
     if (victims >= 0.5)
       for (const [index] of workers.entries()) workers[index] = spawnWorker(url, folder, (spawned += 1));
-    for (const one of started) if (!one.told) await bring(one, () => false);
+    for (const one of started) if (!one.signalled) await bring(one, () => false);
     options.onCycle?.(cycle);
   }
 

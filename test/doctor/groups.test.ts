@@ -91,7 +91,7 @@ const rows: readonly Row[] = [
     'a quarantined actor is a fault',
     'runs',
     { runs: runsOf({ counts: async () => ({ definitionVersions: 1, openRuns: 1, quarantined: 2 }) }) },
-    /^fault: 2 actors set aside: this release cannot load them.* -> .*status=quarantined/,
+    /^fault: 2 actors quarantined: this release cannot load them.* -> .*status=quarantined/,
   ],
   [
     'a stuck run is a fault',

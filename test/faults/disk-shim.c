@@ -3,7 +3,7 @@
  * process, from which what a power cut could have left is rebuilt, and it makes the disk fail on demand.
  *
  * DISK_SHIM_FOLDER   the folder whose files are watched; shared-memory files (-shm) are not, they do not outlive a cut
- * DISK_SHIM_CONTROL  a file of 64-bit integers, mapped: see `enum` below; whoever writes it is in command
+ * DISK_SHIM_CONTROL  a file of 64-bit integers, mapped: see `enum` below; its writer is in command
  * DISK_SHIM_JOURNAL  where the journal is appended; none when absent
  */
 #define _GNU_SOURCE

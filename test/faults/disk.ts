@@ -1,4 +1,4 @@
-/** A disk that a test commands: what is written to it is journalled outside the process, and it fails when told to. */
+/** A disk that a test commands: what is written to it is journalled outside the process, and it fails on command. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -61,7 +61,7 @@ const memoryOf = (pid: number | undefined, field: 'VmHWM' | 'VmRSS'): number =>
 
 /**
  * @param slow connections of each slow kind
- * @throws Error when something is answered that is neither taken nor told to come again, or when accepted and stored differ
+ * @throws Error when something is answered that is neither accepted nor refused with a retry, or when accepted and stored differ
  */
 export const overload = async (options: {
   readonly clients: number;
@@ -188,7 +188,7 @@ export const overload = async (options: {
   for (const socket of sockets) socket.destroy();
   const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
   const stored = Number(/^svc_signals_accepted_total (\d+)$/m.exec(metrics)?.[1]);
-  if (stored !== accepted) throw new Error(`clients were told of ${accepted} signals, the service counts ${stored}`);
+  if (stored !== accepted) throw new Error(`clients got success for ${accepted} signals, the service counts ${stored}`);
   const peakMebibytes = memoryOf(daemon.process.pid, 'VmHWM');
   await agent.close();
   await quick.close();

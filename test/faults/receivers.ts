@@ -178,18 +178,18 @@ export const receiverFaults = async (options: {
     if (worstDriftMs >= INTERVAL_MS) throw new Error(`an evaluation was ${worstDriftMs} ms from its second`);
     if (trapped > 0) throw new Error(`a redirect was followed ${trapped} times`);
 
-    const told = daemon.lines.flatMap((line) =>
+    const logged = daemon.lines.flatMap((line) =>
       line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : [],
     );
     for (const { id, does, met } of subjects) {
       const wanted = happened.get(id) ?? [];
-      const lines = told.filter((line) => line['monitor_id'] === id);
+      const lines = logged.filter((line) => line['monitor_id'] === id);
       const reported = lines.filter(({ msg }) => msg === 'monitor tripped' || msg === 'monitor is back to nominal');
       if (reported.length !== wanted.length)
         throw new Error(`${id} (${does}): ${wanted.length} transitions, ${reported.length} lines in the log`);
       const dropped = lines.filter(({ msg }) => String(msg).startsWith('a webhook was not delivered'));
       if (dropped.length !== wanted.length)
-        throw new Error(`${id} (${does}): ${wanted.length} transitions, ${dropped.length} told as not delivered`);
+        throw new Error(`${id} (${does}): ${wanted.length} transitions, ${dropped.length} logged as not delivered`);
       if (textOf(met) !== textOf(wanted))
         throw new Error(`${id} (${does}): the receiver met ${textOf(met)}; the transitions were ${textOf(wanted)}`);
     }

@@ -170,7 +170,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** A receiver that answers request by request as told, and `200` after that. */
+/** A receiver that answers request by request as given, and `200` after that. */
 const aReceiver = async (...answers: ((response: ServerResponse, request: IncomingMessage) => void)[]) => {
   const seen: Seen[] = [];
   const waiting: (() => void)[] = [];
@@ -332,7 +332,7 @@ describe('a receiver that misbehaves', () => {
     expect(counters.forwardDropped).toBe(1);
   });
 
-  it('that accepts and refuses some spans has those counted, told in either encoding', async () => {
+  it('that accepts and refuses some spans has those counted, in either encoding', async () => {
     const { endpoint } = await aReceiver(
       (response) => response.setHeader('content-type', 'application/x-protobuf').end(Buffer.from([0x0a, 2, 0x08, 2])),
       (response) =>
@@ -373,7 +373,7 @@ describe('the queue is bounded', () => {
     return forwarder;
   };
 
-  it('by count: the span that does not fit is dropped and counted, told once while it lasts', async () => {
+  it('by count: the span that does not fit is dropped and counted, logged once while it lasts', async () => {
     const { forward, counters, problems } = await stuck({ maxQueuedSpans: 3 });
     forward([aSpan(2), aSpan(3), aSpan(4)]);
     expect(counters.forwardDropped).toBe(0);

@@ -102,7 +102,7 @@ describe('pace', () => {
     expect(seen).toEqual(['a', 'b']);
   });
 
-  it('counts a turn as used up when it is told so', async () => {
+  it('counts a turn as used up when its caller says so', async () => {
     const pace = createPace({ now: () => 5, sliceMs: 8 });
     pace.useUp();
     expect(pace.isDue()).toBe(true);

@@ -10,7 +10,7 @@ import { aBatch, aScore, aSpan, noon } from './signals.ts';
 
 const NOON = millisFromUnixNano(noon);
 
-/** A pipeline on a clock that stands still, over a store that confirms when it is told to. */
+/** A pipeline on a clock that stands still, over a store that confirms on command. */
 const open = () => {
   let elapsed = 0;
   const writes: { readonly confirm: () => void; readonly fail: () => void }[] = [];

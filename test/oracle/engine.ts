@@ -162,7 +162,7 @@ export const createEngine = (config: Config, startAt: number) => {
   const parked: Parked[] = [];
   const eventIds = new Map<string, { readonly taker?: Run; readonly at: number }>();
   const refusedVersions = new Map<string, number>();
-  /** What one actor has to tell another, told in order, before anybody hears the answer. */
+  /** Messages between actors, handed on in order, before the answer is released. */
   const messages: (() => void)[] = [];
   const seen = new Set<string>();
   const note = (what: string): void => {
@@ -501,7 +501,7 @@ export const createEngine = (config: Config, startAt: number) => {
       failStep(run, error);
       return false;
     }
-    // Whoever is rate limited and says no time waits for the first backoff, without chance.
+    // A rate-limited failure without a time waits for the first backoff, without jitter.
     let backoff = spends ? 0 : (retryAfterMs ?? retry.backoffMs);
     if (spends) {
       backoff = Math.min(retry.maxBackoffMs, retry.backoffMs * retry.multiplier ** (run.here.spent - 1));

@@ -27,7 +27,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** The same daemon again, at the same address: whoever talked to the one before finds it. */
+/** The same daemon again, at the same address: clients of the one before find it. */
 const restart = async (flags: readonly string[]): Promise<void> => {
   daemon = await startDaemon(folder.path, [...flags, '--port', new URL(daemon.url).port]);
 };

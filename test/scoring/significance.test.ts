@@ -88,7 +88,7 @@ describe('comparing two experiments', () => {
   ])('%i and %i observations: decidable is %s', (baseline, candidate, decidable) => {
     const found = compareOne({ count: baseline }, { count: candidate, mean: 0.1 });
     expect(found?.decidable).toBe(decidable);
-    // Told honestly: too few scores are no regression, however far apart the means are.
+    // Too few scores are no regression, however far apart the means are.
     expect(found?.regressed).toBe(decidable);
   });
 

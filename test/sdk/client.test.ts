@@ -156,7 +156,7 @@ describe('watch', () => {
     expect(service.callsTo('events').map((call) => call.headers['last-event-id'])).toEqual([undefined, '1', '2']);
   });
 
-  it('starts after the entry it is told', async () => {
+  it('starts after the entry it is given', async () => {
     service.streams.push({ text: frame(finished(8)), end: 'stay' });
     expect(await collect(client.watch('run-1', { after: 7 }))).toEqual([8]);
     expect(service.calls[0]?.headers['last-event-id']).toBe('7');

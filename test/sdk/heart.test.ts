@@ -64,7 +64,7 @@ describe('a heart', () => {
     expect(beats.at(-1)).toEqual([7000, undefined]);
   });
 
-  it('ends for good when it is told that it is over', async () => {
+  it('ends for good when a beat says that it is over', async () => {
     const { heart, beats } = heartOf(1000, () => 'over');
     await pass(10_000);
     heart.tell('late');

@@ -273,9 +273,9 @@ describe('heartbeats', () => {
     });
     service.offer(aLease());
     await service.seen('complete');
-    const told = service.callsTo('heartbeat').map((call) => call.body['details']);
-    expect(told.slice(0, 3)).toEqual(['mark', 'mark', 'mark']);
-    expect(told.slice(3).filter((details) => details !== undefined)).toEqual([]);
+    const sent = service.callsTo('heartbeat').map((call) => call.body['details']);
+    expect(sent.slice(0, 3)).toEqual(['mark', 'mark', 'mark']);
+    expect(sent.slice(3).filter((details) => details !== undefined)).toEqual([]);
   });
 
   it('refuse details over 64 KiB of JSON, counted in bytes', async () => {

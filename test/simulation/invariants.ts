@@ -265,7 +265,7 @@ export const checkAtRest = async (
   const takers = new Map<string, number>();
   for (const [index, run] of details.entries()) {
     const { runId } = run;
-    hold(hasEnded(run.status), `run ${runId} (${run.definitionId}) is ${run.status} at ${run.cursor} for ever`);
+    hold(hasEnded(run.status), `run ${runId} (${run.definitionId}) is ${run.status} at ${run.cursor} indefinitely`);
     hold(
       run.timers.length + run.waits.length === 0,
       `run ${runId} has ended and keeps ${JSON.stringify([run.timers, run.waits])}`,
@@ -328,7 +328,7 @@ export const checkAtRest = async (
       if (verb === 'complete' && lease.usage !== undefined)
         hold(
           JSON.stringify(attempt?.usage) === JSON.stringify(lease.usage),
-          `the usage of ${leaseId} is not what was told`,
+          `the usage of ${leaseId} is not what was reported`,
         );
     }
     for (const promise of ledger.promises.get(leaseId) ?? [])

@@ -90,7 +90,7 @@ describe('the lease table as a sequential object', () => {
       [call('heartbeat', 0, 1, 'run_terminal'), call('complete', 2, 3, 'fenced')],
       false,
     ],
-    ['taken late, after the fence was told', [call('started', 0), call('complete', 5, 6, 'fenced')], true],
+    ['taken late, after the fence was answered', [call('started', 0), call('complete', 5, 6, 'fenced')], true],
   ])('%s', (_name, calls, fits) => {
     expect(isLinearizable(calls, 'at_least_once')).toBe(fits);
   });

@@ -46,7 +46,7 @@ export const createUnsafeStore = (
           ? { ...changes, timersSet: [] }
           : { ...changes, journal: changes.journal.slice(0, -1) };
     await file.commit(kept);
-    // Told what the service believes: what the store kept to itself must be noticed by its consequences.
+    // Says that the commit succeeded: what the store left out must be noticed by its consequences.
     onCommitted(plant === 'lost timer' ? changes : kept);
   };
   const hold = async (changes: Changes, ms: number): Promise<void> => {

@@ -440,7 +440,7 @@ describe('a store that is slow, away or broken', () => {
     expect(harness.watchers.monitors.find('errors')?.reading).toEqual({ value: 0, samples: 100 });
   });
 
-  it('one that is away leaves every condition as it was, and is told in one line a round', async () => {
+  it('one that is away leaves every condition as it was, and is logged in one line a round', async () => {
     const { signals } = createFakeSignals();
     let isAway = false;
     const harness = createWatchHarness({
@@ -524,16 +524,16 @@ describe('a month on a virtual clock', () => {
       move('works', isBad);
       move('quiet', runs < 50);
     }
-    const told = (id: string) =>
+    const reported = (id: string) =>
       harness.lines
         .filter(({ fields }) => (fields['monitor_id'] ?? fields['slo_id']) === id)
         .map(({ fields }) => fields['condition']);
-    for (const id of ['errors', 'quiet', 'works']) expect([id, told(id)]).toEqual([id, transitions[id]]);
+    for (const id of ['errors', 'quiet', 'works']) expect([id, reported(id)]).toEqual([id, transitions[id]]);
     expect(transitions['errors']).toHaveLength(86);
     expect(harness.watchers.slos.history('works', 2)[0]?.no).toBe(MINUTES);
   });
 
-  it('any month of readings is told as a naive model tells it', () =>
+  it('any month of readings is reported as a naive model reports it', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ runs: fc.integer({ min: 0, max: 40 }), share: fc.constantFrom(0, 0.1, 0.11, 1) }), {

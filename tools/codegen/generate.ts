@@ -42,7 +42,7 @@ const types = astToString(await openapiTS(JSON.stringify(document), settings));
 write('src/model/generated/openapi.ts', headed('spec/openapi.yaml', digest(source), types));
 write('src/model/generated/openapi.json', `${JSON.stringify(document, null, 1)}\n`);
 
-/** What has no type in the document is any JSON: callers read it as that, and are told when they send something else. */
+/** What has no type in the document is any JSON: callers read it as that, and get an error when they send something else. */
 const jsonForUnknown = (nodes: ts.Node[]): ts.Node[] => {
   const visit = (node: ts.Node): ts.Node =>
     node.kind === ts.SyntaxKind.UnknownKeyword

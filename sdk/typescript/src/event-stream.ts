@@ -65,7 +65,7 @@ export async function* readEvents(bytes: AsyncIterable<Buffer>, idleMs: number):
       }
     }
   } finally {
-    // Not awaited: a source that never answers would hold the reader here for ever.
+    // Not awaited: a source that never answers would hold the reader here indefinitely.
     void source.return?.(undefined)?.catch(() => {});
   }
 }

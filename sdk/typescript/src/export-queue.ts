@@ -131,7 +131,7 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}) => {
       }
       if (sending !== undefined || givenUp.signal.aborted) return;
       if (queue.length >= bounds.batchSize) void start();
-      // Not a reason for the process to live on: whoever must not lose the last second flushes.
+      // This timer does not keep the process alive. A program that must not lose the last second calls `flush`.
       else timer ??= setTimeout(() => void start(), bounds.delayMs).unref();
     },
 

@@ -6,7 +6,7 @@ const DETAILS_DELAY_MS = 1000;
 
 /**
  * Beats from now on until it is stopped.
- * @param beat sends one heartbeat, with details where the body told some since the last; never throws
+ * @param beat sends one heartbeat, with the details that the body gave since the last one, if any; never throws
  */
 export const startHeart = (
   heartbeatMs: number,
@@ -32,7 +32,7 @@ export const startHeart = (
     const found = await beat(sent, inFlight.signal);
     inFlight = undefined;
     if (found === 'over') stopped = true;
-    // What was not heard is told again, unless there is something newer to tell.
+    // Details that did not arrive are sent again, unless newer ones came meanwhile.
     if (found === 'sooner') details ??= sent;
     const waitMs = found === 'sooner' ? heartbeatMs / 4 : heartbeatMs;
     schedule(details === undefined ? waitMs : Math.min(waitMs, DETAILS_DELAY_MS));
@@ -53,7 +53,7 @@ export const startHeart = (
       details = text;
       if (inFlight === undefined) schedule(Math.min(heartbeatMs, DETAILS_DELAY_MS));
     },
-    /** Resolves when details that were told have been sent, or nobody answered. */
+    /** Resolves when the details given so far have been sent, or nobody answered. */
     flush: async (): Promise<void> => {
       await pulsing;
       if (details !== undefined && !stopped) await beatNow();

@@ -20,7 +20,7 @@ export type TraceContext = {
   readonly traceId: string;
   readonly spanId: string;
   readonly correlation: NewCorrelation;
-  /** Told of the usage of every span below. */
+  /** Called with the usage of every span below. */
   readonly onUsage?: (model: string | undefined, usage: Usage) => void;
 };
 
@@ -41,7 +41,7 @@ export type SpanOptions = {
 export type Span = {
   readonly traceId: string;
   readonly spanId: string;
-  /** What to send as the `traceparent` header to whoever continues this trace. */
+  /** The `traceparent` header for a service that continues this trace. */
   readonly traceparent: string;
   readonly setInput: (input: unknown) => void;
   readonly setOutput: (output: unknown) => void;

@@ -10,7 +10,7 @@ import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
 import type { StepBody } from './workflow.ts';
 
-/** Told what an operator should know, without payloads. */
+/** Gets what an operator should know, without payloads. */
 export type Logger = {
   readonly warn: (message: string) => void;
   readonly error: (message: string) => void;
@@ -36,11 +36,11 @@ export type LeaseHost = {
   readonly leaseTtlMs: number;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
-  /** Told when an answer says that the run of a lease has ended. */
+  /** Called when an answer says that the run of a lease has ended. */
   readonly onRunEnd: (runId: string) => void;
   /** Fires when bodies must end: the time that a stopping worker gives them is over. */
   readonly force: AbortSignal;
-  /** How long a body that was told to end may take to do so. */
+  /** How long a body may take to end after its signal aborted. */
   readonly settleMs: number;
 };
 
@@ -112,7 +112,7 @@ const createLeaseCalls = ({ http, workerId, onRunEnd }: LeaseHost, lease: Lease)
 
   return {
     started: (how: How) => call('started', bodyOf({}), how),
-    /** @param details JSON text: written when the body told it, so that a later change of the object does not show */
+    /** @param details JSON text: written when the body gave it, so that a later change of the object does not show */
     heartbeat: (details: string | undefined, how: How) =>
       call(
         'heartbeat',
@@ -177,7 +177,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     return settle(answer, 'unservable');
   }
 
-  // A late declaration is refused as fenced; one that is never answered must not be tried for ever.
+  // A late declaration is refused as fenced; one that is never answered must not be retried indefinitely.
   const started = await calls.started({ signal: host.force, policy: { ...untilAnswered, forMs: host.leaseTtlMs } });
   // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
   if (started.kind !== 'taken') return settle(started, 'lost');

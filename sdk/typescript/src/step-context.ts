@@ -20,7 +20,7 @@ export type StepContext = {
   /** The state of the run, as it was when the step was leased. */
   readonly state: JsonObject;
   readonly correlation: RunCorrelation;
-  /** What the attempt before this one last told with `heartbeat`. */
+  /** The details of the last `heartbeat` of the attempt before this one. */
   readonly lastDetails: Json | undefined;
   /** When the run ends by itself, where its definition limits the time. */
   readonly deadlineAt: Date | undefined;

@@ -15,8 +15,8 @@ export type MailboxAddress = { readonly project: string; readonly event: string;
 
 /**
  * Who waits, and what is parked: one memory, so that neither misses the other in a group. A mailbox that is complete stays
- * true, for whoever opens or closes a wait, parks or takes an event writes it too; of one that is cut off, or grew large, the
- * store knows what comes next.
+ * true: every turn that opens or closes a wait, parks or takes an event, writes it too. A mailbox that was cut off at its
+ * limit, or grew past it, is read from the store again.
  */
 const mailboxSlot = storedSlot({
   name: 'mailbox',

@@ -17,7 +17,7 @@ export type ChangeSet<C> = {
 export type Draws = { readonly ids: string[]; readonly chances: number[]; deferrals: number };
 export const noDraws = (): Draws => ({ ids: [], chances: [], deferrals: 0 });
 
-/** A message, and whoever waits for its answer. */
+/** A message, and the caller that waits for its answer. */
 export type Waiting = Message & {
   readonly draws: Draws;
   readonly settle: (reply: unknown) => void;

@@ -12,7 +12,7 @@ export interface Slot<K, V, C = unknown> {
   /** Stands before every key, so that one memory serves all slots. */
   readonly prefix: string;
   /**
-   * `kept`: until memory needs the room, for whoever changes it writes it here. `group`: an excerpt of what many actors
+   * `kept`: until memory needs the room, because every turn that changes it writes it here. `group`: an excerpt of what many actors
    * change, or a note among the turns of one group; true until the next group begins.
    */
   readonly lifetime: 'kept' | 'group';

@@ -57,7 +57,7 @@ export interface Turn<L, C> extends Asking {
   keep<K, V>(slot: Slot<K, V, C>, key: K, value: V): void;
   /** Rows that this turn adds. Merged into the group's when the turn ends. */
   readonly rows: C;
-  /** Another actor takes this in the same turn, after what was told before. */
+  /** Another actor takes this in the same turn, after the messages sent before it. */
   tell(to: Address, body: unknown): void;
   /** Happens after the commit, in order, and not at all when it fails. */
   after(effect: () => void): void;
@@ -100,7 +100,7 @@ export const createTurns = <L, C>(host: {
     let chancesDrawn = 0;
     const afters: (() => void)[] = [];
     const ends: (() => void)[] = [];
-    const told: Message[] = [];
+    const sent: Message[] = [];
     const forgotten: string[] = [];
     const turn: Turn<L, C> = {
       at: group.at,
@@ -134,7 +134,7 @@ export const createTurns = <L, C>(host: {
       },
       rows,
       tell: (to, body) => {
-        told.push({ type: to.type, id: to.id, body });
+        sent.push({ type: to.type, id: to.id, body });
       },
       after: (effect) => {
         afters.push(effect);
@@ -151,10 +151,10 @@ export const createTurns = <L, C>(host: {
     let answer: unknown;
     try {
       const reply = receive(message);
-      for (let next = 0; next < told.length; next += 1) {
+      for (let next = 0; next < sent.length; next += 1) {
         if (next >= TURN_LIMIT) throw new Error(`one message set off more than ${TURN_LIMIT} others`);
         try {
-          receive(told[next] as Message);
+          receive(sent[next] as Message);
         } catch (error) {
           // An actor that lacks something does not stop the others from saying what they lack: one load then serves them all.
           if (!(error instanceof Missing)) throw error;

@@ -45,7 +45,7 @@ export type LeaseMessage =
   /** The run ended. */
   | { readonly kind: 'cancel' };
 
-/** How a live lease stands, for whoever watches its deadlines. */
+/** How a live lease stands, for the code that watches its deadlines. */
 export type WatchedLease = {
   readonly leaseId: string;
   readonly workerId: string;

@@ -218,7 +218,7 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
       ok(`${path} answers: schema version ${schemaVersion}, ${Math.ceil(fileBytes / 1024)} KiB`),
       probe === undefined ? READ_ONLY_PROBE : judgeProbe(path, probe()),
     ];
-    if (!checked) findings.push(skipped('the file is too large to be read whole for damage'));
+    if (!checked) findings.push(skipped('the file is too large to be read completely for damage'));
     findings.push(...foretell(schemaVersion, SIGNALS_FILE));
     return { findings, reads, close };
   } catch (error) {

@@ -41,7 +41,7 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
     if (quarantined > 0)
       findings.push(
         fault(
-          `${counted(quarantined, 'actor')} set aside: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the runs stand still`,
+          `${counted(quarantined, 'actor')} quarantined: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the runs stand still`,
           'GET /v1/api/actors?status=quarantined names them; start the release that wrote them',
         ),
       );

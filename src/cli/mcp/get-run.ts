@@ -33,7 +33,7 @@ const MOST_FAILED = 20;
 /** Spans whose payloads are fetched, each by a request of its own. */
 const MOST_PAYLOADS = 12;
 const MOST_LOGS = 50;
-/** Steps are indented, and their path is told, down to here. */
+/** Down to this depth steps are indented and their path is printed. */
 const MOST_DEPTH = 30;
 const MOST_JUDGEMENTS = 50;
 
@@ -246,7 +246,7 @@ export const getRun = async (
   const isOurs = ({ correlation }: { readonly correlation: { readonly project: string } }): boolean =>
     fixed === undefined || correlation.project === fixed;
   const spans = detail.spans.filter(isOurs);
-  // A trace that several projects share has one summary; told whole, it would tell what the others hold.
+  // A trace that several projects share has one summary, with the figures of all of them: it is not shown to one.
   if (!isOurs(detail.trace) || spans.length < detail.spans.length)
     throw new DaemonError(
       `run ${traceId} is not, or not alone, of project ${fixed}, which these tools are limited to (--project, SVC_PROJECT)`,

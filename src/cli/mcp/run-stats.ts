@@ -41,7 +41,7 @@ const latencyOf = ({ latency }: Totals): string =>
     ? 'no run has ended'
     : `p50 ${duration(latency.p50)}, p95 ${duration(latency.p95)}, p99 ${duration(latency.p99)}, max ${duration(latency.max)}`;
 
-/** Cost, failure rate, latency and tokens over a window, whole or by group. */
+/** Cost, failure rate, latency and tokens over a window, in total or by group. */
 export const runStats = async (
   client: DaemonClient,
   scope: ProjectScope,

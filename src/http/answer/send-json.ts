@@ -70,7 +70,7 @@ async function* paced(first: string, rest: Generator<string>): AsyncGenerator<st
 }
 
 /**
- * Answers an object as JSON: a small one whole, a large one in pieces as they are made, both compressed off the event
+ * Answers an object as JSON: a small one at once, a large one in pieces as they are made, both compressed off the event
  * loop when they are over 8 KiB and the client accepts a coding.
  * @see Interface decisions, "4. Signals, native names"
  */

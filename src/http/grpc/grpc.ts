@@ -152,7 +152,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     stream.end(frame(message));
   };
 
-  /** Ends a call that was answered before it was sent whole: its sender is told to stop, after the answer has left. */
+  /** Ends a call that was answered before its message had arrived completely: the stream is closed after the answer has left. */
   const letGo = (stream: ServerHttp2Stream): void => {
     if (stream.readableEnded) return;
     stream.resume();
@@ -191,7 +191,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     _flags: number,
     rawHeaders: readonly string[],
   ): void => {
-    stream.on('error', () => {}); // its close follows, and the work is told by the signal
+    stream.on('error', () => {}); // its close follows, and aborts the work through the signal
     if (!(headers['content-type'] ?? '').startsWith(GRPC) || headers[':method'] !== 'POST') {
       stream.respond({ ':status': 415 }, { endStream: true });
       letGo(stream);

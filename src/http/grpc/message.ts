@@ -60,7 +60,7 @@ export const messageOf = async (
   const isCompressed = flag === 1;
   if (isCompressed && encoding !== 'gzip') throw broken('it is compressed, and grpc-encoding does not say how');
   const bounded = exactly(length);
-  // What fails is told by whoever reads the message. Its source is the call, which is still to be answered.
+  // The reader of the message reports the error. The source is the call itself, which still needs its answer.
   source.on('error', () => bounded.destroy()).on('aborted', () => bounded.destroy());
   source.pipe(bounded);
   return { source: bounded, contentLength: length, ...(isCompressed ? { contentEncoding: 'gzip' } : {}) };

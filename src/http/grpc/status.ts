@@ -20,8 +20,8 @@ export const grpcStatus = {
 } as const;
 
 /**
- * How a refusal of the doors is told over gRPC. What must not be sent again is `RESOURCE_EXHAUSTED` without retry
- * information; what may be is `UNAVAILABLE`.
+ * The gRPC status of a refusal. A request that must not be sent again gets `RESOURCE_EXHAUSTED` without retry
+ * information; one that may be gets `UNAVAILABLE`.
  * @see Interface decisions, "OTLP over gRPC, on the same port"; OTLP specification, "Failures"
  */
 export const grpcStatusOf = (code: FailureCode): number => {

@@ -6,7 +6,8 @@ import { type RunsDeps, valueOf } from './runs-deps.ts';
 const noteOf = (inFlight: number): string => {
   const parked = 'Parked events are not reached by erasure; they expire within 24 hours.';
   if (inFlight === 0) return parked;
-  const left = inFlight === 1 ? '1 unfinished run was left whole' : `${inFlight} unfinished runs were left whole`;
+  const left =
+    inFlight === 1 ? '1 unfinished run was left unchanged' : `${inFlight} unfinished runs were left unchanged`;
   return `${left}: cancel them or let them end, then erase again. ${parked}`;
 };
 

@@ -178,7 +178,7 @@ export const kindRules: readonly KindRule[] = [
   }),
 ];
 
-/** Kinds told by the span's name alone, where no attribute told one. */
+/** Kinds known by the span's name alone, where no attribute gives one. */
 export const kindsByName: Readonly<Record<string, SpanKind>> = {
   'claude_code.interaction': 'agent_run',
   'claude_code.llm_request': 'model_generation',

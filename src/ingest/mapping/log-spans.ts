@@ -68,7 +68,7 @@ export type CallReadings = {
 };
 
 /**
- * The model span told by a log record, if it tells one. Its ids follow from the record, so that the same record sent again
+ * The model span that a log record describes, if it describes one. Its ids follow from the record, so that the same record sent again
  * replaces its span: the trace of the record, where it names one, else one made from the prompt or session.
  * @param eventName the record's event name
  */

@@ -21,7 +21,7 @@ const textAt = (attributes: JsonObject, name: string): string | undefined => {
 export const nameOfLogfire = (name: string, attributes: JsonObject): string =>
   textAt(attributes, TEMPLATE) === name ? (textAt(attributes, MESSAGE) ?? name) : name;
 
-/** True of the span that only opened a stream: the call is told by the one that follows it, and is counted once. */
+/** True of the span that only opened a stream: the span that follows it describes the call, which is counted once. */
 export const isOpeningOfStream = (
   span: { readonly kind: SpanKind; readonly status: string; readonly hasUsage: boolean; readonly hasOutput: boolean },
   attributes: JsonObject,

@@ -234,9 +234,9 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       let inputValue: Json | undefined = input?.value;
       let outputValue: Json | undefined = output?.value;
       if (events.length > 0 && (inputValue === undefined || outputValue === undefined)) {
-        const told = messagesOfEvents(events);
-        inputValue ??= told.input;
-        outputValue ??= told.output;
+        const messages = messagesOfEvents(events);
+        inputValue ??= messages.input;
+        outputValue ??= messages.output;
       }
       if (inputValue !== undefined) span.input = inputValue;
       if (input?.attribute !== undefined) span.inputAttribute = input.attribute;
@@ -250,8 +250,8 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (status === 'error') span.error = errorOf(draft, readings);
       if (scopeName.startsWith(LOGFIRE_SCOPE)) {
         span.name = nameOfLogfire(name, span.attributes);
-        const told = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
-        if (isOpeningOfStream(told, span.attributes)) span.kind = 'generic';
+        const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
+        if (isOpeningOfStream(facts, span.attributes)) span.kind = 'generic';
       }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);

@@ -64,7 +64,7 @@ export const fieldShapes = {
 export type Field = keyof typeof fieldShapes;
 export const fields = Object.keys(fieldShapes) as readonly Field[];
 
-/** Emitters whose attribute names are too plain to be read from anyone else. Told by the name of the scope. */
+/** Emitters whose attribute names are too plain to be read from anyone else. Recognised by the name of the scope. */
 export type ScopedEmitter = 'claude_code';
 
 export type Row = {

@@ -6,7 +6,7 @@ import { type Readings, readResource } from '../mapping/readings.ts';
 import { emitterOfScope } from './scope.ts';
 import { asObject, eachAttribute, isObject, listAt, objectAt, textAt, WrongType } from './tree.ts';
 
-/** The names under which logs and metrics nest their records, and how a sender is told to speak JSON. */
+/** The names under which logs and metrics nest their records, and the hint for a sender to use JSON. */
 export type GroupNames = {
   readonly signal: 'logs' | 'metrics';
   readonly resources: string;

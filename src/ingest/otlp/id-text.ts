@@ -32,6 +32,6 @@ export const readIdText = (text: string, bytes: 16 | 8): IdText => {
     const decoded = Buffer.from(text, 'base64');
     if (decoded.length === bytes) return { hex: decoded.toString('hex'), bytes };
   }
-  // Told in the unit that the sender most likely thinks in.
+  // Reported in the unit that the sender most likely thinks in.
   return { hex: '', bytes: Math.max(1, HEX.test(text) ? text.length / 2 : text.length) };
 };

@@ -210,7 +210,7 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
     };
   };
 
-  // All points are counted before the first is read: a request over the bound is refused whole.
+  // All points are counted before the first is read: a request over the bound is refused completely.
   const series = groups.flatMap((group) =>
     group.records.map((item) => {
       try {

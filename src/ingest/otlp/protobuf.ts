@@ -398,7 +398,7 @@ const emptyKey = (wire: WireReader): AttributeKey => wire.key(wire.pos);
  * Decodes an OTLP trace export request in protobuf, and maps it.
  *
  * A span that cannot be kept (ids, text that is not UTF-8, nesting) is refused alone; a body that is not a request is
- * refused whole. An integer that a double cannot hold becomes its decimal text.
+ * refused completely. An integer that a double cannot hold becomes its decimal text.
  * @param body the request, not compressed; never changed
  * @param nodeBudget most attributes, nested values, events and links to read; at most, and by default, the hard bound
  * @throws Refusal `invalid_body` for anything that is not a request; `payload_too_large` above `context.maxSignals` spans

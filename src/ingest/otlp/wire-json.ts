@@ -21,7 +21,7 @@ export const timeOf = (value: number | string): bigint | undefined => {
 };
 
 /**
- * What is told about a member of a type that its place cannot have. The value itself may be a payload, and is left out.
+ * The message about a member of the wrong type. It leaves the value out, which may be a payload.
  * @param field its name, dotted where it stands inside of another
  */
 export const wrongTypeMessage = (field: string): string => {

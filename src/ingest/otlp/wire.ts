@@ -28,7 +28,7 @@ export class WireReader {
   readonly bytes: Sliceable;
   private readonly view: DataView;
   pos = 0;
-  /** Set when a text was not UTF-8. The reader goes on; whoever owns the signal looks here and refuses it. */
+  /** Set when a text was not UTF-8. The reader goes on; the reader of the signal looks here and refuses it. */
   badText = false;
 
   constructor(body: Uint8Array) {

@@ -8,8 +8,8 @@ const magistralMedium = { input: 2, output: 5 };
 const magistralSmall = { input: 0.5, output: 1.5 };
 
 /**
- * A `-latest` alias that has moved between models of different prices is left out: which of them answered cannot be told
- * from the id.
+ * A `-latest` alias that has moved between models of different prices is left out: the id does not say which of
+ * them answered.
  */
 export const mistral: ProviderPrices = {
   provider: 'Mistral',

@@ -3,7 +3,7 @@ import type { ErrorRoute } from './step-error.ts';
 
 /**
  * A workflow definition as the service uses it: parsed, checked, every default filled in, frozen plain JSON. The document
- * that was registered is kept beside it by whoever stores it; this form is derived from it and never stored.
+ * that was registered is stored beside it; this form is derived from it and never stored.
  * @see Interface decisions, "9. Durable runs", "Definition"
  */
 export type Definition = {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 4695a3baa57d2a7b722c9e5cad4c32a734096c07a39d5e30c3a23fd356e3e152
-// content sha256: e98136454a73a9a350575f9b8c9fc0962441aa9cef07cebb6e2e95b13ec7a70b
+// source sha256: 0ebb1a7d0ea53109fea8f87e7060aa2ed23646d8f4def58960213b3a543a80f5
+// content sha256: bce2cf345ee81607092f4379b2e788f0db9c2ee0092134080a47e83c993413db
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -306,7 +306,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One span, whole */
+        /** One complete span */
         readonly get: operations["getSpan"];
         readonly put?: never;
         readonly post?: never;
@@ -1049,7 +1049,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * A run whole
+         * One complete run
          * @description With every attempt, unfired timers, open waits and children.
          */
         readonly get: operations["getRun"];
@@ -1250,8 +1250,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description By id, with when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those
-         *     of no project. A worker that holds no lease and was not heard of for 30 days is registered no more; it may register again at any time.
+         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers of those, and those
+         *     of no project. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -1295,7 +1295,7 @@ export interface paths {
         /**
          * Erase a person's finished runs
          * @description Those whose correlation held this `user_id` when they started, with their child runs, all that is stored about them, and their
-         *     traces. Unfinished runs are left whole and counted. Parked events are not reached; they expire within 24 hours.
+         *     traces. Unfinished runs are left unchanged and counted. Parked events are not reached; they expire within 24 hours.
          */
         readonly delete: operations["eraseSubject"];
         readonly options?: never;
@@ -1316,7 +1316,7 @@ export interface paths {
          * Announce a worker
          * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
          *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
-         *     reached which registered it: 403 on `worker_id` otherwise. How a worker works is told in `docs/worker-protocol.md`.
+         *     reached which registered it: 403 on `worker_id` otherwise. `docs/worker-protocol.md` says how a worker works.
          */
         readonly post: operations["registerWorker"];
         readonly delete?: never;
@@ -2704,7 +2704,7 @@ export interface components {
         readonly ErasedSubject: {
             /** @description Child runs included */
             readonly runs_erased: number;
-            /** @description Unfinished runs of that person, which were left whole */
+            /** @description Unfinished runs of that person, which were left unchanged */
             readonly runs_in_flight: number;
             readonly traces_erased: number;
             /** @description Whether the trace store deletes later */
@@ -2787,7 +2787,7 @@ export interface components {
             readonly lease_expires_at: components["schemas"]["Timestamp"];
             /** @description When the run's `run_timeout_ms` is over; absent for a run without one. `timeout_ms` of the step counts from `started` */
             readonly deadline_at?: components["schemas"]["Timestamp"];
-            /** @description What the attempt before this one last told with a heartbeat */
+            /** @description The details of the last heartbeat of the attempt before this one */
             readonly last_details?: unknown;
         };
         /** @description One model call, or several of one model. A count that is not known is left out, never zero. `cost` is money that is already known, in US dollars. */
@@ -2837,7 +2837,7 @@ export interface components {
             readonly usage?: components["schemas"]["StepUsage"];
         };
         /**
-         * @description `quarantined`: this release cannot load it; it is set aside
+         * @description `quarantined`: this release cannot load it; it waits for a release that can
          * @enum {string}
          */
         readonly ActorStatus: "active" | "done" | "quarantined";
@@ -6169,7 +6169,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The persisted snapshot whole. */
+            /** @description The complete persisted snapshot. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

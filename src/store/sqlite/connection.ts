@@ -88,7 +88,7 @@ export type FileFacts = {
   /** True for a copy that SQLite wrote, such as a backup: it has never had a write-ahead log. */
   readonly isCopy: boolean;
   readonly fileBytes: number;
-  /** The first fault of the integrity check; absent when none was found or the file was too large to be read whole. */
+  /** The first fault of the integrity check; absent when none was found or the file was too large to be read completely. */
   readonly fault?: string;
   readonly checked: boolean;
 };

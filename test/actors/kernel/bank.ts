@@ -41,7 +41,7 @@ export const createBank = (): Bank => {
   };
 };
 
-/** A bank that counts what it is asked for, and fails when told to. */
+/** A bank that counts what it is asked for, and fails on command. */
 export const createFaultyBank = () => {
   const inner = createBank();
   const asked: (readonly Lookup[])[] = [];

@@ -513,23 +513,23 @@ describe('a group decided while the one before it is in commit', () => {
     expect(befores).toEqual([undefined, 1]);
   });
 
-  it('is sealed after the one before it has landed, the host was told so, and it was answered', async () => {
+  it('is sealed after the one before it has landed, the host was notified, and it was answered', async () => {
     const { store, commits } = gated();
-    const told: string[] = [];
+    const log: string[] = [];
     const { send } = open({
-      store: { ...store, commit: (changes) => (told.push('commit'), store.commit(changes)) },
-      sealed: () => told.push('sealed'),
-      committed: () => told.push('committed'),
+      store: { ...store, commit: (changes) => (log.push('commit'), store.commit(changes)) },
+      sealed: () => log.push('sealed'),
+      committed: () => log.push('committed'),
     });
-    void send('a', { add: 1 }).then((balance) => told.push(`answer ${balance as number}`));
+    void send('a', { add: 1 }).then((balance) => log.push(`answer ${balance as number}`));
     await soon();
-    void send('a', { add: 10 }).then((balance) => told.push(`answer ${balance as number}`));
+    void send('a', { add: 10 }).then((balance) => log.push(`answer ${balance as number}`));
     await soon();
     commits[0]?.end();
     await soon();
     commits[1]?.end();
     await soon();
-    expect(told).toEqual(['sealed', 'commit', 'committed', 'answer 1', 'sealed', 'commit', 'committed', 'answer 11']);
+    expect(log).toEqual(['sealed', 'commit', 'committed', 'answer 1', 'sealed', 'commit', 'committed', 'answer 11']);
   });
 
   it('without changes is answered after the one before it', async () => {

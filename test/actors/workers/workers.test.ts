@@ -142,14 +142,14 @@ onEachEngine('workers', ({ createHarness }) => {
     expect(await replaced(['p'], undefined, 'all')).toBe('ok');
     expect(await replaced('all', 'p', ['p'])).toBe('ok');
     expect(await replaced('all', 'p', ['q'])).toBe('forbidden');
-    // Those that come at once are told apart as well.
+    // Those that come at once are distinguished as well.
     const together = await Promise.all(
       [['p'], ['q']].map((reach) => service.runs.registerWorker({ reach, workerId: 'w', definitions: [flow] })),
     );
     expect(together.map(codeOf)).toEqual(['ok', 'forbidden']);
   });
 
-  it('whoever registered one with an earlier release may replace it', async () => {
+  it('a worker that an earlier release registered may be replaced', async () => {
     const service = await createHarness();
     const { registeredBy: _, ...row } = { workerId: 'w', definitions: [], lastSeenAt: 1, registeredBy: 'all' };
     await service.store.commit({ ...noChanges(), workers: [row] });

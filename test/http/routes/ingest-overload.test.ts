@@ -174,7 +174,7 @@ describe('back-pressure', () => {
     }
     expect(at.mostHeldBytes()).toBeLessThanOrEqual(24 * MEBIBYTE);
     expect(at.heldBytes()).toBe(0);
-    // Whoever was refused comes through by trying again.
+    // A refused client succeeds when it tries again.
     for (const [n, answer] of answers.entries())
       if (answer.status === 429) expect((await post(at, '/v1/ingest', bodies[n] ?? '', JSON_TYPE)).status).toBe(200);
     expect(at.store.signals()).toBe(40);

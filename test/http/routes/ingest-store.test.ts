@@ -59,7 +59,7 @@ describe('an acknowledged signal', () => {
     expect(await spansOf(1)).toEqual([spanId(1)]);
   });
 
-  it('is there once when fifty clients send the same keyed batch at the same time, and one of them is told so', async () => {
+  it('is there once when fifty clients send the same keyed batch at the same time, and one of them gets the answer for that', async () => {
     for (let round = 0; round < 5; round += 1) {
       const body = JSON.stringify(batch(`key ${round}`, [round, 0], [round, 1], [round, 2]));
       const answers = await Promise.all(Array.from({ length: 50 }, () => post('/v1/ingest', body, 'application/json')));

@@ -128,10 +128,10 @@ describe('the daemon watches', () => {
     );
 
     expect(await daemon.stop()).toBe(0);
-    const told = daemon.lines
+    const logged = daemon.lines
       .map((line) => JSON.parse(line) as Posted)
       .filter((line) => line['monitor_id'] === 'errors');
-    expect(told.map(({ condition, level }) => [condition, level])).toEqual([
+    expect(logged.map(({ condition, level }) => [condition, level])).toEqual([
       ['tripped', 'warn'],
       ['nominal', 'info'],
     ]);

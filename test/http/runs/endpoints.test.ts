@@ -533,7 +533,7 @@ describe('journal page and cause', () => {
 });
 
 describe('actors and machines', () => {
-  it('lists actors by type and status, and shows a snapshot whole, also as it was', async () => {
+  it('lists actors by type and status, and shows a complete snapshot, also as it was', async () => {
     await open();
     const { run_id } = await service.start('flow');
     const lease = await service.take();
@@ -679,7 +679,7 @@ describe('DELETE /v1/api/subjects/{user_id}', () => {
       runs_in_flight: 1,
       traces_erased: 1,
       deletes_pending: false,
-      note: '1 unfinished run was left whole: cancel them or let them end, then erase again. Parked events are not reached by erasure; they expire within 24 hours.',
+      note: '1 unfinished run was left unchanged: cancel them or let them end, then erase again. Parked events are not reached by erasure; they expire within 24 hours.',
     });
     expect(service.erased).toEqual([done.trace_id]);
     expect(await codes(service.get(`/runs/${done.run_id}`))).toEqual([404, 'not_found']);

@@ -87,7 +87,7 @@ describe('a journal as a stream', () => {
     expect(wrong.response.status).toBe(400);
   });
 
-  it('an EventSource that saw the end is told not to come back; one that did not is given the rest', async () => {
+  it('an EventSource that saw the end is answered 204; one that did not gets the rest', async () => {
     await open();
     const { run_id } = await service.start('flow');
     const first = await follow(run_id, { 'last-event-id': '1' });
@@ -105,7 +105,7 @@ describe('a journal as a stream', () => {
     expect(before.received.map(({ id }) => id)).toEqual([end?.id]);
   });
 
-  it('a page is answered to whoever prefers JSON, and to HEAD', async () => {
+  it('a page is answered to a client that prefers JSON, and to HEAD', async () => {
     await open();
     const { run_id } = await service.start('flow');
     const page = await service.get(`/runs/${run_id}/events`, {

@@ -126,7 +126,7 @@ describe('Objects as Python prints them', () => {
       });
   });
 
-  it('give no usage of their own: the call that they belong to has told it', () => {
+  it('give no usage of their own: the call that they belong to has reported it', () => {
     expect(mapped({ 'llm.openai.usage': `{'prompt_tokens': 5}` }).usage).toBeUndefined();
   });
 });

@@ -147,7 +147,7 @@ describe('a template', () => {
     expect(rendered(twice, { input: { s: half.slice(10) } })).toEqual({ a: half.slice(10), b: half.slice(10) });
   });
 
-  it('nests at most 128 levels: what goes around a loop does not grow for ever', () => {
+  it('nests at most 128 levels: what goes around a loop does not grow without end', () => {
     const deep = (levels: number): Json => {
       let value: Json = 1;
       for (let at = 0; at < levels; at += 1) value = [value];

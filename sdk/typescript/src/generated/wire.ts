@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 3c333c6263f5fca36645391b1f5ab05debbe628cbb153bafcd76f33a9ffb1d5f
-// content sha256: 1a0672bec121e477993f6ef3a3e1700c648a0296d3cd372dd879ff68f26949f1
+// source sha256: 87123a4ca44b7b595d4b03aeedca94828fdde8de9018fc86ce22fe5d48d375a7
+// content sha256: f088b6ba0e07a1e0847cacdc29db05b519ec26c34e5f38eb19b8c6fddc0a437c
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -64,7 +64,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * A run whole
+         * One complete run
          * @description With every attempt, unfired timers, open waits and children.
          */
         readonly get: operations["getRun"];
@@ -265,8 +265,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description By id, with when each was last heard of and how many leases it holds. A key of certain projects sees the workers of those, and those
-         *     of no project. A worker that holds no lease and was not heard of for 30 days is registered no more; it may register again at any time.
+         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers of those, and those
+         *     of no project. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -290,7 +290,7 @@ export interface paths {
          * Announce a worker
          * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
          *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
-         *     reached which registered it: 403 on `worker_id` otherwise. How a worker works is told in `docs/worker-protocol.md`.
+         *     reached which registered it: 403 on `worker_id` otherwise. `docs/worker-protocol.md` says how a worker works.
          */
         readonly post: operations["registerWorker"];
         readonly delete?: never;
@@ -658,7 +658,7 @@ export interface components {
             readonly lease_expires_at: components["schemas"]["Timestamp"];
             /** @description When the run's `run_timeout_ms` is over; absent for a run without one. `timeout_ms` of the step counts from `started` */
             readonly deadline_at?: components["schemas"]["Timestamp"];
-            /** @description What the attempt before this one last told with a heartbeat */
+            /** @description The details of the last heartbeat of the attempt before this one */
             readonly last_details?: Json;
         };
         readonly NewAspectNote: {

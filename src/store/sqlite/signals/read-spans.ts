@@ -110,7 +110,7 @@ export const findTrace = (
   return [parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces), waterfall(spans, inAnswer)];
 };
 
-/** One span whole. The same ids in two projects: the one that arrived last. */
+/** One complete span. The same ids in two projects: the one that arrived last. */
 export const findSpan = (
   statements: Statements,
   traceId: string,

@@ -18,7 +18,7 @@ const FIRST_CHUNK = 64;
 const LAST_CHUNK = 1_024;
 
 type Key = bigint | number | null;
-/** A row of the list before it is read whole: what the order compares. */
+/** A row of the list before the rest of it is read: what the order compares. */
 type Candidate = { readonly trace: number; readonly key: Key };
 
 /** How each order reads: its column, and the index that has it. */
@@ -230,7 +230,7 @@ const listProject = (
 /** A page of rows, as it goes to the main thread. */
 export type RowPage = [rows: Row[], next: Position | undefined];
 
-/** Reads a page of the trace list. No payload is read, and nothing but the page itself is read whole. */
+/** Reads a page of the trace list. No payload is read, and only rows of the page are read completely. */
 export const listTraces = (statements: Statements, query: TraceQuery): RowPage => {
   const filter = printConditions(traceConditions(query));
   const search = filter.q === undefined ? undefined : openSearch(statements, filter.q);

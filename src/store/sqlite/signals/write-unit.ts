@@ -111,7 +111,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
 
   const keyOf = (traceId: string, project: number): string => traceId + project;
 
-  /** The trace of a unit, as far as the transaction knows it; entered into `mine` until the unit is whole. */
+  /** The trace of a unit, as far as the transaction knows it; entered into `mine` until the unit is complete. */
   const reach = (mine: Map<string, TouchedTrace>, traceId: string, project: number): TouchedTrace => {
     const key = keyOf(traceId, project);
     const here = mine.get(key);
