@@ -2,7 +2,7 @@ import type { Json } from '../model/json.ts';
 import { payloadText } from '../model/signal.ts';
 import type { TraceDetail } from '../store/signals/query.ts';
 import type { Answer } from './answer.ts';
-import { canonicalJson } from './canonical.ts';
+import { canonicalJson } from '../model/canonical-json.ts';
 import type { ConfigKey, ScorerConfig } from './config.ts';
 import { findRefusal } from './refusal.ts';
 import { findSecret } from './secret.ts';

@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Json, JsonObject } from '../json.ts';
-
-const canonical = (value: Json): string => {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonical).join(',')}]`;
-  const object = value as JsonObject;
-  const entries = Object.keys(object)
-    .toSorted()
-    .map((key) => `${JSON.stringify(key)}:${canonical(object[key] ?? null)}`);
-  return `{${entries.join(',')}}`;
-};
+import { canonicalJson } from '../canonical-json.ts';
+import type { Json } from '../json.ts';
 
 /**
  * A fingerprint of the content of a definition document: equal for documents that differ only in white space, in the order
@@ -19,4 +10,4 @@ const canonical = (value: Json): string => {
  * @see Interface decisions, "9. Durable runs", "Definition"
  */
 export const hashDefinition = (document: Json): string =>
-  createHash('sha256').update(canonical(document)).digest('hex');
+  createHash('sha256').update(canonicalJson(document)).digest('hex');
