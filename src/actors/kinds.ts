@@ -1,4 +1,4 @@
-import { createInputChecks } from '../model/definition/input-schema.ts';
+import { checkInput as checkInputOf } from '../model/definition/input-schema/check-input.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage } from '../model/run.ts';
@@ -34,8 +34,8 @@ export const createKinds = (host: {
   readonly send: (message: Message) => void;
 }): readonly ActorKind[] => {
   const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
-  const checks = createInputChecks();
-  const checkInput = (program: Program, input: Json): Result<Json | undefined> => checks(program.definition, input);
+  const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
+    checkInputOf(program.definition, input);
   return [
     createRunActors({
       programs,

@@ -2,7 +2,7 @@ import { type CompiledDefinition, compileDefinition, resolveNext } from '../../s
 import { type ChildStep, END, leadsOn, type TaskStep } from '../../src/model/definition/definition.ts';
 import type { ExpressionScope } from '../../src/model/definition/expression-scope.ts';
 import { hashDefinition } from '../../src/model/definition/hash.ts';
-import { compileInputSchema } from '../../src/model/definition/input-schema.ts';
+import { compileInputSchema } from '../../src/model/definition/input-schema/compile.ts';
 import { parseDefinition } from '../../src/model/definition/parse.ts';
 import type { StepError } from '../../src/model/definition/step-error.ts';
 import { render, renderAsText } from '../../src/model/definition/template.ts';

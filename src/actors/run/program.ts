@@ -3,7 +3,7 @@ import { type Migration, Unloadable } from '../../machines/persisted.ts';
 import { initialSnapshot } from '../../machines/transition.ts';
 import { type CompiledDefinition, compileDefinition } from '../../model/definition/compile.ts';
 import type { Definition } from '../../model/definition/definition.ts';
-import { parseDefinition } from '../../model/definition/parse.ts';
+import { parseStoredDefinition } from '../../model/definition/parse.ts';
 import type { DefinitionRecord } from '../../store/runs/run-store.ts';
 import { byId } from '../kernel/slot.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
@@ -34,7 +34,7 @@ export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
     const key = `${record.id}@${record.version}#${record.hash}`;
     let program = programs.get(key);
     if (program === undefined) {
-      const parsed = parseDefinition(JSON.parse(record.document));
+      const parsed = parseStoredDefinition(JSON.parse(record.document));
       if (!parsed.ok)
         throw new Unloadable(`definition ${record.id} version ${record.version}: ${parsed.failure.message}`);
       const machine = compileRun(parsed.value);

@@ -6,24 +6,34 @@ export type Fault = { readonly path: string; readonly message: string };
 /** How much of a value a message shows. */
 const SHOWN_CHARACTERS = 60;
 /** How much of a list of legal values. */
-const CHOICES_CHARACTERS = 300;
+export const CHOICES_CHARACTERS = 300;
 
-const show = (value: unknown, characters = SHOWN_CHARACTERS): string => {
+export const show = (value: unknown, characters = SHOWN_CHARACTERS): string => {
   const text = JSON.stringify(value) ?? typeof value;
   return text.length > characters ? `${text.slice(0, characters)}…` : text;
 };
 
-/** Turns the JSON pointer of a validator into the path that a reader would write, below `root`. */
-const pathOfPointer = (root: string, pointer: string): string => {
+/** The path that a reader would write for steps down from `root`. */
+export const pathBelow = (root: string, segments: readonly (string | number)[]): string => {
   let path = root;
-  for (const escaped of pointer.split('/').slice(1)) {
-    const segment = escaped.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 200);
+  for (const step of segments) {
+    const segment = String(step).slice(0, 200);
     if (/^\d+$/.test(segment)) path += `[${segment}]`;
     else if (/^[A-Za-z_$][\w$-]*$/.test(segment)) path += path === '' ? segment : `.${segment}`;
     else path += `[${JSON.stringify(segment)}]`;
   }
   return path;
 };
+
+/** Turns the JSON pointer of a validator into the path that a reader would write, below `root`. */
+export const pathOfPointer = (root: string, pointer: string): string =>
+  pathBelow(
+    root,
+    pointer
+      .split('/')
+      .slice(1)
+      .map((escaped) => escaped.replaceAll('~1', '/').replaceAll('~0', '~')),
+  );
 
 /**
  * Says in words what a JSON Schema validator found.

@@ -8,7 +8,7 @@ import { type Definition, definitionBounds, definitionDefaults, type Retry, type
 import { type DefinitionDocument, documentLeadsOn, type RetryDocument, type StepDocument } from './document.ts';
 import { type Fault, faultOfValidation } from './fault.ts';
 import { branchesOf, findGraphFaults } from './graph.ts';
-import { compileInputSchema } from './input-schema.ts';
+import { compileInputSchema } from './input-schema/compile.ts';
 import { findPathFault } from './path.ts';
 import { parseTemplate, type Template } from './template.ts';
 
@@ -149,7 +149,7 @@ const stepKinds = {
 const hasKnownKind = (step: unknown): step is StepDocument =>
   isRecord(step) && typeof step['kind'] === 'string' && Object.hasOwn(stepKinds, step['kind']);
 
-const findFaults = (document: unknown): Fault[] => {
+const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[] => {
   const bound = findBoundFault(document);
   if (bound !== undefined) return [bound];
   shape(document);
@@ -159,7 +159,7 @@ const findFaults = (document: unknown): Fault[] => {
 
   const misshapen = (pointer: string): boolean =>
     errors.some((error) => error.instancePath === pointer || error.instancePath.startsWith(`${pointer}/`));
-  if (document['input_schema'] !== undefined && !misshapen('/input_schema')) {
+  if (inputSchema === 'judged' && document['input_schema'] !== undefined && !misshapen('/input_schema')) {
     const compiled = compileInputSchema(document['input_schema'] as Json);
     if (!compiled.ok) faults.push({ path: 'input_schema', message: compiled.message });
   }
@@ -300,8 +300,16 @@ const refusal = (document: unknown, faults: readonly Fault[]): DefinitionFailure
  * with its path. Where the id, the kind or a way on of a step has the wrong shape, the graph is not judged: it is not known yet
  * @see Interface decisions, "9. Durable runs", "Definition"
  */
-export const parseDefinition = (json: unknown): Result<Definition, DefinitionFailure> => {
-  const faults = eachOnce(findFaults(json));
+export const parseDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'judged');
+
+/**
+ * Parses a definition that was accepted when it was registered, maybe by an earlier release. Its input schema is not judged again:
+ * runs under way have no more use for it, and a start says what is wrong with it.
+ */
+export const parseStoredDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'taken');
+
+const parse = (json: unknown, inputSchema: 'judged' | 'taken'): Result<Definition, DefinitionFailure> => {
+  const faults = eachOnce(findFaults(json, inputSchema));
   if (faults.length > 0) return { ok: false, failure: refusal(json, faults) };
   return { ok: true, value: definitionOf(structuredClone(json as DefinitionDocument)) };
 };

@@ -8,8 +8,8 @@ const context = createContext(sandbox);
 const TRIES = 2;
 
 /**
- * Runs synchronous work that its author could make arbitrarily slow (a regular expression of a schema, a loop of a
- * condition), and stops it in the middle when its time is over. V8 ends whatever runs, a regular expression included.
+ * Runs synchronous work that its author could make arbitrarily slow (a loop of a condition), and stops it in the
+ * middle when its time is over. V8 ends whatever runs, a regular expression included.
  *
  * The watch costs about 90 microseconds, so it is for work that needs it.
  * @param limitMs wall time in milliseconds, at least 1, of each of two tries

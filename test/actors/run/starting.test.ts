@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Json } from '../../../src/model/json.ts';
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, must, tasks } from '../run-harness.ts';
 
@@ -39,6 +40,40 @@ onEachEngine('starting and cancelling', ({ createHarness }) => {
       'input_invalid',
     );
     expect((await service.start('flow', { ticket: 1 })).status).toBe('queued');
+  });
+
+  it('refuses a schema without end at register, and checks inputs and those of children alike, in bounded time', async () => {
+    const service = await createHarness({
+      definitions: [
+        aDefinition('toy', tasks('play'), {
+          input_schema: { properties: { kind: { enum: [{ name: 'bear' }] }, code: { pattern: '^(a+)+$' } } },
+        }),
+        aDefinition('box', [
+          { id: 'each', kind: 'child', definition: 'toy', for_each: '${input.toys}', input: '${item}' },
+        ]),
+      ],
+    });
+    const endless = aDefinition('endless', tasks('one'), { input_schema: { $ref: '#' } });
+    const registered = await service.runs.registerWorker({ ...ALL, workerId: 'w2', definitions: [endless] });
+    expect(registered.ok ? 'registered' : registered.failure).toMatchObject({
+      code: 'definition_invalid',
+      message: expect.stringContaining('input_schema: refers to itself without end'),
+    });
+    const start = (input: Json) =>
+      service.runs.startRun({ ...ALL, project: 'p', definitionId: 'toy', input }).then(codeOf);
+    expect(await start({ kind: { name: 'bear' }, code: 'aaa' })).toBe('ok');
+    expect(await start({ kind: { name: 'duck' } })).toBe('input_invalid');
+    expect(await start({ code: `${'a'.repeat(10_000)}b` })).toBe('input_invalid');
+    const { runId } = await service.start('box', { toys: [{ kind: { name: 'bear' } }, { kind: { name: 'duck' } }] });
+    expect(await service.detail(runId)).toMatchObject({
+      status: 'failed',
+      error: {
+        class: 'fatal',
+        code: 'child_failed',
+        message: expect.stringContaining('child 1: input.kind must be one of'),
+      },
+    });
+    expect(service.faults).toEqual([]);
   });
 
   it('a terminal run is returned unchanged by cancel', async () => {

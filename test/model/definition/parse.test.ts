@@ -188,7 +188,7 @@ describe('a definition that is refused names each fault with its path', () => {
     [
       'an input schema with a misspelt keyword',
       aDocument({ input_schema: { requierd: ['a'] } }),
-      'input_schema: strict mode: unknown keyword: "requierd"',
+      'input_schema: unknown keyword: "requierd"',
     ],
     [
       'a template that is never closed',

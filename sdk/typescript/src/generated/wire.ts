@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 87123a4ca44b7b595d4b03aeedca94828fdde8de9018fc86ce22fe5d48d375a7
-// content sha256: f088b6ba0e07a1e0847cacdc29db05b519ec26c34e5f38eb19b8c6fddc0a437c
+// source sha256: f43ed2f003e4cbd794a2ae8418a0bf5b633d3fc43669824856413634b9e9c80d
+// content sha256: d0703febe7050970d289d450819c762d580facfa56949f07b9d2561f472fe084
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -480,7 +480,7 @@ export interface components {
         readonly Definition: {
             readonly id: components["schemas"]["DefinitionId"];
             readonly version: number;
-            /** @description JSON Schema (2020-12, or draft-07 where $schema names it) that the input of a run must meet. */
+            /** @description JSON Schema (2020-12, or draft-07 where $schema names it) that the input of a run must meet. Patterns have the syntax of RE2: no lookaround, no backreferences. References stay within the schema, and $dynamicRef is not supported. */
             readonly input_schema?: {
                 readonly [key: string]: Json;
             } | boolean;
