@@ -43,6 +43,8 @@ const HANGS_AFTER_MS = 300_000;
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // A test that asserts nothing cannot fail.
+    expect: { requireAssertions: true },
     projects: [
       {
         test: {

@@ -90,6 +90,7 @@ describe('the storage probe', () => {
     await aFile();
     const opened = openSignals(settingsOf({ data: [path] }), false);
     const store = await openSqliteSignalStore({ path });
+    await expect(store.ping()).resolves.toBeUndefined();
     await store.close();
     opened.close();
   });

@@ -42,14 +42,14 @@ const inPieces = (bytes: Buffer, size: number): Buffer[] =>
 describe('the headers of a body', () => {
   it('lets a content length of exactly the bound pass, and refuses one more, naming the number and both bounds', () => {
     const source = new PassThrough();
-    checkBodyHeaders({ source, contentLength: 1000 }, limits);
+    expect(() => checkBodyHeaders({ source, contentLength: 1000 }, limits)).not.toThrow();
     expect(() => checkBodyHeaders({ source, contentLength: 1001 }, limits)).toThrow(
       'body of 1001 bytes is too large: a request holds at most 10 signals (--max-batch-signals) and 1000 bytes as received (--max-body-bytes); send smaller batches',
     );
   });
 
   it.each(['gzip', 'GZIP', 'identity', '', ' gzip '])('takes content-encoding %j', (contentEncoding) => {
-    checkBodyHeaders({ source: new PassThrough(), contentEncoding }, limits);
+    expect(() => checkBodyHeaders({ source: new PassThrough(), contentEncoding }, limits)).not.toThrow();
   });
 
   it.each(['br', 'deflate', 'zstd', 'gzip, gzip', 'x-gzip'])(

@@ -31,6 +31,7 @@ describe.each([
     const pair = await createPair(store);
     await registerAll(pair, { id: 'any', version: 1, steps: [{ id: 'only', kind: 'task' }] });
     await corners(pair);
+    expect(pair.engine.seen.size).toBeGreaterThan(0);
     for (const one of pair.engine.seen) seen.add(one);
     await store.close();
   });
@@ -50,6 +51,7 @@ describe.each([
       }),
       { seed: SEED, numRuns },
     );
+    expect(seen.size).toBeGreaterThan(0);
   });
 });
 

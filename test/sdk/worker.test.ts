@@ -168,6 +168,7 @@ describe('a worker', () => {
     await service.seen('register', 5);
     service.offer(aLease());
     await service.seen('complete');
+    expect(service.callsTo('register')).toHaveLength(5);
   });
 });
 
@@ -375,6 +376,7 @@ describe('the four refusals', () => {
     const { ended } = start(() => 1, { runId: 'run-1', claimWaitMs: 5 });
     await service.seen('run-1', 3);
     await ended;
+    expect(service.callsTo('run-1')).toHaveLength(3);
   });
 
   it('not_started is said to be a bug, and not tried again', async () => {

@@ -156,6 +156,7 @@ describe('a webhook', () => {
     for (let n = 0; n < 50; n += 1) webhooks.send(hanging, aReport());
     for (let n = 0; n < 3; n += 1) webhooks.send(good, aReport());
     await until(() => heard === 3);
+    expect(heard).toBe(3);
   });
 
   it('has a bound on what waits for it: 1,000 beside the 4 under way, and what is beyond is dropped', async () => {

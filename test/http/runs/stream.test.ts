@@ -140,6 +140,7 @@ describe('a journal as a stream', () => {
     stream.hangUp();
     await stream.ended;
     await until(() => interval.armed() === 0);
+    expect(stream.comments).toEqual([': open', ':', ':']);
   });
 
   it('the interval is 15 seconds', async () => {
@@ -236,6 +237,7 @@ describe('a journal as a stream', () => {
     });
     socket.resume();
     await until(() => cut);
+    expect(served).toBeLessThan(400);
   });
 
   it('is closed when the service stops', async () => {
