@@ -4,8 +4,8 @@ import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as later } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -53,16 +53,8 @@ const send = (daemon: Daemon, body: string, headers: Record<string, string> = {}
 const isStored = async (daemon: Daemon, n: number): Promise<boolean> =>
   (await fetch(`${daemon.url}/v1/api/traces/${traceIdOf(n)}`)).status === 200;
 
-/** Waits for what another process does, looking every few milliseconds. */
-const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + 20_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited 20 s for ${what}`);
-    await later(10);
-  }
-};
-const logged = (daemon: Daemon, text: string): Promise<void> =>
-  until(`the log line ${text}`, () => daemon.lines.some((line) => line.includes(text)));
+const logged = (daemon: Daemon, text: string): Promise<boolean> =>
+  eventually(`the log line ${text}`, () => daemon.lines.some((line) => line.includes(text)));
 
 /** A request whose body is held back half way, and known to have reached its handler. */
 const aHeldRequest = async (
@@ -81,7 +73,7 @@ const aHeldRequest = async (
   held.on('error', () => {});
   const half = Math.floor(body.length / 2);
   held.write(body.slice(0, half));
-  await until('the request to arrive', async () => (await counted()) > before);
+  await eventually('the request to arrive', async () => (await counted()) > before);
   return { held, answer, finish: () => held.end(body.slice(half)) };
 };
 
@@ -249,7 +241,7 @@ describe('SIGTERM and SIGINT', () => {
       const { answer, finish } = await aHeldRequest(daemon, aTrace(3));
       daemon.process.kill(signal);
       await logged(daemon, 'stopping');
-      await until('new connections to be refused', () =>
+      await eventually('new connections to be refused', () =>
         fetch(`${daemon.url}/healthz`).then(
           () => false,
           () => true,
@@ -284,7 +276,7 @@ describe('SIGTERM and SIGINT', () => {
       }
     };
     const writers = Array.from({ length: 8 }, writer);
-    await until('a hundred answers', () => acknowledged.length > 100);
+    await eventually('a hundred answers', () => acknowledged.length > 100);
     expect(await daemon.stop('SIGTERM')).toBe(0);
     await Promise.all(writers);
     const restarted = await aDaemon(folder);
@@ -298,7 +290,7 @@ describe('SIGTERM and SIGINT', () => {
     daemon.process.kill('SIGTERM');
     await logged(daemon, 'stopping');
     const ended = once(daemon.process, 'exit') as Promise<[number | null]>;
-    await until('the process to end', () => {
+    await eventually('the process to end', () => {
       daemon.process.kill('SIGTERM');
       return daemon.process.exitCode !== null;
     });
@@ -360,7 +352,7 @@ describe('a bug', () => {
       child.stdout?.on('data', (chunk) => {
         out += String(chunk);
       });
-      await until('the daemon to listen', () => out.includes('"listening"'));
+      await eventually('the daemon to listen', () => out.includes('"listening"'));
       child.kill('SIGUSR2');
       expect(await once(child, 'close')).toEqual([70, null]);
       const fatal = out.split('\n').filter((line) => line.includes('"fatal"'));
@@ -376,7 +368,7 @@ it('a data file that is lost under the running service ends it with 70 and one l
   truncateSync(join(folder, 'svc.db'), 0);
   truncateSync(join(folder, 'svc.db-wal'), 0);
   const ended = once(daemon.process, 'exit');
-  await until('the process to end', async () => {
+  await eventually('the process to end', async () => {
     await send(daemon, aTrace(2)).catch(() => {});
     return daemon.process.exitCode !== null;
   });
@@ -402,7 +394,7 @@ describe('started by an older Node', () => {
       child.stdout.on('data', (chunk) => {
         out += String(chunk);
       });
-      await until('the daemon to listen', () => out.includes('"listening"'));
+      await eventually('the daemon to listen', () => out.includes('"listening"'));
       return { child, url: /"address":"([^"]+)"/.exec(out)?.[1] ?? '' };
     };
     const folder = aFolder();
@@ -413,7 +405,7 @@ describe('started by an older Node', () => {
 
     const killed = await start(folder);
     killed.child.kill('SIGKILL');
-    await until('the service to be gone', () =>
+    await eventually('the service to be gone', () =>
       fetch(`${killed.url}/healthz`).then(
         () => false,
         () => true,

@@ -457,7 +457,7 @@ describe('"Native ingest"', () => {
       sent.write('this is no batch\n');
       sent.write(lines({ spans: [nativeSpan()] }));
     });
-    expect(await Promise.race([answer, later(5000, 'waits for the end')])).toBe(400);
+    expect(await answer).toBe(400); // of a body that never ends
   });
   it('takes a line that arrives in pieces, a character in two', async () => {
     const span = nativeSpan({ output: 'é😀' });

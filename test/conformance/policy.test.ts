@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import {
   aDaemon,
   aFolder,
@@ -62,13 +63,6 @@ writeFileSync(
 const service = await aDaemon(['--config-file', config, '--sample', '0.25']);
 const spanOf = async (traceId: string): Promise<Json> =>
   (await service.get(`/v1/api/traces/${traceId}`)).json.spans?.[0];
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + 15_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error('waited 15 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
 
 describe('"Sampling keeps a trace when the low 56 bits of its id, as a fraction of 2^56, are below the project\'s fraction"', () => {
   const idWith = (low56: string): string => newTraceId().slice(0, 18) + low56;
@@ -437,7 +431,7 @@ describe('"Forwarding … sends accepted spans on, after sampling and redaction,
       otlpSpan({ 'svc.project': 'nothing', 'my.note': `${marker}dropped` }),
     ];
     await service.post('/v1/traces', otlpTraces(spans));
-    await until(() => received.some(({ body }) => body.includes(marker)));
+    await eventually('the span at the receiver', () => received.some(({ body }) => body.includes(marker)));
     const got = received.filter(({ body }) => body.includes(marker));
     expect(got).toHaveLength(1);
     expect(got[0]).toMatchObject({ path: '/v1/traces', headers: { 'x-forward-key': 'fk' } });
@@ -448,11 +442,14 @@ describe('"Forwarding … sends accepted spans on, after sampling and redaction,
     const marker = newWord('marker');
     receiverAnswers = [503, 200];
     await service.post('/v1/traces', otlpTraces([otlpSpan({ 'svc.project': 'all', note: marker })]));
-    await until(() => received.filter(({ body }) => body.includes(marker)).length === 2);
+    const tries = () => received.filter(({ body }) => body.includes(marker)).length;
+    await eventually('the second try', () => tries() > 1);
     receiverAnswers = [400];
     const before = (await countersOf(service))['svc_forward_dropped_total'] ?? 0;
     await service.post('/v1/traces', otlpTraces([otlpSpan({ 'svc.project': 'all' })]));
-    await until(async () => (await countersOf(service))['svc_forward_dropped_total'] === before + 1);
+    const dropped = async () => ((await countersOf(service))['svc_forward_dropped_total'] ?? 0) - before;
+    await eventually('the drop to be counted', async () => (await dropped()) > 0);
+    expect([tries(), await dropped()]).toEqual([2, 1]);
     receiverAnswers = [200];
   });
 });

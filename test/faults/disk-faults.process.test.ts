@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type Entry, nativeEntry, otlpEntry } from '../crash/ledger.ts';
@@ -195,39 +194,32 @@ describe('I/O errors (P17)', () => {
 });
 
 describe('a slow disk (P19)', () => {
-  it('every sync takes 200 ms: waiting requests share commits, and every one is answered 200', async ({ skip }) => {
+  it('every sync takes a second: waiting requests share commits, every one is answered 200, and others meanwhile', async ({
+    skip,
+  }) => {
     const built = buildShim(folder.path);
     const disk = diskOf('path' in built ? built.path : skip(built.missing));
     const daemon = await start(disk.folder, disk.env);
-    disk.set('slowSyncMs', 200);
+    disk.set('slowSyncMs', 1000);
     const syncsBefore = disk.get('syncsSeen');
-    const until = performance.now() + 5_000;
+    const [clients, batchesOfEach] = [15, 4];
     let taken = 0;
-    let slowestMs = 0;
-    let latestHealthMs = 0;
+    let healthy = 0;
     const client = async (): Promise<void> => {
-      while (performance.now() < until) {
-        const sent = performance.now();
+      for (let batch = 0; batch < batchesOfEach; batch += 1) {
         expect((await post(daemon.url, otlpEntry(5, nowNanos()), agent)).status).toBe(200);
         taken += 1;
-        slowestMs = Math.max(slowestMs, performance.now() - sent);
       }
     };
     const health = async (): Promise<void> => {
-      while (performance.now() < until) {
-        const asked = performance.now();
+      for (; taken < clients * batchesOfEach; healthy += 1)
         expect((await call(`${daemon.url}/healthz`, 'GET')).status).toBe(200);
-        latestHealthMs = Math.max(latestHealthMs, performance.now() - asked);
-        await sleep(50);
-      }
     };
-    await Promise.all([...Array.from({ length: 15 }, client), health()]);
+    await Promise.all([...Array.from({ length: clients }, client), health()]);
     const syncs = disk.get('syncsSeen') - syncsBefore;
-    console.log(
-      `slow disk: ${taken} batches, ${syncs} syncs, slowest ${Math.round(slowestMs)} ms, health ${Math.round(latestHealthMs)} ms`,
-    );
+    console.log(`slow disk: ${taken} batches, ${syncs} syncs, ${healthy} answers of /healthz`);
+    // One after another, they could not be more than the syncs if each had waited for one.
+    expect(healthy).toBeGreaterThan(2 * syncs);
     expect(taken).toBeGreaterThan(syncs);
-    expect(slowestMs).toBeLessThan(10_000);
-    expect(latestHealthMs).toBeLessThan(1_000);
   });
 });

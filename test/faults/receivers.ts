@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { eventually } from '../eventually.ts';
 
 type Misbehave = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -31,8 +32,8 @@ const INTERVAL_MS = 1_000;
 const WINDOW_SECONDS = 2;
 const WAVE_MS = 4_000;
 const BESIDE_MS = 100;
-/** A stop cuts what is under way; it waits for no receiver. */
-const STOP_BOUND_MS = 5_000;
+/** What a machine with idle cores keeps to; a campaign judges by it, a build does not. A stop cuts what is under way. */
+const BOUNDS = { stopMs: 5_000, worstDriftMs: INTERVAL_MS, ingestP99Ms: 5_000 };
 
 export type ReceiverFigures = {
   /** Reports that met a receiver, by what it does. */
@@ -144,8 +145,12 @@ export const receiverFaults = async (options: {
       options.onWave?.(countMet());
     }
 
-    // No run is sent any more, so every monitor trips within a window and an interval; then nothing changes.
-    await rest(WINDOW_SECONDS * 1000 + 2 * INTERVAL_MS);
+    // No run is sent any more, so every monitor trips; then nothing changes.
+    await eventually('every monitor to trip', async () =>
+      (await json<{ monitors: { condition: string }[] }>(`${daemon.url}/v1/api/monitors`)).monitors.every(
+        ({ condition }) => condition === 'tripped',
+      ),
+    );
     let worstDriftMs = 0;
     let evaluations = 0;
     const happened = new Map<string, Transition[]>();
@@ -170,12 +175,14 @@ export const receiverFaults = async (options: {
       if (transitions.length === 0) throw new Error(`${id} (${does}): no transition, so nothing was tried`);
     }
 
+    await eventually('every report to meet its receiver', () =>
+      subjects.every(({ id, met }) => met.length >= (happened.get(id)?.length ?? 0)),
+    );
+
     const stopFrom = performance.now();
     const code = await daemon.stop();
     const stopMs = performance.now() - stopFrom;
-    if (code !== 0 || stopMs > STOP_BOUND_MS)
-      throw new Error(`the stop took ${stopMs.toFixed(0)} ms and ended with ${code}`);
-    if (worstDriftMs >= INTERVAL_MS) throw new Error(`an evaluation was ${worstDriftMs} ms from its second`);
+    if (code !== 0) throw new Error(`the stop took ${stopMs.toFixed(0)} ms and ended with ${code}`);
     if (trapped > 0) throw new Error(`a redirect was followed ${trapped} times`);
 
     const logged = daemon.lines.flatMap((line) =>
@@ -227,6 +234,8 @@ if (import.meta.main) {
       onWave: (met) => console.log(`${met} reports met a receiver`),
     });
     console.log(figures);
+    for (const [name, bound] of Object.entries(BOUNDS))
+      if (figures[name as keyof typeof BOUNDS] >= bound) throw new Error(`${name} is not below ${bound}`);
   } finally {
     home.remove();
   }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon, temporaryFolder } from '../../daemon.ts';
@@ -32,24 +33,33 @@ describe('under more than it can hold', () => {
     async () => {
       daemon = await startDaemon(folder.path, [
         '--request-timeout-seconds',
-        '120',
+        '280',
         '--max-inflight-bytes',
         String(128 * MEBIBYTE),
       ]);
       const { url, process: child } = daemon;
-      const agent = new Agent({ connections: CLIENTS + 1, headersTimeout: 150_000, bodyTimeout: 150_000 });
+      const agent = new Agent({ connections: CLIENTS + 1, headersTimeout: 0, bodyTimeout: 0 });
       const statuses: number[] = [];
       let accepted = 0;
+      // Nobody sends a last byte before one was refused: more than can be held is then inside, however slow the machine.
+      const refused = Promise.withResolvers<void>();
       const client = async (n: number): Promise<void> => {
+        const whole = bodyOf(n);
+        async function* body(): AsyncGenerator<Buffer> {
+          yield whole.subarray(0, -1);
+          await refused.promise;
+          yield whole.subarray(-1);
+        }
         const answer = await request(`${url}/v1/ingest`, {
           method: 'POST',
-          body: bodyOf(n),
-          headers: { 'content-type': 'application/json' },
+          body: Readable.from(body()),
+          headers: { 'content-type': 'application/json', 'content-length': String(whole.length) },
           dispatcher: agent,
         });
         const reply = (await answer.body.json()) as { accepted?: number; code?: string };
         statuses.push(answer.statusCode);
         if (answer.statusCode === 429) {
+          refused.resolve();
           expect(reply.code).toBe('overloaded');
           expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
         }

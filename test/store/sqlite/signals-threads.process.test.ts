@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { searchPath } from '../../../src/store/sqlite/signals/search-file.ts';
@@ -64,7 +65,7 @@ describe.runIf(process.platform === 'linux')('the thread of the full-text index'
     const again = await openSqliteSignalStore({ path });
     leave.push(() => again.close());
     await again.write(aUnit({ spans: [aSpan({ spanId })] }));
-    await vi.waitFor(() => expect(threadNames()).toContain('signal search'));
-    await vi.waitFor(async () => expect(await found(again, 'before')).toBe(0));
+    expect(await found(again, 'before')).toBe(0);
+    await eventually('the thread', () => threadNames().includes('signal search'));
   });
 });
