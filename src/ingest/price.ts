@@ -1,3 +1,4 @@
+import { resolveModelId } from '../model/model-id.ts';
 import type { Cost, Span, Usage } from '../model/span.ts';
 import { AGGREGATE, COST_SKIPPED } from './mapping/kind-rules.ts';
 
@@ -46,30 +47,22 @@ export type ProviderPrices = {
 };
 
 const TOKENS_PER_RATE = 1_000_000;
-const TRAILING_DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * Finds a model's rates, trying in order: the id as given, case-folded; the part after the last slash; the segment after
- * the last dot; each of these without a trailing `-YYYY-MM-DD` or `-YYYYMMDD`.
- * @returns `undefined` when the book does not hold the model: it then has no cost, which is not an error
+ * Finds the entry of the book that prices a model.
+ * @returns the entry's id, `undefined` when the book does not hold the model
  * @see Interface specification, "Cost", "Model id resolution"
  */
+export const findBookEntry = (model: string, book: PriceBook): string | undefined =>
+  resolveModelId(model, (id) => book.rates.has(id));
+
+/**
+ * Finds a model's rates.
+ * @returns `undefined` when the book does not hold the model: it then has no cost, which is not an error
+ */
 export const resolveModel = (model: string, book: PriceBook): Rates | undefined => {
-  const whole = model.toLowerCase();
-  const exact = book.rates.get(whole);
-  if (exact !== undefined) return exact;
-  const afterSlash = whole.slice(whole.lastIndexOf('/') + 1);
-  const afterDot = whole.slice(whole.lastIndexOf('.') + 1);
-  for (const id of [afterSlash, afterDot]) {
-    const rates = book.rates.get(id);
-    if (rates !== undefined) return rates;
-  }
-  for (const id of [whole, afterSlash, afterDot]) {
-    if (!TRAILING_DATE.test(id)) continue;
-    const rates = book.rates.get(id.replace(TRAILING_DATE, ''));
-    if (rates !== undefined) return rates;
-  }
-  return undefined;
+  const entry = findBookEntry(model, book);
+  return entry === undefined ? undefined : book.rates.get(entry);
 };
 
 /**

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtinPriceBook, priceSources } from '../../src/ingest/price-book.ts';
 import type { PriceBook, Rates } from '../../src/ingest/price.ts';
-import { priceSpan, priceSpans, priceUsage, resolveModel } from '../../src/ingest/price.ts';
+import { findBookEntry, priceSpan, priceSpans, priceUsage, resolveModel } from '../../src/ingest/price.ts';
 import type { Span, Usage } from '../../src/model/span.ts';
 
 const aBook = (rates: Record<string, Rates>): PriceBook => ({
@@ -243,12 +243,14 @@ describe('Model id resolution, stop at first hit', () => {
     ['(4) behind a dotted prefix', 'eu.a.m-20240806', ['m'], 'm'],
   ])('%s: %s', (_step, model, ids, expected) => {
     expect(resolveModel(model, book(...ids))).toEqual(named(expected));
+    expect(findBookEntry(model, book(...ids))).toBe(expected);
   });
 
   it.each(['gpt-xx', 'gpt', 'gpt-x-2024-8-6', 'gpt-x-2024', 'gpt-x-2024-08-06-beta', '', '/', '.', '__proto__'])(
     'failing all four means no cost: %j',
     (model) => {
       expect(resolveModel(model, book('gpt-x'))).toBeUndefined();
+      expect(findBookEntry(model, book('gpt-x'))).toBeUndefined();
     },
   );
 });
