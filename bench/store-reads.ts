@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtinPriceBook } from '../src/ingest/price-book.ts';
 import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import type { TraceFilter, TraceQuery } from '../src/store/signals/query.ts';
@@ -170,13 +171,15 @@ try {
   };
   for (const [name, filter] of Object.entries(filters)) await time(`list: ${name}`, list(filter));
   await time('long trace of 10,000 spans, no payloads', () => store.findTrace(LONG_TRACE, 'all', false));
-  const week = { projects: ['default'], from: START, to: START + 8n * day } as const;
+  const bookModels = [...builtinPriceBook.rates.keys()];
+  const week = { projects: ['default'], from: START, to: START + 8n * day, bookModels } as const;
   await time('analytics: cost by model, 7 days', () => store.costReport({ ...week, groupBy: 'model' }));
   await time('analytics: cost by model, 7 days, hourly', () =>
     store.costReport({ ...week, groupBy: 'model', bucketSeconds: 3600 }),
   );
   await time('analytics: cost by user, 7 days', () => store.costReport({ ...week, groupBy: 'user_id' }));
   await time('analytics: summary, 7 days', () => store.summaryReport(week));
+  await time('analytics: summary by model, 7 days', () => store.summaryReport({ ...week, groupBy: 'model' }));
   await time('roll-up: users', () => store.listRollUps({ projects: ['default'], limit: 50, of: 'user' }));
   await time('roll-up: sessions', () => store.listRollUps({ projects: ['default'], limit: 50, of: 'session' }));
   await time('projects', () => store.listProjects({ projects: 'all', limit: 50 }));

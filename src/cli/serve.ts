@@ -221,7 +221,16 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     throw error;
   });
 
-  const query: QueryDeps = { store, pipeline, authenticator, audit, defaultProject, version, clock: nowUnixNano };
+  const query: QueryDeps = {
+    store,
+    pipeline,
+    authenticator,
+    audit,
+    defaultProject,
+    priceBook: builtinPriceBook,
+    version,
+    clock: nowUnixNano,
+  };
   const judgeOutbound = createOutbound({ maxConnections: JUDGE_CONNECTIONS });
   const scoring = createScoring({
     store,

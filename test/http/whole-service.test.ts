@@ -9,6 +9,7 @@ import { createAuditLog } from '../../src/http/access/audit-log.ts';
 import { createAuthenticator } from '../../src/http/access/auth.ts';
 import { ingestRoutes } from '../../src/http/routes/ingest.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
+import { builtinPriceBook } from '../../src/ingest/price-book.ts';
 import { createPipeline } from '../../src/ingest/pipeline.ts';
 import { createQuota } from '../../src/ingest/quota.ts';
 import { createSampler } from '../../src/ingest/sample.ts';
@@ -55,7 +56,10 @@ beforeAll(async () => {
     clock,
   });
   const audit = createAuditLog(store, counters, log);
-  const query = { store, pipeline, authenticator, audit, defaultProject: 'default', version: '1', clock };
+  const query = {
+    ...{ store, pipeline, authenticator, audit, defaultProject: 'default' },
+    ...{ priceBook: builtinPriceBook, version: '1', clock },
+  };
   const listening = await listeningApp({
     routes: [
       ...allRoutes(query, counters, [{ name: 'signal store', ping: () => store.ping() }]),

@@ -1,6 +1,13 @@
 import type { components } from '../../model/generated/openapi.ts';
 import { formatTimestamp, type UnixNano } from '../../model/time.ts';
-import type { CostReport, ProjectSummary, RollUp, SummaryGroup, SummaryReport } from '../../store/signals/query.ts';
+import type {
+  CostReport,
+  ModelShare,
+  ProjectSummary,
+  RollUp,
+  SummaryGroup,
+  SummaryReport,
+} from '../../store/signals/query.ts';
 import { totalCostToWire } from './money.ts';
 
 type Schemas = components['schemas'];
@@ -25,13 +32,23 @@ export const projectToWire = (project: ProjectSummary) => ({
   last_seen: project.lastSeen === undefined ? undefined : formatTimestamp(project.lastSeen),
 });
 
-/** @see Interface specification, "Query API: analytics" */
-export const costReportToWire = (report: CostReport, { from, to }: Bounds): Schemas['CostReport'] =>
+const sharesToWire = (shares: readonly ModelShare[] | undefined) =>
+  shares?.map(({ model, count, totalCost }) => ({ model, count, total_cost: totalCost }));
+
+/**
+ * @param bookCurrency the currency of a window in which nothing was priced, and which cost nothing
+ * @see Interface specification, "Query API: analytics"; Interface decisions, "12. Decided since", "Analytics"
+ */
+export const costReportToWire = (
+  report: CostReport,
+  { from, to }: Bounds,
+  bookCurrency: string,
+): Schemas['CostReport'] =>
   ({
     from: formatTimestamp(from),
     to: formatTimestamp(to),
-    currency: report.currency,
-    total_cost: report.totalCost,
+    currency: report.currency ?? bookCurrency,
+    total_cost: report.totalCost ?? 0,
     groups: report.groups.map((group) => ({
       key: group.key,
       count: group.count,
@@ -40,6 +57,7 @@ export const costReportToWire = (report: CostReport, { from, to }: Bounds): Sche
       input_tokens: group.inputTokens,
       output_tokens: group.outputTokens,
       latency: group.latency === undefined ? undefined : { mean: group.latency.mean, max: group.latency.max },
+      models: sharesToWire(group.models),
     })),
     series: report.series?.map((point) => ({
       time: formatTimestamp(point.time),
@@ -81,5 +99,7 @@ export const summaryReportToWire = (
     to: formatTimestamp(to),
     ...summaryTotals(report),
     currency: report.currency,
-    groups: grouped ? report.groups.map((group) => ({ key: group.key, ...summaryTotals(group) })) : undefined,
+    groups: grouped
+      ? report.groups.map((group) => ({ key: group.key, ...summaryTotals(group), models: sharesToWire(group.models) }))
+      : undefined,
   }) as Schemas['SummaryReport'];

@@ -26,7 +26,8 @@ const reportWindow = (query: { readonly from?: string; readonly to?: string }, n
 };
 
 /** @see Interface specification, "Query API: analytics"; Interface decisions, "7. Analytics" */
-export const analyticsRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[] => {
+export const analyticsRoutes = ({ store, defaultProject, priceBook, clock }: QueryDeps): Route[] => {
+  const bookModels = (): string[] => [...priceBook.rates.keys()];
   const projectsAsked = (request: FastifyRequest) => {
     const { project } = request.query as { readonly project?: string };
     const projects = projectsOf(request.caller, project, defaultProject);
@@ -48,10 +49,11 @@ export const analyticsRoutes = ({ store, defaultProject, clock }: QueryDeps): Ro
         const report = await store.costReport({
           projects,
           ...window,
+          bookModels: bookModels(),
           groupBy: query.group_by ?? 'model',
           ...given({ bucketSeconds: query.bucket === undefined ? undefined : bucketSeconds[query.bucket] }),
         });
-        return costReportToWire(report, window);
+        return costReportToWire(report, window, priceBook.currency);
       },
     },
     {
@@ -64,7 +66,12 @@ export const analyticsRoutes = ({ store, defaultProject, clock }: QueryDeps): Ro
         const query = request.query as QueryOf<'getSummaryReport'>;
         const projects = projectsAsked(request);
         const window = reportWindow(query, clock());
-        const report = await store.summaryReport({ projects, ...window, ...given({ groupBy: query.group_by }) });
+        const report = await store.summaryReport({
+          projects,
+          ...window,
+          bookModels: bookModels(),
+          ...given({ groupBy: query.group_by }),
+        });
         return summaryReportToWire(report, window, query.group_by !== undefined);
       },
     },

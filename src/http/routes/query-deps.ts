@@ -1,4 +1,5 @@
 import type { Pipeline } from '../../ingest/pipeline.ts';
+import type { PriceBook } from '../../ingest/price.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
 import type { AuditLog } from '../access/audit-log.ts';
@@ -12,6 +13,8 @@ export type QueryDeps = {
   readonly audit: AuditLog;
   /** The daemon's `--project`. */
   readonly defaultProject: string;
+  /** Which ids of models are one, and the currency where nothing was priced. */
+  readonly priceBook: Pick<PriceBook, 'currency' | 'rates'>;
   /** Version of the build. */
   readonly version: string;
   readonly clock: () => UnixNano;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 0ebb1a7d0ea53109fea8f87e7060aa2ed23646d8f4def58960213b3a543a80f5
-// content sha256: bce2cf345ee81607092f4379b2e788f0db9c2ee0092134080a47e83c993413db
+// source sha256: 589e2a465934ef797d5610e73d0ec5338f1069e13caee3391be6266741f9e84a
+// content sha256: 3044dde5d89d5ce8e879444b66f80ed26baa613d4f03e6c1bef37332cc70d931
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -536,8 +536,10 @@ export interface paths {
         };
         /**
          * What model calls and runs cost
-         * @description `count` is a number of model calls when grouping by `model`, `provider` or `entity_name`, and a number of runs otherwise. What could not
-         *     be priced is in no total.
+         * @description `count` is a number of model calls when grouping by `model`, `provider` or `entity_name`, and a number of runs otherwise. Calls count
+         *     that carry a cost, and calls of a model of the price book that have ended, also when they failed; a group of calls without a cost has no
+         *     `total_cost`. Calls of any other model are in no group. Model ids that name the same entry of the price book are one group, whose key is
+         *     the id of the entry. Sums of money are rounded to twelve significant digits.
          */
         readonly get: operations["getCostReport"];
         readonly put?: never;
@@ -557,7 +559,9 @@ export interface paths {
         };
         /**
          * Runs, errors, cost and latency of a window
-         * @description Counts runs in every grouping; `groups` is there when `group_by` is.
+         * @description Counts runs in every grouping; `groups` is there when `group_by` is. Grouped by `model`, `provider` or `entity_name` a run counts in each
+         *     group that one of its spans is in, with its failure and its latency; cost and tokens are those of the group's own calls that began in the
+         *     window. Model ids that name the same entry of the price book are one group, as in the report of costs.
          */
         readonly get: operations["getSummaryReport"];
         readonly put?: never;
@@ -2096,12 +2100,14 @@ export interface components {
             readonly from: components["schemas"]["Timestamp"];
             readonly to: components["schemas"]["Timestamp"];
             readonly currency?: string;
+            /** @description 0, in the currency of the price book, where no priced call lies in the window */
             readonly total_cost?: number;
             readonly groups: readonly {
                 /** @description Absent for what has no value of the grouping field */
                 readonly key?: string;
                 readonly count: number;
                 readonly error_count: number;
+                /** @description Absent where nothing in the group was priced */
                 readonly total_cost?: number;
                 readonly input_tokens: number;
                 readonly output_tokens: number;
@@ -2110,6 +2116,7 @@ export interface components {
                     readonly mean: number;
                     readonly max: number;
                 };
+                readonly models?: components["schemas"]["ModelShares"];
             }[];
             readonly series?: readonly {
                 readonly time: components["schemas"]["Timestamp"];
@@ -2118,6 +2125,16 @@ export interface components {
                 readonly total_cost?: number;
             }[];
         };
+        /**
+         * @description The ids by which the models of the group were called, the largest cost first. Only when grouping by `model`, and only where they say
+         *     more than `key`.
+         */
+        readonly ModelShares: readonly {
+            readonly model: string;
+            /** @description Calls */
+            readonly count: number;
+            readonly total_cost?: number;
+        }[];
         readonly SummaryTotals: {
             readonly trace_count: number;
             readonly error_count: number;
@@ -2142,6 +2159,7 @@ export interface components {
             readonly currency?: string;
             readonly groups?: readonly (components["schemas"]["SummaryTotals"] & {
                 readonly key?: string;
+                readonly models?: components["schemas"]["ModelShares"];
             })[];
         };
         readonly Whoami: {

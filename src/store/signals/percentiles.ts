@@ -14,9 +14,11 @@ export const percentilesOf = (durations: readonly number[]): Percentiles | undef
   for (const duration of sorted) sum += duration;
   const ms = (nanos: number): number => nanos / NANOS_PER_MILLI;
   const at = (share: number): number => ms(sorted[nearestRank(share, sorted.length) - 1] ?? 0);
+  const max = sorted.at(-1) ?? 0;
   return {
-    mean: ms(sum / sorted.length),
-    max: ms(sorted.at(-1) ?? 0),
+    // The sum of many equal durations is rounded, and its mean may come out above each of them.
+    mean: ms(Math.min(sum / sorted.length, max)),
+    max: ms(max),
     p50: at(0.5),
     p90: at(0.9),
     p95: at(0.95),

@@ -200,6 +200,8 @@ export type AnalyticsQuery = {
   readonly from: UnixNano;
   readonly to: UnixNano;
   readonly groupBy: CostGrouping;
+  /** Ids of the price book's entries: ids of models that name the same entry are one group. */
+  readonly bookModels: readonly string[];
   /** Width of one point of the series, in seconds. */
   readonly bucketSeconds?: number;
 };
@@ -213,6 +215,9 @@ export type Percentiles = Latency & {
   readonly p99: number;
 };
 
+/** The calls of a group by one id of a model, as they were sent. */
+export type ModelShare = { readonly model: string; readonly count: number; readonly totalCost?: number };
+
 /** `count` is model calls for `model`, `provider` and `entity_name` (reads spans), runs for the others (reads traces). */
 export type CostGroup = {
   /** Absent for what has no value of the grouping field. */
@@ -223,6 +228,8 @@ export type CostGroup = {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly latency?: Latency;
+  /** By model only, and only where an id beneath differs from the key; the largest cost first, at most 100. */
+  readonly models?: readonly ModelShare[];
 };
 export type CostPoint = {
   readonly time: UnixNano;
@@ -247,15 +254,15 @@ export type SummaryGroup = {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly latency?: Percentiles;
+  /** As in a `CostGroup`. */
+  readonly models?: readonly ModelShare[];
 };
 export type SummaryReport = SummaryGroup & { readonly currency?: string; readonly groups: readonly SummaryGroup[] };
-/** Counts traces in every grouping; `groups` is empty without `groupBy`. */
-export type SummaryQuery = {
-  readonly projects: ProjectReach;
-  readonly from: UnixNano;
-  readonly to: UnixNano;
-  readonly groupBy?: CostGrouping;
-};
+/**
+ * Counts traces in every grouping; `groups` is empty without `groupBy`. By `model`, `provider` and `entity_name` a trace counts in
+ * each group that a span of it is in, while cost and tokens are those of the group's own calls that began in the window.
+ */
+export type SummaryQuery = Omit<AnalyticsQuery, 'groupBy' | 'bucketSeconds'> & { readonly groupBy?: CostGrouping };
 
 /** One read of stored payloads, as kept for audit. @see Interface decisions, "3. Keys and scopes" */
 export type AuditEntry = {

@@ -1,16 +1,12 @@
+import { type CallGroup, costOf, MOST_GROUPS, sharesOf } from './call-groups.ts';
 import { percentilesOf } from './percentiles.ts';
 import type { SummaryGroup } from './query.ts';
-
-/** Groups of a report at the most. @see Interface specification, "Limits" */
-export const MOST_GROUPS = 100;
-/** Points of a series at the most. @see Interface specification, "Limits" */
-export const MOST_POINTS = 5_000;
 
 /** What a summary adds up, for every engine that reads its traces one by one. */
 export type Tally = {
   traces: number;
   errors: number;
-  /** Absent while no trace was priced. */
+  /** Absent while nothing was priced. */
   cost: number | undefined;
   input: number;
   output: number;
@@ -19,22 +15,30 @@ export type Tally = {
 };
 export const newTally = (): Tally => ({ traces: 0, errors: 0, cost: undefined, input: 0, output: 0, durations: [] });
 
-export const addTrace = (
+/** A trace as a summary counts it. */
+export type TraceFigures = {
+  readonly isFailed: boolean;
+  readonly durationNs: number | null;
+  readonly totalCost: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+};
+
+/** Counts a trace, and not what it cost: in a group of calls that is its calls' own. */
+export const countTrace = (
   tally: Tally,
-  trace: {
-    readonly isFailed: boolean;
-    readonly durationNs: number | null;
-    readonly totalCost: number | null;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-  },
+  { isFailed, durationNs }: Pick<TraceFigures, 'isFailed' | 'durationNs'>,
 ): void => {
   tally.traces++;
-  if (trace.isFailed) tally.errors++;
+  if (isFailed) tally.errors++;
+  if (durationNs !== null) tally.durations.push(durationNs);
+};
+
+export const addTrace = (tally: Tally, trace: TraceFigures): void => {
+  countTrace(tally, trace);
   if (trace.totalCost !== null) tally.cost = (tally.cost ?? 0) + trace.totalCost;
   tally.input += trace.inputTokens;
   tally.output += trace.outputTokens;
-  if (trace.durationNs !== null) tally.durations.push(trace.durationNs);
 };
 
 export const figuresOf = (tally: Tally): Omit<SummaryGroup, 'key'> => {
@@ -42,17 +46,38 @@ export const figuresOf = (tally: Tally): Omit<SummaryGroup, 'key'> => {
   return {
     traceCount: tally.traces,
     errorCount: tally.errors,
-    ...(tally.cost === undefined ? {} : { totalCost: tally.cost }),
+    ...costOf(tally),
     inputTokens: tally.input,
     outputTokens: tally.output,
     ...(latency === undefined ? {} : { latency }),
   };
 };
 
-/** The groups of a summary: largest cost first, then most traces, then by key. */
-export const groupsOf = (byKey: ReadonlyMap<string | undefined, Tally>): SummaryGroup[] =>
-  [...byKey]
-    .map(([key, tally]): SummaryGroup => ({ ...(key === undefined ? {} : { key }), ...figuresOf(tally) }))
+/**
+ * The groups of a summary: largest cost first, then most traces, then by key.
+ * @param calls in a grouping of calls, their groups: what each cost. Calls without a value of the field are in no group, as no trace
+ * is counted there
+ */
+export const groupsOf = (
+  byKey: Map<string | undefined, Tally>,
+  calls: ReadonlyMap<string | undefined, CallGroup> = new Map(),
+): SummaryGroup[] => {
+  for (const [key, { figures }] of calls) {
+    if (key === undefined) continue;
+    const tally = byKey.get(key) ?? newTally();
+    byKey.set(key, tally);
+    tally.cost = figures.cost;
+    tally.input = figures.inputTokens;
+    tally.output = figures.outputTokens;
+  }
+  return [...byKey]
+    .map(
+      ([key, tally]): SummaryGroup => ({
+        ...(key === undefined ? {} : { key }),
+        ...figuresOf(tally),
+        ...sharesOf(key, calls.get(key)?.byModel ?? new Map()),
+      }),
+    )
     .sort(
       (a, b) =>
         (b.totalCost ?? -1) - (a.totalCost ?? -1) ||
@@ -60,3 +85,4 @@ export const groupsOf = (byKey: ReadonlyMap<string | undefined, Tally>): Summary
         ((a.key ?? '') < (b.key ?? '') ? -1 : 1),
     )
     .slice(0, MOST_GROUPS);
+};

@@ -34,6 +34,8 @@ export type FileKind = {
   readonly applicationId: number;
   readonly schemaVersion: number;
   readonly migrations: readonly { readonly version: number; readonly sql: string }[];
+  /** Idempotent statements that every start applies, after the migrations. */
+  readonly standing?: string;
 };
 
 const PAGE_BYTES = 16_384;
@@ -316,6 +318,8 @@ export const openDataFile = (
   const db = openForWriting(path, cacheMiB, kind);
   try {
     if (schemaVersion < kind.schemaVersion) migrate(db, kind);
+    const { standing } = kind;
+    if (standing !== undefined) transactionsOf(db).run(() => db.exec(standing));
     // Brings the first page into the write-ahead log, so that a log can be distinguished from that of another file.
     transactionsOf(db).run(() => db.pragma(`user_version = ${storeNumber}`));
     return { db, storeNumber };

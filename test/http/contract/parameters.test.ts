@@ -14,6 +14,8 @@ afterAll(() => service.close());
 const lastQuery = (method: string): unknown => service.calls.findLast((call) => call.method === method)?.arguments[0];
 
 const HOUR = 3_600_000_000_000n;
+/** What the service of the tests has in its price book. */
+const report = { projects: ['default'], bookModels: ['m-small'] };
 const paging = { projects: ['default'], limit: 50 };
 
 /** Path, parameters, the store's method and what it must have been asked. */
@@ -176,12 +178,7 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
   ],
 
   // "from, to (default: last 7 days ending now), group_by (model default ...), bucket (30s, 5m, 1h, 1d; omit for totals only)"
-  [
-    '/v1/api/analytics/cost',
-    '',
-    'costReport',
-    { projects: ['default'], from: NOW - 168n * HOUR, to: NOW, groupBy: 'model' },
-  ],
+  ['/v1/api/analytics/cost', '', 'costReport', { ...report, from: NOW - 168n * HOUR, to: NOW, groupBy: 'model' }],
   ...(
     [
       ['30s', 30],
@@ -193,7 +190,7 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
     '/v1/api/analytics/cost',
     `bucket=${bucket}&from=-1h`,
     'costReport',
-    { projects: ['default'], from: NOW - HOUR, to: NOW, groupBy: 'model', bucketSeconds },
+    { ...report, from: NOW - HOUR, to: NOW, groupBy: 'model', bucketSeconds },
   ]),
   ...(
     ['provider', 'entity_name', 'environment', 'status', 'session_id', 'user_id', 'service_name', 'name'] as const
@@ -202,20 +199,20 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
       '/v1/api/analytics/cost',
       `group_by=${groupBy}`,
       'costReport',
-      { projects: ['default'], from: NOW - 168n * HOUR, to: NOW, groupBy },
+      { ...report, from: NOW - 168n * HOUR, to: NOW, groupBy },
     ],
     [
       '/v1/api/analytics/summary',
       `group_by=${groupBy}`,
       'summaryReport',
-      { projects: ['default'], from: NOW - 168n * HOUR, to: NOW, groupBy },
+      { ...report, from: NOW - 168n * HOUR, to: NOW, groupBy },
     ],
   ]),
   [
     '/v1/api/analytics/summary',
     'to=-1d',
     'summaryReport',
-    { projects: ['default'], from: NOW - 192n * HOUR, to: NOW - 24n * HOUR },
+    { ...report, from: NOW - 192n * HOUR, to: NOW - 24n * HOUR },
   ],
 ];
 

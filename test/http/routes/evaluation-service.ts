@@ -100,7 +100,10 @@ export const startEvaluation = async (options: EvaluationOptions = {}): Promise<
   });
   const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
   const audit = createAuditLog(store, counters, log);
-  const query = { store, pipeline, authenticator, audit, defaultProject: 'default', version: '1', clock };
+  const query = {
+    ...{ store, pipeline, authenticator, audit, defaultProject: 'default' },
+    ...{ priceBook: builtinPriceBook, version: '1', clock },
+  };
   const evaluation = { ...query, redactRecord: createRecordRedactor(redaction) };
   const { app, url } = await listeningApp({
     routes: [

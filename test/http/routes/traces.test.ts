@@ -393,6 +393,41 @@ describe('reports', () => {
   });
 
   const latency = { mean: 1, p50: 2, p90: 3, p95: 4, p99: 5, max: 6 };
+  it('analytics/cost: a window without a priced call costs nothing, in the currency of the book', async () => {
+    const { ask, calls } = await start({
+      store: {
+        costReport: async () => ({ groups: [{ key: 'm', count: 2, errorCount: 2, inputTokens: 0, outputTokens: 0 }] }),
+      },
+    });
+    const { body } = await ask('/v1/api/analytics/cost');
+    expect(body).toMatchObject({ currency: 'USD', total_cost: 0 });
+    expect(body.groups[0]).not.toHaveProperty('total_cost');
+    expect(calls).toMatchObject([{ method: 'costReport', arguments: [{ groupBy: 'model', bookModels: ['m-small'] }] }]);
+  });
+  it.each(['cost', 'summary'])('analytics/%s names the ids beneath an entry of the book', async (report) => {
+    const models = [
+      { model: 'm-small-2026-01-01', count: 2, totalCost: 1.5 },
+      { model: 'm-small', count: 1 },
+    ];
+    const figures = { key: 'm-small', inputTokens: 0, outputTokens: 0, errorCount: 0, models };
+    const { ask } = await start({
+      store: {
+        costReport: async () => ({ groups: [{ ...figures, count: 3 }] }),
+        summaryReport: async () => ({ ...figures, traceCount: 3, groups: [{ ...figures, traceCount: 3 }] }),
+      },
+    });
+    const { body } = await ask(`/v1/api/analytics/${report}?group_by=model`);
+    expect(body).not.toHaveProperty('models');
+    expect(body.groups).toMatchObject([
+      {
+        key: 'm-small',
+        models: [
+          { model: 'm-small-2026-01-01', count: 2, total_cost: 1.5 },
+          { model: 'm-small', count: 1 },
+        ],
+      },
+    ]);
+  });
   it('analytics/summary', async () => {
     const totals = { traceCount: 4, errorCount: 1, totalCost: 2, inputTokens: 3, outputTokens: 4, latency };
     const { ask } = await start({

@@ -29,7 +29,8 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
           ...extra,
         });
       };
-      const window = { projects: ['default'], from: T0, to: T0 + 100n * SECOND } as const;
+      const withoutUsage = ({ usage: _, ...span }: Span): Span => span;
+      const window = { projects: ['default'], from: T0, to: T0 + 100n * SECOND, bookModels: ['a', 'b'] } as const;
       const seeded = () =>
         holding({
           spans: [
@@ -118,7 +119,7 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
       });
       it('an empty window has no currency and no total', async () => {
         const store = await seeded();
-        const nothing = { projects: 'all', from: T0 - SECOND, to: T0 } as const;
+        const nothing = { ...window, projects: 'all', from: T0 - SECOND, to: T0 } as const;
         expect(await store.costReport({ ...nothing, groupBy: 'model' })).toEqual({ groups: [] });
         expect(await store.summaryReport(nothing)).toEqual({
           traceCount: 0,
@@ -133,6 +134,176 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
         const { latency, traceCount } = await store.summaryReport(window);
         expect(traceCount).toBe(100);
         expect(latency).toEqual({ mean: 50.5, max: 100, p50: 50, p90: 90, p95: 95, p99: 99 });
+      });
+      it('a call of a model in the book that failed counts, and has no cost; a model whose every call failed has no total', async () => {
+        const failed = { status: 'error', error: { message: 'overloaded' } } as const;
+        const store = await holding({
+          spans: [
+            call(1, 'a', 0.5, 100),
+            withoutUsage(call(2, 'a', undefined, 300, failed)),
+            withoutUsage(call(3, 'b', undefined, 40, failed)),
+            withoutUsage(call(4, 'b', undefined, 60, failed)),
+          ],
+        });
+        expect(await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 86_400 })).toMatchObject({
+          totalCost: 0.5,
+          groups: [
+            { key: 'a', count: 2, errorCount: 1, totalCost: 0.5, inputTokens: 10, latency: { mean: 200, max: 300 } },
+            { key: 'b', count: 2, errorCount: 2, inputTokens: 0, latency: { mean: 50, max: 60 } },
+          ],
+          series: [
+            { key: 'a', count: 2, totalCost: 0.5 },
+            { key: 'b', count: 2 },
+          ],
+        });
+        const { groups } = await store.costReport({ ...window, groupBy: 'provider' });
+        expect(groups.map(({ key, count, errorCount, totalCost }) => [key, count, errorCount, totalCost])).toEqual([
+          ['of a', 2, 1, 0.5],
+          ['of b', 2, 2, undefined],
+        ]);
+        expect(groups[1]).not.toHaveProperty('totalCost');
+      });
+      it('a call that ended well and told no tokens counts too: a share of failures is one of all calls', async () => {
+        const store = await holding({ spans: [withoutUsage(call(1, 'a', undefined, 10))] });
+        expect((await store.costReport({ ...window, groupBy: 'model' })).groups).toMatchObject([
+          { key: 'a', count: 1, errorCount: 0 },
+        ]);
+      });
+      it.each([
+        ['of a model that the book does not hold', {}, 'unpriced'],
+        ['that still runs', { status: 'unset', endTime: undefined }, 'a'],
+        ['that is none: it only names a model', { kind: 'agent_run' }, 'a'],
+        ['that repeats what its children used', { attributes: { 'svc.cost.skipped': 'aggregate' } }, 'a'],
+      ] as const)('a call without a cost %s is in no group of costs', async (_which, fields, model) => {
+        const { endTime, ...rest } = { ...call(1, model, undefined, 10), ...fields };
+        const span: Span = endTime === undefined ? rest : { ...rest, endTime };
+        const store = await holding({ spans: [span] });
+        expect(await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 30 })).toEqual({
+          groups: [],
+          series: [],
+        });
+      });
+      it('ids that name the same entry of the book are one group, with the ids beneath, the largest cost first', async () => {
+        const store = await holding({
+          spans: [
+            call(1, 'a', 0.5, 100),
+            call(2, 'a-2024-07-18', 1, 300),
+            call(3, 'openrouter/A', 0.25, 200, { status: 'error' }),
+            call(4, 'b', 0.125, 10),
+          ],
+        });
+        const models = [
+          { model: 'a-2024-07-18', count: 1, totalCost: 1 },
+          { model: 'a', count: 1, totalCost: 0.5 },
+          { model: 'openrouter/A', count: 1, totalCost: 0.25 },
+        ];
+        const cost = await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 86_400 });
+        expect(cost.groups).toEqual([
+          {
+            ...{ key: 'a', count: 3, errorCount: 1, totalCost: 1.75, inputTokens: 30, outputTokens: 3 },
+            latency: { mean: 200, max: 300 },
+            models,
+          },
+          {
+            ...{ key: 'b', count: 1, errorCount: 0, totalCost: 0.125, inputTokens: 10, outputTokens: 1 },
+            latency: { mean: 10, max: 10 },
+          },
+        ]);
+        expect(cost.series?.map(({ key, count, totalCost }) => [key, count, totalCost])).toEqual([
+          ['a', 3, 1.75],
+          ['b', 1, 0.125],
+        ]);
+        const summary = await store.summaryReport({ ...window, groupBy: 'model' });
+        expect(summary.groups).toMatchObject([
+          { key: 'a', traceCount: 3, errorCount: 1, totalCost: 1.75, inputTokens: 30, models },
+          { key: 'b', traceCount: 1, errorCount: 0, totalCost: 0.125 },
+        ]);
+        expect(summary.groups[1]).not.toHaveProperty('models');
+      });
+      it('a group of one dated id names it', async () => {
+        const store = await holding({ spans: [call(1, 'a-2024-07-18', 1, 10)] });
+        expect((await store.costReport({ ...window, groupBy: 'model' })).groups).toMatchObject([
+          { key: 'a', models: [{ model: 'a-2024-07-18', count: 1, totalCost: 1 }] },
+        ]);
+      });
+      it('a group names at most 100 ids', async () => {
+        const spans = Array.from({ length: 105 }, (_, n) => call(n % 90, `p${n}/a`, n + 1, 1));
+        const store = await holding({ spans });
+        const [group] = (await store.costReport({ ...window, groupBy: 'model' })).groups;
+        expect(group).toMatchObject({ key: 'a', count: 105, totalCost: (105 * 106) / 2 });
+        expect(group?.models).toHaveLength(100);
+        expect(group?.models?.[0]).toEqual({ model: 'p104/a', count: 1, totalCost: 105 });
+      });
+      it('a summary gives each group the cost and tokens of its own calls, and each trace to every group that it is in', async () => {
+        const usage = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } });
+        const store = await holding({
+          spans: [
+            call(1, 'a', 0.5, 10, usage(100, 10)),
+            call(1, 'b', 2, 10, usage(7, 3)),
+            call(1, 'own', undefined, 10, usage(5, 4)),
+            call(2, 'a-2024-07-18', 0.25, 10, usage(20, 2)),
+            call(2, 'a', 0.125, 10, usage(1, 1)),
+          ],
+        });
+        const { groups, ...whole } = await store.summaryReport({ ...window, groupBy: 'model' });
+        expect(whole).toMatchObject({ traceCount: 2, totalCost: 2.875, inputTokens: 133, outputTokens: 20 });
+        expect(groups.map(({ latency: _, models: _models, ...figures }) => figures)).toEqual([
+          { key: 'b', traceCount: 1, errorCount: 0, totalCost: 2, inputTokens: 7, outputTokens: 3 },
+          { key: 'a', traceCount: 2, errorCount: 0, totalCost: 0.875, inputTokens: 121, outputTokens: 13 },
+          { key: 'own', traceCount: 1, errorCount: 0, inputTokens: 5, outputTokens: 4 },
+        ]);
+        const byProvider = await store.summaryReport({ ...window, groupBy: 'provider' });
+        expect(byProvider.groups.map(({ key, totalCost, inputTokens }) => [key, totalCost, inputTokens])).toEqual([
+          ['of b', 2, 7],
+          ['of a', 0.625, 101],
+          ['of a-2024-07-18', 0.25, 20],
+          ['of own', undefined, 5],
+        ]);
+      });
+      it('a percentile of a merged group is one of its traces, not of percentiles', async () => {
+        const dated = Array.from({ length: 99 }, (_, n) => call(n, 'a-2024-07-18', 0.01, 1));
+        const store = await holding({ spans: [...dated, call(0, 'a', 0.01, 1), call(99, 'a', 0.01, 1000)] });
+        const { groups } = await store.summaryReport({ ...window, groupBy: 'model' });
+        expect(groups).toMatchObject([{ key: 'a', traceCount: 100, latency: { p50: 1, p99: 1, max: 1000 } }]);
+      });
+      it('tokens of a span that repeats what its children used are in no group', async () => {
+        const store = await holding({
+          spans: [
+            call(1, 'a', 0.5, 10),
+            call(1, 'a', undefined, 10, { kind: 'agent_run', attributes: { 'svc.cost.skipped': 'aggregate' } }),
+          ],
+        });
+        expect((await store.summaryReport({ ...window, groupBy: 'model' })).groups).toMatchObject([
+          { key: 'a', totalCost: 0.5, inputTokens: 10, outputTokens: 1 },
+        ]);
+      });
+      it('sums of money have twelve significant digits: a tenth and two tenths are three tenths', async () => {
+        const store = await holding({ spans: [call(1, 'a', 0.1, 1), call(2, 'a', 0.2, 1)] });
+        const cost = await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 86_400 });
+        expect([cost.totalCost, cost.groups[0]?.totalCost, cost.series?.[0]?.totalCost]).toEqual([0.3, 0.3, 0.3]);
+        const byName = await store.costReport({ ...window, groupBy: 'name' });
+        expect([byName.totalCost, byName.groups[0]?.totalCost]).toEqual([0.3, 0.3]);
+        const summary = await store.summaryReport({ ...window, groupBy: 'model' });
+        expect([summary.totalCost, summary.groups[0]?.totalCost]).toEqual([0.3, 0.3]);
+      });
+      it.each([3, 7, 10, 100])('the longest of %i equal latencies is not below their mean', async (count) => {
+        const forty = 40n * 86_400n * SECOND + 1n;
+        const spans = Array.from({ length: count }, (_, n) => {
+          const span = call(n % 90, 'a', 0.01, 0, { spanId: spanIdOf(n + 1) });
+          return { ...span, endTime: span.startTime + forty };
+        });
+        const store = await holding({ spans });
+        const [cost] = (await store.costReport({ ...window, groupBy: 'model' })).groups;
+        const { latency } = await store.summaryReport(window);
+        for (const { mean, max } of [cost?.latency, latency].filter((one) => one !== undefined)) {
+          expect(max).toBeGreaterThanOrEqual(mean);
+          expect(max).toBe(Number(forty) / 1e6);
+        }
+      });
+      it('a call that ended before it began took no time', async () => {
+        const store = await holding({ spans: [{ ...call(2, 'a', 1, 0), endTime: T0 }] });
+        const [group] = (await store.costReport({ ...window, groupBy: 'model' })).groups;
+        expect(group?.latency).toEqual({ mean: 0, max: 0 });
       });
       it('a summary by model counts each trace under every model it used', async () => {
         const store = await holding({ spans: [call(1, 'a', 1, 10), call(1, 'b', 1, 10), call(2, 'b', 1, 10)] });

@@ -73,7 +73,12 @@ export const watchContract = (engine: string, open: OpenStore): void => {
     it('agrees with the summary report on the percentile', async () => {
       const spans = Array.from({ length: 60 }, (_, n) => aRun(n + 1, { endTime: T0 + BigInt((n * 37) % 61) * SECOND }));
       await opened.store.write(aUnit({ spans }));
-      const { latency } = await opened.store.summaryReport({ projects: ['default'], from: whole.from, to: whole.to });
+      const { latency } = await opened.store.summaryReport({
+        projects: ['default'],
+        from: whole.from,
+        to: whole.to,
+        bookModels: [],
+      });
       expect((await opened.store.latencyPercentile(whole, 0.95)).durationMs).toBe(latency?.p95);
     });
 

@@ -17,7 +17,7 @@ import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/signals/schema.ts';
-import { aSpan, aUnit, inDefault, traceIdOf, traces } from '../signals/factories.ts';
+import { aSpan, aUnit, inDefault, T0, traceIdOf, traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 /** Every file of a folder by its bytes; `-shm` is scratch memory that any reader may make. */
@@ -109,6 +109,30 @@ describe('data file', () => {
     leave.push(() => store.close());
     expect((await store.listTraces(traces())).items).toHaveLength(50);
     expect((await store.listAudit({ ...inDefault })).items).toEqual([]);
+  });
+
+  it('a file of a build that indexed priced calls alone counts those that failed, too', async () => {
+    const { path } = aFolder();
+    const first = await openSqliteSignalStore({ path });
+    const failed = aSpan({ kind: 'model_generation', model: 'm', status: 'error', error: { message: 'overloaded' } });
+    await first.write(aUnit({ spans: [failed] }));
+    await first.close();
+    const db = new Database(path);
+    db.exec(
+      'DROP INDEX spans_calls; CREATE INDEX spans_priced ON spans (project, start_ns) WHERE total_cost IS NOT NULL',
+    );
+    db.close();
+    const store = await openSqliteSignalStore({ path });
+    leave.push(() => store.close());
+    const window = { projects: ['default'], from: T0 - 1n, to: T0 + 1n, bookModels: ['m'] } as const;
+    expect((await store.costReport({ ...window, groupBy: 'model' })).groups).toMatchObject([{ key: 'm', count: 1 }]);
+    const after = new Database(path, { readonly: true });
+    leave.push(() => void after.close());
+    const indexes = after
+      .prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'spans_%' AND type = 'index'")
+      .pluck();
+    expect(indexes.all()).toContain('spans_calls');
+    expect(indexes.all()).not.toContain('spans_priced');
   });
 
   it('a second store on the same file is refused at once, and the first goes on (P28)', async () => {

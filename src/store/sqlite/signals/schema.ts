@@ -188,6 +188,24 @@ export const migrations: readonly { readonly version: number; readonly sql: stri
   { version: SCHEMA_VERSION, sql: audit + evaluation },
 ];
 
+/**
+ * Spans that a report of calls may read: those that name a model, or carry a cost or tokens. Statements say it in these very words,
+ * without which SQLite does not take the index.
+ */
+export const CALLS = (spans: string): string =>
+  `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
+
+/**
+ * What the file has besides, without a version of its own: indexes, which an older build does not miss. Applied at every start.
+ * `spans_calls` is all that analytics over model calls read; it took the place of `spans_priced`, which held no call that failed.
+ */
+const standing = `
+CREATE INDEX IF NOT EXISTS spans_calls
+  ON spans (project, start_ns, end_ns, status, kind, repeats_usage, total_cost, input_tokens, output_tokens, model, provider, entity_name)
+  WHERE ${CALLS('spans').replaceAll('spans.', '')};
+DROP INDEX IF EXISTS spans_priced;
+`;
+
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */
 export const searchSchema = `
 CREATE VIRTUAL TABLE IF NOT EXISTS span_search USING fts5 (
@@ -205,4 +223,5 @@ export const SIGNALS_FILE: FileKind = {
   applicationId: APPLICATION_ID,
   schemaVersion: SCHEMA_VERSION,
   migrations,
+  standing,
 };
