@@ -29,7 +29,10 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
           ...extra,
         });
       };
-      const withoutUsage = ({ usage: _, ...span }: Span): Span => span;
+      const withoutUsage = (span: Span): Span => {
+        const { usage: _, ...rest } = span;
+        return rest;
+      };
       const window = { projects: ['default'], from: T0, to: T0 + 100n * SECOND, bookModels: ['a', 'b'] } as const;
       const seeded = () =>
         holding({
@@ -247,11 +250,12 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
         });
         const { groups, ...whole } = await store.summaryReport({ ...window, groupBy: 'model' });
         expect(whole).toMatchObject({ traceCount: 2, totalCost: 2.875, inputTokens: 133, outputTokens: 20 });
-        expect(groups.map(({ latency: _, models: _models, ...figures }) => figures)).toEqual([
+        expect(groups).toMatchObject([
           { key: 'b', traceCount: 1, errorCount: 0, totalCost: 2, inputTokens: 7, outputTokens: 3 },
           { key: 'a', traceCount: 2, errorCount: 0, totalCost: 0.875, inputTokens: 121, outputTokens: 13 },
           { key: 'own', traceCount: 1, errorCount: 0, inputTokens: 5, outputTokens: 4 },
         ]);
+        expect(groups[2]).not.toHaveProperty('totalCost');
         const byProvider = await store.summaryReport({ ...window, groupBy: 'provider' });
         expect(byProvider.groups.map(({ key, totalCost, inputTokens }) => [key, totalCost, inputTokens])).toEqual([
           ['of b', 2, 7],
