@@ -81,3 +81,48 @@ it('CONTRIBUTING.md names the floors as the check has them', () =>
   expect(read('CONTRIBUTING.md')).toContain(
     `**Imports point down**: ${floors.map((floor) => `\`${floor}\``).join(', ')}.`,
   ));
+
+/** Phrases that readers who learnt English at school stop at, and what to write instead. */
+const unclear: Readonly<Record<string, string>> = {
+  'put off': 'deferred',
+  'set aside': 'quarantined',
+  'taken back': 'released',
+  'heard of': 'last seen',
+  'for ever': 'indefinitely',
+  whoever: 'the caller, the client, the reader',
+  told: 'notified, logged, reported, answered',
+  'of its own accord': 'by itself',
+  'who may not': 'without the right',
+};
+
+/** A phrase of several words may go over the end of a line, and begin the next one behind a comment's mark. */
+const unclearIn = (text: string): string[] =>
+  Object.entries(unclear).flatMap(([phrase, better]) =>
+    [...text.matchAll(new RegExp(`\\b${phrase.replaceAll(' ', String.raw`\s+(?:(?:\*|//|#)\s+)?`)}\\b`, 'gi'))].map(
+      ({ index }) => `line ${text.slice(0, index).split('\n').length}: "${phrase}", say: ${better}`,
+    ),
+  );
+
+it('unclear phrases are found in any case and across lines, and not within other words', () => {
+  expect(unclearIn('Told.\n// it waits for\n// ever, and a\n * tolder stays')).toEqual([
+    'line 2: "for ever", say: indefinitely',
+    'line 1: "told", say: notified, logged, reported, answered',
+  ]);
+  expect(unclearIn('for every folder')).toEqual([]);
+});
+
+/** `docs/campaigns.md` is a record of the past, and stays as it was written. */
+const prose = [
+  ...documents.filter((path) => path !== 'docs/campaigns.md'),
+  ...['CHANGELOG.md', 'spec/*.{yaml,json}', 'bin/*', 'docs/*.svg', 'src/**/*.{ts,js,html,css}'].flatMap((pattern) =>
+    globSync(pattern, { cwd }),
+  ),
+  ...['sdk/typescript/src/**/*.ts', 'examples/**/*.{ts,py}'].flatMap((pattern) =>
+    globSync(pattern, { cwd, exclude: ['**/node_modules'] }),
+  ),
+];
+
+it('code and documents use the words of the field', () => {
+  expect(prose.length).toBeGreaterThan(300);
+  expect(prose.flatMap((path) => unclearIn(read(path)).map((fault) => `${path}: ${fault}`))).toEqual([]);
+});
