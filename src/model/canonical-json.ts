@@ -2,7 +2,7 @@ import type { Json, JsonObject } from './json.ts';
 
 /**
  * One text for all spellings of a JSON value: keys in order, no spaces.
- * @param spend is told of each part before it is written, in characters, and of no more than the part will have; it may throw to stop
+ * @param spend gets the characters of each part before it is written, never more than the part will have; it may throw to stop
  */
 export const canonicalJson = (value: Json, spend?: (characters: number) => void): string => {
   if (typeof value !== 'object' || value === null) {
