@@ -6,7 +6,7 @@ export const FAKE_USAGE = { prompt: 1000, cached: 400, completion: 50, reasoning
 export const FAKE_ANSWER = 'The refund was approved.';
 export const FAKE_MODEL = 'gpt-4o-mini';
 /** A call whose last message holds these words is refused with status 400. */
-const FAILING_PROMPT = 'FAIL please';
+export const FAKE_WRONG_PROMPT = 'FAIL please';
 export const FAKE_REFUSAL = 'the model refuses';
 
 type ChatRequest = {
@@ -62,7 +62,7 @@ export const startFakeModel = async (): Promise<{ url: string; close: () => Prom
         );
         return;
       }
-      if (JSON.stringify(body.messages.at(-1)).includes(FAILING_PROMPT)) {
+      if (JSON.stringify(body.messages.at(-1)).includes(FAKE_WRONG_PROMPT)) {
         response.statusCode = 400;
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify({ error: { message: FAKE_REFUSAL, type: 'invalid_request_error' } }));

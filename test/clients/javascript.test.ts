@@ -1,107 +1,42 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
-import { FAKE_ANSWER, FAKE_USAGE, startFakeModel } from './fake-model.ts';
+import { FAKE_ANSWER, FAKE_USAGE } from './fake-model.ts';
+import { costOfOneCall, expectPricedCall, one, openStage, type Stage, type WireSpan } from './stage.ts';
 
-/** What gpt-4o-mini costs for one fake answer, from its list price a million tokens: 0.15 in, 0.075 cached, 0.60 out. */
-const costOfOneCall = (cached: number): number =>
-  ((FAKE_USAGE.prompt - cached) * 0.15 + cached * 0.075 + FAKE_USAGE.completion * 0.6) / 1e6;
-const COST_OF_ONE_CALL = costOfOneCall(FAKE_USAGE.cached);
-
-type WireSpan = {
-  readonly trace_id: string;
-  readonly span_id: string;
-  readonly parent_span_id?: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly entity_name?: string;
-  readonly input?: unknown;
-  readonly output?: unknown;
-  readonly usage?: { input_tokens?: number; output_tokens?: number; input_details?: { cache_read?: number } };
-  readonly cost?: { total_cost: number; currency: string; is_estimated: boolean; price_book_id?: string };
-  readonly error?: { message: string; type?: string; stack?: string };
-  readonly correlation: Record<string, unknown>;
-  readonly attributes: Record<string, unknown>;
-};
-type WireTrace = { readonly trace_id: string; readonly name: string; readonly cost?: { total_cost: number } };
-
-const folder = temporaryFolder();
-let daemon: Daemon;
-let model: Awaited<ReturnType<typeof startFakeModel>>;
+let stage: Stage;
 
 beforeAll(async () => {
-  model = await startFakeModel();
-  daemon = await startDaemon(folder.path);
+  stage = await openStage();
 });
-afterAll(async () => {
-  await daemon.stop();
-  await model.close();
-  folder.remove();
-});
-
-const read = async <T>(path: string): Promise<T> => {
-  const response = await fetch(`${daemon.url}${path}`);
-  expect(response.status, path).toBe(200);
-  return (await response.json()) as T;
-};
+afterAll(() => stage.close());
 
 /** Runs one client, as it is published, in its own folder and process, against this daemon and the fake model. */
 const runClient = async (client: string, settings: Record<string, string> = {}): Promise<string> => {
-  const where = join(import.meta.dirname, client);
-  if (!existsSync(join(where, 'node_modules'))) throw new Error(`${client} is not installed: npm test installs it`);
+  const folder = join(import.meta.dirname, client);
+  if (!existsSync(join(folder, 'node_modules'))) throw new Error(`${client} is not installed: npm test installs it`);
   // Every client run gets a project of its own through the resource, so that runs do not see each other's traces.
   const project = `${client}-${Object.values(settings).join('-') || 'default'}`;
-  const child = spawn(process.execPath, ['client.mjs'], {
-    cwd: where,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: {
-      ...process.env,
+  const { code, printed } = await stage.run({
+    folder,
+    command: process.execPath,
+    args: ['client.mjs'],
+    settings: {
       ...settings,
-      SVC_URL: daemon.url,
-      MODEL_URL: model.url,
+      SVC_URL: stage.daemon.url,
       OTEL_RESOURCE_ATTRIBUTES: `svc.project=${project}`,
       // What a script does not set up itself would look for a collector at the default port until it gives up.
       ...(client === 'opentelemetry' ? {} : { OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' }),
     },
   });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  expect(code, `${client} ended`).toBe(0);
+  expect(code, printed).toBe(0);
   return project;
 };
 
-const tracesOf = async (project: string): Promise<readonly WireTrace[]> =>
-  (await read<{ traces: readonly WireTrace[] }>(`/v1/api/traces?project=${encodeURIComponent(project)}`)).traces;
-
-const spansOf = async (project: string): Promise<readonly WireSpan[]> => {
-  const details = await Promise.all(
-    (await tracesOf(project)).map((trace) => read<{ spans: readonly WireSpan[] }>(`/v1/api/traces/${trace.trace_id}`)),
-  );
-  return details.flatMap((detail) => detail.spans);
-};
-
-const one = <T>(items: readonly T[], what: string): T => {
-  expect(items, what).toHaveLength(1);
-  const [item] = items;
-  if (item === undefined) throw new Error(`no ${what}`);
-  return item;
-};
-
-/** @param cached what the client reports of the cached tokens; zero when it drops the count that the model gave it */
-const expectPricedCall = (span: WireSpan, cached: number = FAKE_USAGE.cached): void => {
-  expect(span.kind).toBe('model_generation');
-  expect(span.model).toBe('gpt-4o-mini');
-  expect(span.provider).toBe('openai');
-  expect(span.usage?.input_tokens).toBe(FAKE_USAGE.prompt);
-  expect(span.usage?.output_tokens).toBe(FAKE_USAGE.completion);
-  expect(span.usage?.input_details?.cache_read ?? 0).toBe(cached);
-  expect(span.cost?.total_cost).toBeCloseTo(costOfOneCall(cached), 12);
-  expect(span.cost).toMatchObject({ currency: 'USD', is_estimated: true, price_book_id: 'builtin' });
+const { read, tracesOf, spansOf }: Pick<Stage, 'read' | 'tracesOf' | 'spansOf'> = {
+  read: (path) => stage.read(path),
+  tracesOf: (project) => stage.tracesOf(project),
+  spansOf: (project) => stage.spansOf(project),
 };
 
 describe.each([
@@ -118,7 +53,7 @@ describe.each([
   it('arrives as one trace: root, a priced model call, a failed tool', async () => {
     const trace = one(await tracesOf(project), 'traces');
     expect(trace.name).toBe('handle refund');
-    expect(trace.cost?.total_cost).toBeCloseTo(COST_OF_ONE_CALL, 12);
+    expect(trace.cost?.total_cost).toBeCloseTo(costOfOneCall(), 12);
     const spans = await spansOf(project);
     expect(spans[0]?.name).toBe('handle refund');
     // The two below it may begin in the same microsecond, so their order is not the client's to say.
@@ -250,7 +185,7 @@ describe.each([{ OTLP_ENCODING: 'protobuf' }, { OTLP_ENCODING: 'json' }])('the A
     expect(JSON.stringify(tool.output)).toContain('42');
 
     const total = (await tracesOf(project)).reduce((sum, trace) => sum + (trace.cost?.total_cost ?? 0), 0);
-    expect(total).toBeCloseTo(3 * COST_OF_ONE_CALL, 12);
+    expect(total).toBeCloseTo(3 * costOfOneCall(), 12);
   });
 });
 
