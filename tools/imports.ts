@@ -12,7 +12,7 @@ export const readSources = (root: string, folders: readonly string[] = ['.']): S
   const fromRoot = (file: string): string => relative(root, file).split(sep).join('/');
   return globSync(
     folders.map((folder) => `${folder}/**/*.ts`),
-    { cwd: root, exclude: ['**/node_modules', '**/generated'] },
+    { cwd: root, exclude: ['**/node_modules', '**/.*', '**/generated'] },
   )
     .map((path) => resolve(root, path))
     .toSorted()

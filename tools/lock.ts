@@ -64,17 +64,37 @@ export const completeLock = (lock: Lock, findIntegrity: FindIntegrity): Lock => 
   return { ...lock, packages: Object.fromEntries(packages) };
 };
 
+const isInstalled = (folder: string): boolean => ['node_modules', '.venv', '.uv'].includes(folder);
+
 /** @returns the paths of every lock file below a folder */
 const listLocks = (root: string): string[] =>
-  globSync('**/package-lock.json', { cwd: root, exclude: (name) => basename(name) === 'node_modules' })
+  globSync('**/package-lock.json', { cwd: root, exclude: (name) => isInstalled(basename(name)) })
     .toSorted()
     .map((file) => join(root, file));
 
+/** @returns one line a fault: pins of a Python environment without a digest, or with the address of an index */
+export const findPinFaults = (file: string, text: string): string[] => {
+  const lines = text.split(/(?<!\\)\n/).filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));
+  return lines.flatMap((line) => {
+    const pin = line.split(/[\s\\]/, 1).join();
+    if (/https?:|^-/.test(line)) return [`${file}: ${pin} names where it comes from, or an option`];
+    if (!/^[\w.[\]-]+==[\w.+!]+$/.test(pin)) return [`${file}: ${pin} is not pinned to one release`];
+    return line.includes('--hash=sha256:') ? [] : [`${file}: ${pin} has no digest`];
+  });
+};
+
+/** What fills a Python environment: the pins of a client, of the installer of them all, and of what it builds. */
+const PINS = '**/{requirements,uv,build}.txt';
+
 const readLock = (file: string): Lock => JSON.parse(readFileSync(file, 'utf8')) as Lock;
 
-/** @returns the faults of every lock file below a folder */
-export const findAllLockFaults = (root: string): string[] =>
-  listLocks(root).flatMap((file) => findLockFaults(file, readLock(file)));
+/** @returns the faults of every lock file below a folder, of npm and of Python */
+export const findAllLockFaults = (root: string): string[] => [
+  ...listLocks(root).flatMap((file) => findLockFaults(file, readLock(file))),
+  ...globSync(PINS, { cwd: root, exclude: (name) => isInstalled(basename(name)) })
+    .toSorted()
+    .flatMap((file) => findPinFaults(join(root, file), readFileSync(join(root, file), 'utf8'))),
+];
 
 const askRegistry: FindIntegrity = (release) => {
   const { stdout } = spawnSync('npm', ['view', release, 'dist.integrity'], { encoding: 'utf8' });

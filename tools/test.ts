@@ -1,39 +1,20 @@
 /** The complete suite, as `npm test`: the checks, the installs of real clients, every test once, and one last line. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { startVitest } from 'vitest/node';
 import { runChecks } from './check.ts';
+import { startInstallingClients } from './clients.ts';
 import { type TestOutcome, tally, tallyLine } from './tally.ts';
 
-/** Folders with a lock file of their own: clients of other makers, which cannot share one install. */
-const SUB_FOLDERS = 'test/clients/*/package-lock.json';
-
-const isCurrent = (folder: string): boolean => {
-  const installed = join(folder, 'node_modules', '.package-lock.json');
-  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;
-};
-
-/** Installs what is not installed yet. @returns the folders that could not be installed */
-const installSubFolders = (): string[] =>
-  globSync(SUB_FOLDERS)
-    .toSorted()
-    .map((lock) => dirname(lock))
-    .filter((folder) => !isCurrent(folder))
-    .filter((folder) => {
-      console.log(`installing ${folder}`);
-      return spawnSync('npm', ['ci', '--silent'], { cwd: folder, stdio: 'inherit' }).status !== 0;
-    });
-
+// In a process of its own: the checks block this one.
+const installing = startInstallingClients();
 const checked = runChecks();
-const notInstalled = installSubFolders();
+const notInstalled = await installing;
 
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false, run: true, reporters: ['default'] });
 const outcomes: TestOutcome[] = [];
 // What failed before the tests is named again at the end: thousands of lines lie between.
 const broken = [
   ...checked.failed.map((title) => `the check of ${title}`),
-  ...notInstalled.map((folder) => `${folder} could not be installed`),
+  ...notInstalled.map((folder) => `the clients of ${folder} could not be installed`),
 ];
 for (const module of vitest.state.getTestModules()) {
   if (module.errors().length > 0) broken.push(`${module.relativeModuleId} could not be run`);

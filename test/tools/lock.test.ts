@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { completeLock, findAllLockFaults, findLockFaults } from '../../tools/lock.ts';
+import { completeLock, findAllLockFaults, findLockFaults, findPinFaults } from '../../tools/lock.ts';
 
 const project = { name: 'svc', engines: { node: '>=20' } };
 const verified = { version: '1.0.0', integrity: 'sha512-a' };
@@ -50,6 +50,24 @@ describe('the check of lock files', () => {
     } finally {
       rmSync(root, { recursive: true });
     }
+  });
+});
+
+describe('the check of Python pins', () => {
+  const pinned =
+    'openai==2.1.0 ; python_version >= "3.9" \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n    # via -r requirements.in\n';
+
+  it('takes releases with a digest each, on the lines that uv writes', () => {
+    expect(findPinFaults('pins', `# made by uv\n${pinned}click[x]==8.5.1 \\\n    --hash=sha256:cc\n`)).toEqual([]);
+  });
+
+  it('names a pin without digest, a range of releases, and what comes from an address of its own', () => {
+    expect(findPinFaults('pins', `${pinned}click==8.5.1\n`)).toEqual(['pins: click==8.5.1 has no digest']);
+    expect(findPinFaults('pins', 'click>=8 --hash=sha256:cc\n')).toEqual([
+      'pins: click>=8 is not pinned to one release',
+    ]);
+    expect(findPinFaults('pins', '--index-url https://index.example\n')).toHaveLength(1);
+    expect(findPinFaults('pins', 'a==1 @ https://a.example/a.whl --hash=sha256:cc\n')).toHaveLength(1);
   });
 });
 
