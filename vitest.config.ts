@@ -60,10 +60,14 @@ export default defineConfig({
         },
       },
       {
-        // Machines and actors once more with xstate alone: nothing above `machines/plan.ts` may depend on it.
+        // All that steps a machine in this process once more with xstate alone: nothing above `machines/plan.ts` may depend on it.
         test: {
           name: 'without-plans',
-          include: ['test/machines/**/*.test.ts', 'test/actors/**/*.test.ts', 'test/oracle/one-group.test.ts'],
+          include: [
+            'test/{machines,actors,oracle,simulation,watch}/**/*.test.ts',
+            'test/http/runs/**/*.test.ts',
+            'test/http/routes/monitors.test.ts',
+          ],
           exclude: ['test/machines/plan.test.ts'],
           setupFiles: ['test/machines/without-plans/switch-off.ts'],
           pool: 'threads',
