@@ -59,6 +59,8 @@ export type RunningRuns = RunsService & {
   flushOutbox(): Promise<void>;
   /** Claims that wait. */
   waitingClaims(): number;
+  /** Calls that wait for the end of a run. */
+  endsAwaited(): number;
   /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
   isBusy(): boolean;
 };
@@ -90,7 +92,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   };
   const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
   const storedRuns = createStoredRuns(store, programs);
-  const followers = createFollowers(store, storedRuns, closing.signal);
+  const followers = createFollowers(store, storedRuns, clock, closing.signal);
 
   const resume = createResume({ store, clock: serviceClock, numbers, leases, leaseTtlMs });
 
@@ -197,6 +199,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     tick: timer.tick,
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,
+    endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
 
     close: async () => {

@@ -7,7 +7,8 @@ import type { Route } from './route.ts';
 export type Deadlines = {
   /**
    * Does the work of a request within the deadline. A long poll and an event stream have no deadline: they end by
-   * `request.released` and by their own bounds. Sets `request.abandoned`, and `request.released` of a long poll.
+   * `request.released` and by their own bounds. Sets `request.abandoned`, and `request.released` of a long poll and of a route
+   * that waits.
    * @throws Refusal `request_timeout` when the deadline has passed
    */
   readonly serve: (
@@ -16,7 +17,7 @@ export type Deadlines = {
     reply: FastifyReply,
     work: () => Promise<unknown>,
   ) => Promise<unknown>;
-  /** Makes every long poll answer at once: the service stops. */
+  /** Makes every long poll, and every route that waits, answer at once: the service stops. */
   readonly releaseHeld: () => void;
 };
 
@@ -47,11 +48,13 @@ export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
         if (!reply.raw.writableFinished) controller.abort();
       });
       if (route.streams === true && asksForStream(request)) return work();
-      if (route.holds === true) {
-        const hold = new AbortController();
+      const hold = new AbortController();
+      if (route.holds === true || route.waits === true) {
         request.released = hold.signal;
         controller.signal.addEventListener('abort', () => hold.abort());
         held.add(hold);
+      }
+      if (route.holds === true) {
         try {
           return await work();
         } finally {
@@ -65,6 +68,7 @@ export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
         return await Promise.race([done, deadline.lost]);
       } finally {
         deadline.clear();
+        held.delete(hold);
       }
     },
     releaseHeld: () => {

@@ -25,7 +25,7 @@ declare module 'fastify' {
     audit: AuditNote;
     /** Aborted when nobody waits for the answer any more: the deadline has passed, or the client has gone. */
     abandoned: AbortSignal;
-    /** Of a route that holds: aborted when it is to answer at once, because the client has gone or the service stops. */
+    /** Of a route that holds or waits: aborted when it is to answer at once, because the client has gone or the service stops. */
     released: AbortSignal;
   }
 }
@@ -60,6 +60,8 @@ export type Route = {
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;
+  /** May wait for something before it answers, for less than the request deadline. */
+  readonly waits?: boolean;
   /**
    * Answers by returning an object (sent as JSON; set another status by `reply.code` before), or by sending itself and
    * returning `reply`. Refuses by throwing a `Refusal`.

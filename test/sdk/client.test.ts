@@ -252,10 +252,16 @@ describe('watch', () => {
 });
 
 describe('wait', () => {
+  const withoutWaits = (): void =>
+    service.answer('run-1', {
+      status: 400,
+      body: { code: 'invalid_parameter', message: '`wait_ms` is not a parameter of this call', field: 'wait_ms' },
+    });
+
   it('returns the output of a run that succeeded', async () => {
-    service.streams.push({ text: frame(finished(0)), end: 'stay' });
     service.setRun(aRun({ output: { paid: true } }));
     expect(await client.wait('run-1')).toEqual({ paid: true });
+    expect(service.calls.map(({ path }) => path)).toEqual(['/v1/api/runs/run-1?wait_ms=20000']);
   });
 
   it.each([
@@ -265,7 +271,6 @@ describe('wait', () => {
     ],
     [aRun({ status: 'cancelled' }), 'run run-1 was cancelled'],
   ])('throws a typed failure that holds the run when it did not: %#', async (run, message) => {
-    service.streams.push({ text: frame(finished(0)), end: 'stay' });
     service.setRun(run);
     const error = await client.wait('run-1').catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RunFailed);
@@ -273,14 +278,61 @@ describe('wait', () => {
     expect((error as RunFailed).message).toBe(message);
   });
 
-  it('outlasts a service that is away when the run has just ended', async () => {
-    service.streams.push({ text: frame(finished(0)), end: 'stay' });
-    service.setRun(aRun({ output: 'kept' }));
+  it('asks again while the run goes on', async () => {
+    service.answer('run-1', { status: 200, body: aRun({ status: 'running' }) });
+    service.answer('run-1', { status: 200, body: aRun({ status: 'waiting' }) });
+    service.setRun(aRun({ output: 'late' }));
+    expect(await client.wait('run-1')).toBe('late');
+    expect(service.callsTo('run-1')).toHaveLength(3);
+  });
+
+  it('outlasts a service that is away for long, once it was there', async () => {
+    service.answer('run-1', { status: 200, body: aRun({ status: 'running' }) });
     service.answer('run-1', ...Array.from({ length: 12 }, () => 'hang up' as const));
+    service.setRun(aRun({ output: 'kept' }));
     expect(await client.wait('run-1')).toBe('kept');
+    expect(service.callsTo('run-1')).toHaveLength(14);
+  });
+
+  it('gives up on a service that was never there', async () => {
+    service.answer('run-1', 'hang up', 'hang up', 'hang up', 'hang up');
+    await expect(client.wait('run-1')).rejects.toBeInstanceOf(ConnectionError);
+    expect(service.callsTo('run-1')).toHaveLength(4);
+  });
+
+  it('throws what the service refuses', async () => {
+    service.answer('run-1', refusal(404, 'not_found'));
+    await expect(client.wait('run-1')).rejects.toMatchObject({ code: 'not_found' });
+    expect(service.calls).toHaveLength(1);
   });
 
   it('throws the reason of its signal', async () => {
+    const held = Promise.withResolvers<void>();
+    service.answer('run-1', { status: 200, body: aRun(), after: held.promise });
+    const stop = new AbortController();
+    const waiting = client.wait('run-1', { signal: stop.signal });
+    await service.seen('run-1');
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    held.resolve();
+    await expect(client.wait('run-1', { signal: stop.signal })).rejects.toThrow('enough');
+    expect(service.calls).toHaveLength(1);
+  });
+
+  it('follows the journal of a service that does not know wait_ms', async () => {
+    withoutWaits();
+    service.streams.push({ text: frame(finished(0)), end: 'stay' });
+    service.setRun(aRun({ output: { paid: true } }));
+    expect(await client.wait('run-1')).toEqual({ paid: true });
+    expect(service.calls.map(({ path }) => path)).toEqual([
+      '/v1/api/runs/run-1?wait_ms=20000',
+      '/v1/api/runs/run-1/events',
+      '/v1/api/runs/run-1',
+    ]);
+  });
+
+  it('and there throws the reason of its signal, too', async () => {
+    withoutWaits();
     service.streams.push({ text: '', end: 'stay' });
     const stop = new AbortController();
     const waiting = client.wait('run-1', { signal: stop.signal });

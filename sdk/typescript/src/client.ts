@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readEvents } from './event-stream.ts';
-import { ConnectionError, RunFailed } from './errors.ts';
+import { ConnectionError, RunFailed, ServiceError } from './errors.ts';
 import type {
   EventOutcome,
   JournalEntry,
@@ -56,6 +56,13 @@ const STREAM_IDLE_MS = 50_000;
 
 /** A service that was there once may be away so long, for a restart or an upgrade, before a follower gives up. */
 const STREAM_PATIENCE_MS = 5 * 60_000;
+
+/** How long one call asks the service to wait for the end of a run; it may answer sooner. */
+const END_WAIT_MS = 20_000;
+/** A call that is not answered so long after its wait is over, is lost. */
+const END_WAIT_SLACK_MS = 15_000;
+/** Answered sooner than this, the call was not held: the next one waits a moment. */
+const HELD_MS = 1000;
 
 const segment = (text: string): string => encodeURIComponent(text);
 
@@ -180,6 +187,43 @@ export const createClient = (options: ClientOptions = {}) => {
     }
   }
 
+  /** It was there a moment ago: a restart must not hide how a run ended. */
+  const patient: RetryPolicy = { ...policy, attempts: Number.POSITIVE_INFINITY, forMs: STREAM_PATIENCE_MS };
+
+  /** Asks for the end of a run, again and again; each call is held by the service. */
+  const askForEnd = async (runId: string, signal: AbortSignal | undefined): Promise<RunDetail> => {
+    let patience = policy;
+    for (let unheld = 0; ; ) {
+      const askedAt = performance.now();
+      const run = await call<RunDetail>(
+        {
+          method: 'GET',
+          path: `/v1/api/runs/${segment(runId)}`,
+          query: { wait_ms: END_WAIT_MS },
+          timeoutMs: END_WAIT_MS + END_WAIT_SLACK_MS,
+          signal,
+        },
+        patience,
+      );
+      if (isOver(run.status)) return run;
+      patience = patient;
+      unheld = performance.now() - askedAt < HELD_MS ? unheld + 1 : 0;
+      if (unheld > 0) await pause(backoffMs(policy, unheld), signal);
+      signal?.throwIfAborted();
+    }
+  };
+
+  /** The end of a run on a service that does not hold a read: its journal is followed. */
+  const followToEnd = async (runId: string, signal: AbortSignal | undefined): Promise<RunDetail> => {
+    for await (const entry of watch(runId, signal === undefined ? {} : { signal }))
+      if (entry.kind === 'run.finished') break;
+    signal?.throwIfAborted();
+    return call<RunDetail>({ method: 'GET', path: `/v1/api/runs/${segment(runId)}`, signal }, patient);
+  };
+
+  const isUnknownWait = (error: unknown): boolean =>
+    error instanceof ServiceError && error.status === 400 && error.field === 'wait_ms';
+
   return {
     /**
      * Starts a run.
@@ -205,13 +249,18 @@ export const createClient = (options: ClientOptions = {}) => {
      * @throws RunFailed, with the run, when it did not succeed; the reason of the signal when that fires first
      */
     wait: async <Output = Json>(runId: string, follow: { signal?: AbortSignal } = {}): Promise<Output> => {
-      for await (const entry of watch(runId, follow)) if (entry.kind === 'run.finished') break;
-      follow.signal?.throwIfAborted();
-      // It was there a moment ago, and the run is over: a restart must not hide how it ended.
-      const run = await call<RunDetail>(
-        { method: 'GET', path: `/v1/api/runs/${segment(runId)}`, signal: follow.signal },
-        { ...policy, attempts: Number.POSITIVE_INFINITY, forMs: STREAM_PATIENCE_MS },
-      );
+      const { signal } = follow;
+      let run: RunDetail;
+      try {
+        signal?.throwIfAborted();
+        run = await askForEnd(runId, signal).catch((error: unknown) => {
+          if (isUnknownWait(error)) return followToEnd(runId, signal);
+          throw error;
+        });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error;
+      }
       if (run.status !== 'succeeded') throw new RunFailed(run);
       return run.output as Output;
     },

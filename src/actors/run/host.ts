@@ -1,5 +1,6 @@
 import type { Json } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
+import type { RunStatus } from '../../model/run.ts';
 import type { Runnable } from '../../store/runs/run-store.ts';
 import type { Program, Programs } from './program.ts';
 
@@ -13,8 +14,8 @@ export type RunHost = {
   readonly nextOrder: () => number;
   /** A run became runnable in this group. */
   readonly ready: (entry: Runnable) => void;
-  /** Entries were committed for this run. */
-  readonly journalled: (runId: string) => void;
+  /** Entries were committed for this run, which now has this status. */
+  readonly journalled: (runId: string, status: RunStatus) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   /** A timer was committed that is due already. */

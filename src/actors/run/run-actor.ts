@@ -38,7 +38,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       case 'note':
         noteEntry(turn, run, body.entry);
         turn.after(() => {
-          host.journalled(runId);
+          host.journalled(runId, run.record.status);
         });
         return undefined;
       case 'timer':

@@ -143,7 +143,7 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   }
   if (work.entries.length > 0)
     turn.after(() => {
-      host.journalled(runId);
+      host.journalled(runId, status);
     });
   return run;
 };

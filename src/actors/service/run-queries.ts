@@ -3,9 +3,9 @@ import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { entriesOf } from '../run/replay.ts';
-import { forbidden, notFound } from '../run/run-failures.ts';
+import { forbidden, notFound, overloaded } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
-import type { Followers } from './follow-journal.ts';
+import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
 import { attemptOf, detailOfRows, summaryOfRecord } from './run-views.ts';
 import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
@@ -15,13 +15,19 @@ import { type StoredRuns, within } from './stored-runs.ts';
 export const createRunQueries = (host: {
   readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt'>;
   readonly storedRuns: StoredRuns;
-  readonly follow: Followers['follow'];
+  readonly followers: Pick<Followers, 'follow' | 'mayAwaitEnd' | 'untilEnded'>;
 }): RunQueries => {
   const { store } = host;
   const { recordOf, visible, programOf } = host.storedRuns;
   return {
-    getRun: ({ runId, reach }) =>
+    getRun: ({ runId, reach, waitMs = 0 }, signal) =>
       attempt(async () => {
+        if (waitMs > 0) {
+          const run = await visible(runId, reach);
+          if (!run.ok) return run;
+          if (!host.followers.mayAwaitEnd()) return overloaded(ENDS_AWAITED);
+          await host.followers.untilEnded(runId, waitMs, signal);
+        }
         const rows = await store.findRun(runId);
         if (rows === undefined) return notFound('run', runId);
         const { project } = rows.stored.record;
@@ -66,7 +72,7 @@ export const createRunQueries = (host: {
     followJournal: ({ runId, reach, after }, signal) =>
       attempt(async () => {
         const run = await visible(runId, reach);
-        return run.ok ? { ok: true, value: host.follow(runId, after, signal) } : run;
+        return run.ok ? { ok: true, value: host.followers.follow(runId, after, signal) } : run;
       }),
 
     stepCause: ({ runId, reach, stepId, visit, attempt: number }) =>

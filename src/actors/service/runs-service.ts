@@ -229,7 +229,11 @@ export interface RunCommands {
 }
 
 export interface RunQueries {
-  getRun(request: Asking & { readonly runId: string }): Promise<Result<RunDetail>>;
+  /** With `waitMs`: held until the run has ended, the time is over, `signal` aborts or the service closes. */
+  getRun(
+    request: Asking & { readonly runId: string; readonly waitMs?: number },
+    signal?: AbortSignal,
+  ): Promise<Result<RunDetail>>;
   /** Newest-updated first. */
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
   /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */

@@ -37,7 +37,7 @@ export const createService = (host: {
 }): Omit<RunsService, 'close'> => ({
   ...createWorkerCommands(host),
   ...createRunCommands(host),
-  ...createRunQueries({ ...host, follow: host.followers.follow }),
+  ...createRunQueries(host),
   ...createDefinitionQueries(host.store),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
   ...createActorDirectory(host.actors),

@@ -22,6 +22,15 @@ export type RunsDeps = {
   readonly log: Logger;
 };
 
+/** Most of the request timeout that a call may be held. @see Interface specification, "Worker protocol" */
+const HOLD_SHARE = 0.8;
+/** @see Interface specification, "Limits", claim hold */
+const MAX_HOLD_MS = 60_000;
+
+/** How long a call may be held at most. */
+export const holdMsOf = ({ requestTimeoutSeconds }: Pick<RunsDeps, 'requestTimeoutSeconds'>): number =>
+  Math.min(MAX_HOLD_MS, requestTimeoutSeconds * 1000 * HOLD_SHARE);
+
 /** The value of a call. @throws Refusal with the failure */
 export const valueOf = <T>(result: Result<T>): T => {
   if (result.ok) return result.value;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { hasEnded } from '../../model/run.ts';
 import { ownProject, type ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import { asksForStream } from '../answer/negotiation.ts';
@@ -17,7 +18,7 @@ import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } fro
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** Largest body that brings payloads: an input, an output, a patch, an event. */
 export const RUN_BODY_BYTES = 4 * 1024 * 1024;
@@ -38,6 +39,7 @@ async function* asEvents<T extends { readonly seq: number }>(
 /** Runs and the events that move them. @see Interface specification, "Query API: durable runs and events" */
 export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): Route[] => {
   const { runs, streams, defaultProject, log } = deps;
+  const holdMs = holdMsOf(deps);
 
   const ownerOf = (request: FastifyRequest): Promise<string | undefined> =>
     runs.projectOfRun((request.params as PathOf<'getRun'>).run);
@@ -88,6 +90,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
       surface: 'runs',
       body: 'json',
       maxBodyBytes: RUN_BODY_BYTES,
+      waits: true,
       handler: async (request, reply) => {
         const body = request.body as BodyOf<'startRun'>;
         const { reach } = request.caller;
@@ -105,7 +108,11 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
           }),
         );
         reply.code(created ? 201 : 200);
-        return runToWire(run);
+        if (body.wait_ms === undefined || hasEnded(run.status)) return runToWire(run);
+        const waitMs = Math.min(body.wait_ms, holdMs);
+        const waited = await runs.getRun({ runId: run.runId, reach, waitMs }, request.released);
+        // Whatever became of the wait, the run is stored.
+        return runToWire(waited.ok ? waited.value : run);
       },
     },
     {
@@ -141,9 +148,12 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
       surface: 'runs',
       audit: 'get_run',
       ownerOf,
+      waits: true,
       handler: async (request) => {
         const { run: runId } = request.params as PathOf<'getRun'>;
-        const found = await runs.getRun({ runId, reach: request.caller.reach });
+        const { wait_ms = 0 } = request.query as QueryOf<'getRun'>;
+        const waitMs = Math.min(wait_ms, holdMs);
+        const found = await runs.getRun({ runId, reach: request.caller.reach, waitMs }, request.released);
         if (found.ok) request.audit.projects = [found.value.project];
         else await noteOwner(request);
         return runDetailToWire(valueOf(found));

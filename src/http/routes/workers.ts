@@ -11,7 +11,7 @@ import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { RUN_BODY_BYTES } from './runs.ts';
-import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** A worker may hold many definitions, and several versions of each. */
 const REGISTER_BODY_BYTES = 16 * 1024 * 1024;
@@ -20,19 +20,14 @@ const SMALL_BODY_BYTES = 1024 * 1024;
 /** What a heartbeat may leave for the next attempt, as JSON. @see Interface decisions, "Worker protocol" */
 const DETAILS_BYTES = 64 * 1024;
 
-/** Most of the request timeout that a claim may be held. @see Interface specification, "Worker protocol" */
-const HOLD_SHARE = 0.8;
-/** @see Interface specification, "Limits", claim hold */
-const MAX_HOLD_MS = 60_000;
-
 /** Classes that only the service gives; `unservable` a worker may send. @see Interface decisions, "Fine print" */
 const isReserved = (name: string): boolean =>
   name !== 'unservable' && (reservedClasses as readonly string[]).includes(name);
 
 /** The four calls on a lease, what leads to them, and what operators see of both. @see Interface specification, "Worker protocol" */
 export const workerRoutes = (deps: RunsDeps): Route[] => {
-  const { runs, requestTimeoutSeconds } = deps;
-  const holdMs = Math.min(MAX_HOLD_MS, requestTimeoutSeconds * 1000 * HOLD_SHARE);
+  const { runs } = deps;
+  const holdMs = holdMsOf(deps);
 
   const heldBy = (request: FastifyRequest): HeldLease => ({
     leaseId: (request.params as PathOf<'startStep'>).lease,

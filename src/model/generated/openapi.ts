@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 589e2a465934ef797d5610e73d0ec5338f1069e13caee3391be6266741f9e84a
-// content sha256: 3044dde5d89d5ce8e879444b66f80ed26baa613d4f03e6c1bef37332cc70d931
+// source sha256: 80d23d480dadfce18e67c8ff0d45434a54650f07ebf52cb9c4faedc2889eef2e
+// content sha256: 241783df5cc30ac188644703e834b731a35c3dbe22b2788e0bdf6ac64fb1cbf9
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1034,7 +1034,8 @@ export interface paths {
         /**
          * Start a run
          * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
-         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200.
+         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200. With `wait_ms` the answer
+         *     comes when the run has ended, or as it stands when the time is over.
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
@@ -1054,7 +1055,8 @@ export interface paths {
         };
         /**
          * One complete run
-         * @description With every attempt, unfired timers, open waits and children.
+         * @description With every attempt, unfired timers, open waits and children. With `wait_ms` the answer comes when the run has ended, or as it stands
+         *     when the time is over; a service that stops answers at once.
          */
         readonly get: operations["getRun"];
         readonly put?: never;
@@ -2580,6 +2582,8 @@ export interface components {
             /** @description Unique in the project while the run is kept */
             readonly idempotency_key?: string;
             readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description How long to wait for the end of the run; at most four fifths of the request timeout */
+            readonly wait_ms?: number;
         };
         readonly Attempt: {
             readonly lease_id: string;
@@ -5427,7 +5431,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description The run as it was stored. */
+            /** @description The run as it was stored, or as it is after `wait_ms`. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5448,7 +5452,10 @@ export interface operations {
     };
     readonly getRun: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description How long to wait for the end of the run; at most four fifths of the request timeout. */
+                readonly wait_ms?: number;
+            };
             readonly header?: never;
             readonly path: {
                 readonly run: components["parameters"]["runInPath"];
@@ -5466,9 +5473,11 @@ export interface operations {
                     readonly "application/json": components["schemas"]["RunDetail"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { createFollowers, ENDS_AWAITED } from '../../../src/actors/service/follow-journal.ts';
+import type { RunRecord } from '../../../src/store/runs/run-store.ts';
 import { onEachEngine } from '../engines.ts';
-import { ALL, aDefinition, must, settled, tasks } from '../run-harness.ts';
+import { ALL, aDefinition, createFakeClock, must, settled, tasks } from '../run-harness.ts';
 
 onEachEngine('following a journal', ({ createHarness }) => {
   it('the journal can be followed: pages in committed order until the run has ended', async () => {
@@ -38,5 +40,27 @@ onEachEngine('following a journal', ({ createHarness }) => {
     expect(await left).toBe(1);
     await service.runs.close();
     expect(await kept).toBe(1);
+  });
+});
+
+describe('waiting for the end of runs', () => {
+  it(`${ENDS_AWAITED} calls may wait at once, and one more may not until one of them is answered`, async () => {
+    const closing = new AbortController();
+    const followers = createFollowers(
+      { journal: async () => [] },
+      { recordOf: async () => ({ status: 'running' }) as RunRecord },
+      createFakeClock().clock,
+      closing.signal,
+    );
+    const waits = Array.from({ length: ENDS_AWAITED - 1 }, () => followers.untilEnded('one', 60_000, undefined));
+    expect(followers.mayAwaitEnd()).toBe(true);
+    const last = followers.untilEnded('other', 60_000, undefined);
+    expect(followers.mayAwaitEnd()).toBe(false);
+    followers.wake('other', 'succeeded');
+    await last;
+    expect(followers.mayAwaitEnd()).toBe(true);
+    closing.abort();
+    await Promise.all(waits);
+    expect(followers.endsAwaited()).toBe(0);
   });
 });

@@ -203,6 +203,107 @@ describe('claim', () => {
   });
 });
 
+describe('waiting for the end of a run', () => {
+  const waits = (count: number) => until(() => service.runs.endsAwaited() === count);
+  const asked = (runId: string, waitMs: number, ask: object = {}) =>
+    service.get(`/runs/${runId}?wait_ms=${waitMs}`, ask);
+
+  it('the answer comes with the commit that ends it', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const held = asked(run_id, 20_000);
+    await waits(1);
+    const lease = await service.take();
+    expect(service.runs.endsAwaited()).toBe(1);
+    const release = service.holdCommits();
+    const completed = service.complete(lease, { output: 7 });
+    await until(() => service.heldCommits() > 0);
+    expect(service.runs.endsAwaited()).toBe(1);
+    release();
+    expect((await held).body).toMatchObject({ run_id, status: 'succeeded', output: 7 });
+    await completed;
+    await waits(0);
+  });
+
+  it('or as it stands when the time is over', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const held = asked(run_id, 120);
+    await until(() => service.timers().includes(120));
+    await service.leap(119);
+    expect(service.runs.endsAwaited()).toBe(1);
+    await service.leap(1);
+    expect((await held).body).toMatchObject({ run_id, status: 'queued' });
+  });
+
+  it('at most four fifths of the request timeout', async () => {
+    await open({ requestTimeoutSeconds: 25 });
+    const { run_id } = await service.start('flow');
+    const held = asked(run_id, 60_000);
+    await until(() => service.timers().includes(20_000));
+    await service.leap(20_000);
+    expect((await held).status).toBe(200);
+  });
+
+  it('at once when it has ended', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    await service.must(service.post(`/runs/${run_id}/cancel`));
+    expect((await asked(run_id, 20_000)).body).toMatchObject({ status: 'cancelled' });
+  });
+
+  it.each(['60001', '-1', '1.5', 'long'])('wait_ms of %s is 400', async (value) => {
+    await open();
+    expect(await codes(service.get(`/runs/r?wait_ms=${value}`))).toEqual([400, 'invalid_parameter', 'wait_ms']);
+  });
+
+  it('a run that is not there, or of another project, is refused without a wait', async () => {
+    const of = (name: string) => ({ read: [`${name}-reads`], execute: [`${name}-starts`], worker: [`${name}-works`] });
+    await open({ keys: { topLevel: {}, projects: { p: of('p'), q: of('q') } } });
+    await service.must(service.register('w1', [aFlow('flow', [aTask('one')])], {}, { key: 'q-works' }));
+    const { run_id } = await service.start('flow', {}, {}, { key: 'q-starts' });
+    expect(await codes(asked('nowhere', 20_000, { key: 'p-reads' }))).toEqual([404, 'not_found']);
+    expect(await codes(asked(run_id, 20_000, { key: 'p-reads' }))).toEqual([403, 'forbidden']);
+  });
+
+  it('a start can wait, too', async () => {
+    await open();
+    const held = service.post('/runs', { definition_id: 'flow', input: {}, wait_ms: 20_000 });
+    await waits(1);
+    await service.must(service.complete(await service.take(), { output: 'done' }));
+    const answer = await held;
+    expect([answer.status, answer.body.status, answer.body.output]).toEqual([201, 'succeeded', 'done']);
+    expect(answer.body).not.toHaveProperty('attempts');
+    expect(await codes(service.post('/runs', { definition_id: 'flow', input: {}, wait_ms: 60_001 }))).toEqual([
+      400,
+      'invalid_parameter',
+      'wait_ms',
+    ]);
+  });
+
+  it('a caller that hangs up waits no more', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const gone = new AbortController();
+    const held = asked(run_id, 20_000, { signal: gone.signal });
+    await waits(1);
+    gone.abort();
+    await expect(held).rejects.toThrow('aborted');
+    await waits(0);
+  });
+
+  it('a service that stops answers at once', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const held = asked(run_id, 20_000);
+    await waits(1);
+    const closing = service.close();
+    expect((await held).body).toMatchObject({ status: 'queued' });
+    await closing;
+    await open(); // for the hook that closes
+  });
+});
+
 describe('bodies: each bound from both sides', () => {
   const MIB = 1024 * 1024;
   it('4 MiB as received for what brings payloads', async () => {

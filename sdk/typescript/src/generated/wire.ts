@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: f43ed2f003e4cbd794a2ae8418a0bf5b633d3fc43669824856413634b9e9c80d
-// content sha256: d0703febe7050970d289d450819c762d580facfa56949f07b9d2561f472fe084
+// source sha256: ff6e84f6b9cec09b022eee687c6a30862ff14556cd30913203b853da7c6f003f
+// content sha256: c5455968c9d403dd593b8b0007086024037b2fb4bff59f7695d357edfa3988fd
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -45,7 +45,8 @@ export interface paths {
         /**
          * Start a run
          * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
-         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200.
+         *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200. With `wait_ms` the answer
+         *     comes when the run has ended, or as it stands when the time is over.
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
@@ -65,7 +66,8 @@ export interface paths {
         };
         /**
          * One complete run
-         * @description With every attempt, unfired timers, open waits and children.
+         * @description With every attempt, unfired timers, open waits and children. With `wait_ms` the answer comes when the run has ended, or as it stands
+         *     when the time is over; a service that stops answers at once.
          */
         readonly get: operations["getRun"];
         readonly put?: never;
@@ -778,6 +780,8 @@ export interface components {
             /** @description Unique in the project while the run is kept */
             readonly idempotency_key?: string;
             readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description How long to wait for the end of the run; at most four fifths of the request timeout */
+            readonly wait_ms?: number;
         };
         readonly NewScore: {
             /** @description Absent or empty makes the server generate one */
@@ -1331,7 +1335,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description The run as it was stored. */
+            /** @description The run as it was stored, or as it is after `wait_ms`. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: Json;
@@ -1344,7 +1348,10 @@ export interface operations {
     };
     readonly getRun: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description How long to wait for the end of the run; at most four fifths of the request timeout. */
+                readonly wait_ms?: number;
+            };
             readonly header?: never;
             readonly path: {
                 readonly run: components["parameters"]["runInPath"];
