@@ -38,6 +38,18 @@ export const tally = (outcomes: readonly TestOutcome[], broken: readonly string[
   return { passed, failed, skipped, remarks };
 };
 
+const inWords = (ms: number): string => {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+};
+
+/** The line before the last: how long it all took, and each part of it. Nothing is judged by it: machines differ. */
+export const durationLine = (parts: Readonly<Record<string, number>>): string => {
+  const total = Object.values(parts).reduce((sum, ms) => sum + ms, 0);
+  const each = Object.entries(parts).map(([part, ms]) => `${part} ${inWords(ms)}`);
+  return `took ${inWords(total)}: ${each.join(', ')}`;
+};
+
 /** The last line of a run: `12 passed, 0 failed`, and `, 1 skipped` when any were. */
 export const tallyLine = ({ passed, failed, skipped }: Pick<Tally, 'passed' | 'failed' | 'skipped'>): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;

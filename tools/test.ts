@@ -2,12 +2,14 @@
 import { startVitest } from 'vitest/node';
 import { runChecks } from './check.ts';
 import { startInstallingClients } from './clients.ts';
-import { type TestOutcome, tally, tallyLine } from './tally.ts';
+import { durationLine, type TestOutcome, tally, tallyLine } from './tally.ts';
 
 // In a process of its own: the checks block this one.
+const startedAt = performance.now();
 const installing = startInstallingClients();
 const checked = runChecks();
 const notInstalled = await installing;
+const readyAt = performance.now();
 
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false, run: true, reporters: ['default'] });
 const outcomes: TestOutcome[] = [];
@@ -30,9 +32,11 @@ for (const error of vitest.state.getUnhandledErrors())
   broken.push(`an error nobody caught: ${error instanceof Error ? error.message : JSON.stringify(error)}`);
 if (outcomes.length === 0) broken.push('no test was found');
 await vitest.close();
+const testedAt = performance.now();
 
 const run = tally(outcomes, broken);
 for (const remark of run.remarks) console.log(remark);
 const total = { passed: run.passed + checked.passed, failed: run.failed, skipped: run.skipped };
+console.log(durationLine({ 'checks and installs': readyAt - startedAt, tests: testedAt - readyAt }));
 console.log(tallyLine(total));
 process.exit(total.failed === 0 ? 0 : 1);

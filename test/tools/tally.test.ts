@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { tally, tallyLine } from '../../tools/tally.ts';
+import { durationLine, tally, tallyLine } from '../../tools/tally.ts';
+
+describe('the line before it', () => {
+  it('says how long each part took and all of it, in minutes from sixty seconds on', () => {
+    expect(durationLine({ checks: 59_400, tests: 600_600 })).toBe('took 11 min 0 s: checks 59 s, tests 10 min 1 s');
+    expect(durationLine({ checks: 499, tests: 59_500 })).toBe('took 1 min 0 s: checks 0 s, tests 1 min 0 s');
+  });
+});
 
 describe('the last line of a test run', () => {
   it('counts passed and failed, and skipped only when any were', () => {
