@@ -22,8 +22,8 @@ const isFull = (rows: readonly OutboxRow[]): boolean =>
   rows.length >= BATCH_ROWS || rows.reduce((held, { span }) => held + span.length, 0) >= BATCH_CHARACTERS;
 
 /**
- * Brings the spans of runs into the trace store. A row is deleted after its span was written: a stop in between sends it
- * again, and a span that is seen again replaces itself.
+ * Brings the spans of runs into the trace store. A row is deleted after its span was written. After a stop in between the
+ * span is sent again and replaces itself.
  */
 export const createOutbox = (options: {
   readonly store: Pick<RunStore, 'readOutbox'>;
@@ -48,12 +48,12 @@ export const createOutbox = (options: {
 
   const actor = createResident(outboxMachine, now);
   const rate = createRate(clock.monotonic());
-  /** Since when rows wait; a start counts from its own time. On the clock that does not jump. */
+  /** Since when rows wait; a start counts from its own time. On the monotonic clock. */
   let waitingSince: number | undefined;
 
   const spansOf = async (rows: readonly OutboxRow[]): Promise<readonly Span[]> => {
     const receivedAt = now();
-    // The root span of a run that began and ended in one batch is there twice; the later one says all.
+    // The root span of a run that began and ended in one batch is there twice; the later one is complete.
     const spans = new Map<string, Span>();
     for (const [index, { span }] of rows.entries()) {
       if (index > 0 && index % ROWS_PER_TURN === 0) await new Promise<void>((resolve) => options.defer(resolve));

@@ -29,7 +29,7 @@ export const createQuarantine = (host: {
   const { store, kernel, upkeep } = host;
   let releaseFailed = false;
 
-  /** Marks the run, and defers its timer or lease: it would fail every second. */
+  /** Marks the run, and defers its timer or lease, which would fail every second. */
   const mark = async ({ runId }: Quarantined, { type, id, body }: Message): Promise<void> => {
     const message: RunMessage = { kind: 'quarantine' };
     await kernel.send({ type: 'run', id: runId, body: message });
@@ -69,7 +69,7 @@ export const createQuarantine = (host: {
     quarantine: (fault: Quarantined, message: Message): void => {
       mark(fault, message).catch(host.onFault);
     },
-    /** Tries the runs in quarantine: another release could not load them, and this one may. Once a start. */
+    /** Releases the runs in quarantine that this release can load. Once a start. */
     release,
     /** Tries them again where the store failed meanwhile. */
     retryRelease: async (): Promise<void> => {

@@ -19,8 +19,8 @@ export const createNumbers = () => {
 };
 
 /**
- * Takes up what the store holds, at the start and after a commit that failed: the time, the numbers, and the deadlines of
- * live leases. Their workers could not reach a service that was down, so each lives for one ttl at least.
+ * Reads the time, the numbers and the deadlines of live leases from the store, at the start and after a commit that failed.
+ * Their workers could not reach a service that was down, so each lives for one ttl at least.
  * @throws StoreUnavailable
  */
 export const createResume =

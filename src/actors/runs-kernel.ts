@@ -32,7 +32,10 @@ const rowLists = Object.keys(noChanges()).filter(
   (name) => name !== 'outboxDelivered' && name !== 'parkedBefore',
 ) as RowList[];
 
-/** The rows of runs, as the kernel handles them: what a turn clears or closes, it takes back from the turns before it. */
+/**
+ * The rows of runs, as the kernel handles them: a turn that clears or closes something removes the rows that turns before it
+ * added for it.
+ */
 export const changeSet: ChangeSet<Changes> = {
   empty: noChanges,
   merge: (into, from) => {

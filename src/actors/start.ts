@@ -34,7 +34,7 @@ export type RunsOptions = {
   readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
   /** Prices one report of usage; absent when the book does not hold its model. */
   readonly price: (usage: ReportedUsage) => Cost | undefined;
-  /** Something that is nobody's answer: a loop that failed and goes on, a fault in a turn. */
+  /** A fault that no caller gets as an answer: a loop that failed and goes on, a bug in a turn. */
   readonly onFault?: (error: unknown) => void;
   readonly leaseTtlMs?: number;
   readonly reclaimWindowMs?: number;
@@ -49,7 +49,7 @@ export type RunsOptions = {
 
 const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
 
-/** A service that runs, with what tests and the composition root need beside its interface. */
+/** The running service, with what tests and the composition root need beside its interface. */
 export type RunningRuns = RunsService & {
   /** Its actors; a directory of more than these shows them beside others. */
   readonly actors: readonly ActorSource[];
@@ -66,8 +66,8 @@ export type RunningRuns = RunsService & {
 };
 
 /**
- * Starts the durable half on a store: reads what the last service left, which is as little with a hundred thousand open
- * runs as with none, and goes on.
+ * Starts the durable half on a store: reads what the last service left, and goes on. The number of open runs makes no
+ * difference: they are rows.
  * @throws StoreUnavailable when the store cannot be read
  */
 export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
@@ -85,7 +85,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const programs = createPrograms();
   const numbers = createNumbers();
   const leases = createLeaseWatch(clock);
-  /** For actors to be looked at. A store that fails is what their readers want to see, and no reason to show nothing. */
+  /** For the snapshots of actors. They are shown also while the store fails, because that is when they are needed. */
   const asked = {
     backlog: () => store.backlog(now()).catch(() => undefined),
     queuedRuns: (reach: ProjectReach, limit: number) => store.queuedRuns(reach, limit).catch(() => undefined),
@@ -114,7 +114,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       price: options.price,
       outboxed: () => outbox.kick(),
       send: (message) => {
-        // The timer looks each second at what is due, so a service that closes, or a send that fails, leaves nothing undone.
+        // The timer looks each second at what is due, so a send that fails, or a close in between, loses nothing.
         if (!closing.signal.aborted) kernel.send(message).catch(() => {});
       },
     }),

@@ -1,6 +1,6 @@
 import type { Clock } from './kernel/clock.ts';
 
-/** How often what is past its time is looked for: parked events, and workers that fell silent. */
+/** How often the service looks for parked events and silent workers past their time. */
 const SWEEP_MS = 60_000;
 
 /** Housekeeping: does its steps once a minute, however often it is called. */

@@ -58,7 +58,7 @@ export const createTimer = (host: {
       );
       rates.timers.add(clock.monotonic(), due.length);
       fired += due.length;
-      // What could not be taken is still due: the next tick looks at it again, not this one indefinitely.
+      // A timer whose message failed is still due. The next tick takes it; this one would repeat it without end.
       if (due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return fired;
     }
   };

@@ -13,7 +13,7 @@ export type UpkeepMessage =
   | { readonly kind: 'expire_parked' }
   /** Writes down when workers were last seen. */
   | { readonly kind: 'workers_seen'; readonly seen: readonly { readonly workerId: string; readonly at: UnixMs }[] }
-  /** Workers that were silent for long go, where they still are when the turn comes. */
+  /** Removes workers that were silent for long, where they are still silent when the turn comes. */
   | {
       readonly kind: 'forget_workers';
       readonly workerIds: readonly string[];

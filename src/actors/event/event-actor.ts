@@ -32,7 +32,7 @@ export const createEventActor = (host: {
     turn.tell({ type: 'run', id: runId }, message);
   };
 
-  /** The run of the oldest open wait that really still waits. One that cannot be loaded does not count, and is quarantined. */
+  /** The run of the oldest open wait that can take the event. A run that cannot be loaded is quarantined and passed over. */
   const takerOf = (turn: Turn, mailbox: EventMailbox, event: string, key: string): string | undefined => {
     const unloadable: Message[] = [];
     const taker = mailbox.waits.find(({ runId }) => {
@@ -46,7 +46,7 @@ export const createEventActor = (host: {
         return false;
       }
     });
-    // More are open in the store than this turn has seen: it looks farther in the next group.
+    // The store has more open waits than this turn has seen: the next group reads more of them.
     if (taker === undefined && mailbox.moreWaits) throw new DeferredTurn(unloadable);
     for (const { type, id, body } of unloadable) turn.tell({ type, id }, body);
     return taker?.runId;

@@ -5,7 +5,7 @@ import { storedSlot, type Turn } from '../runs-kernel.ts';
 export const PARKED_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Most waits, and most parked events, of one mailbox that a turn looks at, and that memory keeps. */
 const MAILBOX_LIMIT = 64;
-/** A turn for which they were not enough is deferred to the next group, and looks at so many times as much there. */
+/** A turn that needs more is deferred to the next group, and reads so many times as many there. */
 const FARTHER = 4;
 /** About what an open wait takes in memory, in bytes. */
 const WAIT_BYTES = 300;
@@ -14,7 +14,7 @@ const WAIT_BYTES = 300;
 export type MailboxAddress = { readonly project: string; readonly event: string; readonly key: string };
 
 /**
- * Who waits, and what is parked: one memory, so that neither misses the other in a group. A mailbox that is complete stays
+ * Waits and parked events in one value, so that within a group neither misses the other. A mailbox that is complete stays
  * true: every turn that opens or closes a wait, parks or takes an event, writes it too. A mailbox that was cut off at its
  * limit, or grew past it, is read from the store again.
  */
@@ -45,7 +45,7 @@ const eventIdSlot = storedSlot({
 
 /**
  * What is known of an `event_id`. One that a run took is known for as long as the run; one that nobody took, for as long as
- * its event can be taken: after that the same id brings a new event, for the old one will never move anything.
+ * its event can be taken: after that the same id is a new event, because the old one can move no run any more.
  * @see Interface specification, "Run": "`event_id` seen before"
  */
 export const readEventId = (turn: Turn, project: string, eventId: string): SeenEvent | undefined => {

@@ -6,7 +6,7 @@ export type Clock = {
   wall(): UnixMs;
   /** Milliseconds since some start. Never jumps. */
   monotonic(): number;
-  /** Calls back once, no sooner than after so many milliseconds; the answer takes that back. */
+  /** Calls back once, no sooner than after so many milliseconds. The returned function cancels the call. */
   after(ms: number, callback: () => void): () => void;
 };
 
@@ -22,8 +22,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * The service clock: the wall clock where that goes forward, and the passing of time where it goes back. So no later entry is
- * older than an earlier one, no timer is due twice, and none waits until a clock that was set back has caught up.
+ * The service clock: the wall clock, and where that is set back, the last time plus the time that passed. So entries stay in
+ * order, no timer is due twice, and no timer waits until the wall clock has caught up.
  */
 export const createServiceClock = (clock: Clock) => {
   let latest = 0;

@@ -2,7 +2,7 @@ import type { UnixMs } from '../../model/run.ts';
 import type { Message } from './message.ts';
 import { type GroupMemory, newGroupMemory } from './memory.ts';
 
-/** What the kernel must know of the rows that turns add; what they mean, the store alone knows. */
+/** What the kernel needs of the rows that turns add. Only the store knows what they mean. */
 export type ChangeSet<C> = {
   readonly empty: () => C;
   /** Adds the rows of a turn to those of its group. */
@@ -12,7 +12,7 @@ export type ChangeSet<C> = {
 };
 
 /**
- * What one message drew by chance. A turn that is tried again draws the same: what it looked up by an id of its own is there.
+ * What one message drew by chance. A turn that is tried again draws the same ids, so what it looked up under them is found.
  */
 export type Draws = { readonly ids: string[]; readonly chances: number[]; deferrals: number };
 export const noDraws = (): Draws => ({ ids: [], chances: [], deferrals: 0 });
@@ -46,7 +46,7 @@ export type Group<C> = {
   failure: { readonly error: unknown } | undefined;
 };
 
-/** @param base the group in commit: what it leaves is what this one starts from */
+/** @param base the group in commit: this one starts from the memory that it leaves */
 export const newGroup = <C>(at: UnixMs, changes: C, base: Group<C> | undefined): Group<C> => ({
   at,
   memory: newGroupMemory(base?.memory),
@@ -64,7 +64,7 @@ export const mustStand = <C>({ failure }: Group<C>): void => {
   if (failure !== undefined) throw failure.error;
 };
 
-/** Defers a message to the next group, behind those that it wants taken first and that nothing sends already. */
+/** Defers a message to the next group, behind the messages that it wants taken first. Each of those is sent once. */
 export const defer = <C>(group: Group<C>, message: Waiting, first: readonly Message[]): void => {
   group.senders.delete(message);
   message.draws.deferrals += 1;

@@ -26,11 +26,11 @@ export type KernelOptions<L, C> = {
    * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
    */
   readonly follow?: (at: UnixMs) => FollowUp<L> | undefined;
-  /** The group in hand goes to its commit: what is decided from now on belongs to the next. */
+  /** The open group goes to its commit: later turns belong to the next one. */
   readonly sealed?: () => void;
-  /** After a commit, before the next group is sealed: what the group sealed last made true. */
+  /** The group that was sealed last is committed, and the next one is not sealed yet. */
   readonly committed?: () => void;
-  /** A commit failed: memory was dropped, and nothing in the host may run ahead of the store. */
+  /** A commit failed and memory was dropped. The host must drop all that it took from the failed group, too. */
   readonly dropped?: () => void;
   /** Runs before the next group after a failure; while it rejects, every message is answered as unavailable. */
   readonly recover?: () => Promise<void>;
@@ -39,7 +39,7 @@ export type KernelOptions<L, C> = {
   readonly groupLimit?: number;
   /** Most keys kept in memory between groups. */
   readonly cacheLimit?: number;
-  /** About how many bytes of what is not little memory keeps between groups. */
+  /** About how many bytes of large values memory keeps between groups. */
   readonly cacheBytes?: number;
 };
 
@@ -64,9 +64,9 @@ export type Kernel = {
 };
 
 /**
- * The one place where actors change: a group of messages is decided against memory, written as one transaction, and only
- * then answered. While a group is in commit the next one is decided upon what it leaves, and no further one: messages join
- * it until the commit ends. A commit that fails takes the group decided upon it along; neither leaves a trace.
+ * The one place where actors change: a group of messages is decided against memory, written as one transaction, and then
+ * answered. While a group is in commit, one further group is decided on the memory that it leaves; messages join that one
+ * until the commit ends. A commit that fails drops both groups, and neither leaves a trace.
  */
 export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
   const { store } = options;
@@ -90,7 +90,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
   const load = async (group: Group<C>, missing: ReadonlyMap<string, Wanted<L>>): Promise<void> => {
     const { loaded } = group.memory;
     const wanted = [...missing];
-    // What was just read cannot be missing again: a turn that says so would be tried without end.
+    // What was just read cannot be missing again. Without this check such a turn would be tried without end.
     const repeated = wanted.find(([key]) => loaded.has(key));
     if (repeated !== undefined) throw new Error(`a turn asks again for ${repeated[0]}, which was read in its group`);
     const found = await store.load(wanted.map(([, { lookup }]) => lookup));
@@ -105,7 +105,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
       taken = takeTurn(group, message, message.draws);
     } catch (error) {
       if (error instanceof DeferredTurn) defer(group, message, error.first);
-      // A fault is an answer too: what it was met upon may yet turn out never to have been.
+      // A fault waits for the commit like an answer: the group in commit, on which it was found, may still fail.
       else
         group.replies.push(() => {
           options.onFault?.(error, message);
@@ -129,7 +129,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
       for (const message of untaken) {
         const lacks = decideOne(group, message);
         if (lacks === undefined) continue;
-        // Of two lookups of one thing the first counts: what was deferred looks farther, and comes first.
+        // Of two lookups with one key the first counts: deferred turns come first, and read more.
         for (const [key, wanted] of lacks) if (!missing.has(key)) missing.set(key, wanted);
         again.push(message);
       }
@@ -178,7 +178,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
     for (const message of messages) message.reject(asUnavailable(error));
   };
 
-  /** Gives up a group that was not sealed. What was deferred in it has changed nothing, and is taken again. */
+  /** Gives up a group that was not sealed. Its deferred messages have changed nothing and are taken again. */
   const giveUp = (group: Group<C>, error: unknown): void => {
     open = undefined;
     queue = [...group.deferred, ...queue];
@@ -221,7 +221,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
     landed(group);
   };
 
-  /** Hands the open group to the store, unless that has one in hand: then it stays open. */
+  /** Hands the open group to the store. While another group is in commit, it stays open. */
   const seal = (): void => {
     const group = open;
     if (group === undefined || committing !== undefined) return;
@@ -274,7 +274,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
       } catch (error) {
         giveUp(group, error);
         if (group.failure !== undefined) continue; // dropped with the group in commit
-        // The host has seen turns that will never be; the commit in hand knows nothing of them, and ends first.
+        // The host has seen turns that will not be committed. The commit under way is not affected, and ends first.
         await landing;
         drop();
         reportFault(error);

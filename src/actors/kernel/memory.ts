@@ -5,7 +5,7 @@ export type Cell = { readonly slot: Slot<unknown, unknown>; readonly value: unkn
 
 /** What one group has read and written, over what it started from. */
 export type GroupMemory = {
-  /** That of the group that was in commit when this one was opened. Gone once this one is sealed. */
+  /** Memory of the group that was in commit when this one was opened. Dropped when this one is sealed. */
   base: GroupMemory | undefined;
   readonly written: Map<string, Cell>;
   /** What stood under the written keys before. */
@@ -37,8 +37,8 @@ export const createMemory = (limits: { readonly keys: number; readonly bytes: nu
   let bytes = 0;
 
   /**
-   * What a group starts from. The store answers as of the commit in hand, so what that takes away, or found absent, is asked
-   * for again, and so is what does not last.
+   * The memory that a group starts from. The store answers as of the commit under way, so keys that this commit removes or
+   * found absent are read again, and so are values that do not last.
    */
   const inherited = ({ base }: GroupMemory, key: string): Cell | undefined => {
     if (base !== undefined) {

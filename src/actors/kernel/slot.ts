@@ -17,7 +17,7 @@ export interface Slot<K, V, C = unknown> {
    */
   readonly lifetime: 'kept' | 'group';
   keyOf(key: K): string;
-  /** Whether the groups that follow may go on with this value. What does not last is asked for again. */
+  /** Whether later groups may use this value. One that does not last is read again. */
   lasts(value: V): boolean;
   /** About how many bytes it takes, where that is not little. */
   weigh(value: V): number;
@@ -43,7 +43,7 @@ const always = (): boolean => true;
 const nothing = (): number => 0;
 const unwritten = (): void => {};
 
-/** A slot for what turns of one group tell each other: the store knows nothing of it. */
+/** A slot that turns of one group share: the store knows nothing of it. */
 export const defineNote = <K, V>(name: string, keyOf: (key: K) => string): Slot<K, V> => ({
   name,
   prefix: `${name}/`,
@@ -54,7 +54,7 @@ export const defineNote = <K, V>(name: string, keyOf: (key: K) => string): Slot<
   flush: unwritten,
 });
 
-/** @param spec `lookup` must ask for what the slot holds: the store's answer is taken for it */
+/** @param spec `lookup` must ask for what the slot holds: the store's answer is cast to it */
 export const defineSlot = <K, V, L, C = unknown>(
   spec: SlotSpec<K, V, C> & { readonly lookup: (key: K, asking: Asking) => L },
 ): StoredSlot<K, V, L, C> => ({

@@ -20,8 +20,8 @@ export type Taken<L> = { readonly answer: unknown } | { readonly missing: Readon
 
 /**
  * Thrown by a turn that needs what this group has changed to be committed first: it is deferred to the next group, behind
- * messages that nobody waits for. It is for turns that find more by then: in what the commit changed, or by looking farther
- * (`Turn.deferrals`). One that finds the same again is deferred indefinitely.
+ * messages that nobody waits for. A turn may throw it only when it finds more by then: rows that the commit changed, or a
+ * longer read (`Turn.deferrals`). A turn that finds the same again is deferred indefinitely.
  */
 export class DeferredTurn extends Error {
   readonly first: readonly Message[];
@@ -32,8 +32,8 @@ export class DeferredTurn extends Error {
 }
 
 /**
- * One message's way to its decision, and all that follows from it in other actors. Deciding is synchronous and sees memory
- * only; what it changes is an overlay that is kept when the turn ends and dropped when it throws.
+ * One message is decided, and all that follows from it in other actors. Deciding is synchronous and sees memory only; what it
+ * changes is an overlay that is kept when the turn ends and dropped when it throws.
  *
  * `L` is what the store may be asked, `C` the rows that a commit takes.
  */
@@ -45,13 +45,13 @@ export interface Turn<L, C> extends Asking {
   readonly deferrals: number;
   /** At least 0, below 1. */
   random(): number;
-  /** What is known under a key: as this turn, else this group, else the group in commit, else the last commit left it. */
+  /** The value under a key, as this turn left it, else this group, else the group in commit, else the last commit. */
   read<K, V>(slot: StoredSlot<K, V, L, C>, key: K): V;
-  /** What this turn, this group or the group in commit wrote, without asking the store. */
+  /** What this turn, this group or the group in commit wrote; never asks the store. */
   peek<K, V>(slot: Slot<K, V, C>, key: K): V | undefined;
   /** @param value `undefined`: it exists no more */
   write<K, V>(slot: Slot<K, V, C>, key: K, value: V): void;
-  /** After the commit memory lets go of it: an actor that will rest, or has ended. */
+  /** Memory drops it after the commit: an actor that will rest, or has ended. */
   forget<K>(slot: Slot<K, never, C>, key: K): void;
   /** Keeps a form of what was read that is cheaper to use again; no change. */
   keep<K, V>(slot: Slot<K, V, C>, key: K, value: V): void;
@@ -61,7 +61,7 @@ export interface Turn<L, C> extends Asking {
   tell(to: Address, body: unknown): void;
   /** Happens after the commit, in order, and not at all when it fails. */
   after(effect: () => void): void;
-  /** Happens when the turn's messages are all taken, before the commit: what other turns of the group must see. */
+  /** Runs when all messages of the turn are taken, before the commit, so that other turns of the group see it. */
   atEnd(effect: () => void): void;
 }
 
@@ -74,7 +74,7 @@ export type ActorKind<L, C> = {
   receive(turn: Turn<L, C>, id: string, body: unknown): unknown;
 };
 
-/** Messages that one turn may set off in other actors: more is a loop, or belongs into rows that are worked off later. */
+/** Messages that one turn may set off in other actors: more is a loop, or work that belongs into rows for later commits. */
 const TURN_LIMIT = 50_000;
 
 /**
@@ -163,7 +163,7 @@ export const createTurns = <L, C>(host: {
       if (missing !== undefined) return { missing };
       answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
     } catch (error) {
-      // Where something is missing, what else goes wrong saw an overlay with holes: the next try will show.
+      // A fault beside something missing may come from the gap: the next try decides.
       if (missing !== undefined) return { missing };
       throw error;
     }
@@ -185,7 +185,7 @@ export const createTurns = <L, C>(host: {
   };
 };
 
-/** What a cell holds for its slot. The only place where that is said: a cell is made with the slot whose value it holds. */
+/** The value of a cell. The only cast: a cell is made with the slot whose value it holds. */
 const valueIn = <K, V, C>(slot: Slot<K, V, C>, cell: Cell): V => {
   if (cell.slot !== slot) throw new Error(`two slots are called "${slot.name}"`);
   return cell.value as V;

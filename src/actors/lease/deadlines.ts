@@ -10,8 +10,8 @@ type Watched = {
 };
 
 /**
- * The deadlines of live leases, on a clock that does not jump: setting the machine's clock expires nothing. What is stored
- * of them is wall time, which counts only after a restart.
+ * The deadlines of live leases, on the monotonic clock, so that setting the machine's clock expires nothing. The rows hold
+ * wall time, which counts only after a restart.
  */
 export const createLeaseWatch = (clock: Clock) => {
   const leases = new Map<string, Watched>();
@@ -33,7 +33,7 @@ export const createLeaseWatch = (clock: Clock) => {
     clear: (): void => {
       leases.clear();
     },
-    /** Defers a lease whose run cannot be loaded: it is asked again later, and fills no log meanwhile. */
+    /** Defers a lease whose run cannot be loaded: it is due again later, and does not fill the log meanwhile. */
     defer: (leaseId: string, ms: number): void => {
       const lease = leases.get(leaseId);
       if (lease !== undefined) leases.set(leaseId, { ...lease, expires: clock.monotonic() + ms, timeout: undefined });

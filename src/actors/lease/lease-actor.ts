@@ -301,7 +301,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     }
   };
 
-  /** Takes what no worker sends, in a state that takes it. What comes too late changes nothing. */
+  /** Takes the events that no worker sends. One that comes too late changes nothing. */
   const settle = (turn: Turn, leaseId: string, event: LeaseEvent): void => {
     const actor = readLease(turn, leaseId);
     const run = actor === undefined ? undefined : readRun(turn, host.programs, actor.record.runId);

@@ -36,7 +36,7 @@ export type LeaseMessage =
       readonly lapsesAt: UnixMs;
     }
   | WorkerCall
-  /** From the watch: what it believed to be the end of the present state. A lease that was extended meanwhile goes on. */
+  /** From the watch: the end of the present state as the watch knew it. A lease that was extended meanwhile goes on. */
   | { readonly kind: 'deadline'; readonly dueAt: UnixMs }
   /** From the watch: the step's `timeout_ms` is over. */
   | { readonly kind: 'timeout' }

@@ -7,7 +7,7 @@ import type { Message } from '../kernel/message.ts';
 import { overloaded } from '../run/run-failures.ts';
 import { Quarantined } from '../run/run-state.ts';
 
-/** Calls that may wait for a commit at once: more than that a client waits for in vain. */
+/** Most calls that wait for a commit at once. A client beyond them would time out before its answer. */
 const BACKLOG_LIMIT = 10_000;
 /** After a call the next one of the same caller is expected for so long. */
 const BUSY_MS = 50;

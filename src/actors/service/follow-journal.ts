@@ -108,7 +108,7 @@ export const createFollowers = (
             });
         }
       } catch (error) {
-        // A service that closes takes its store away under the read in hand: that ends the journal like the close itself.
+        // The store closes with the service, and a read under way fails: that ends the stream like the close itself.
         if (!closing.aborted) throw error;
       } finally {
         stopListening();

@@ -16,7 +16,7 @@ import type {
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 
-/** Who asks, as far as it matters here: which projects the key reaches. A stored object outside them answers `forbidden`. */
+/** The projects that the caller's key reaches. A stored object outside them answers `forbidden`. */
 export type Asking = { readonly reach: ProjectReach };
 
 /** What every list takes: how many rows at the most, and where the page before ended. */
@@ -211,7 +211,10 @@ export interface WorkerCommands {
    * A caller that finds its client gone after the answer hands the leases to `giveBack`.
    */
   claim(request: ClaimSteps, signal?: AbortSignal): Promise<Result<readonly Lease[]>>;
-  /** Puts offers back whose answer never reached a worker. Costs nothing; what was started meanwhile stays. */
+  /**
+   * Puts offers back into the queue whose answer never reached a worker, at no cost. An offer that was started meanwhile
+   * stays.
+   */
   giveBack(leaseIds: readonly string[]): Promise<void>;
   started(request: HeldLease): Promise<Result<{ runStatus: RunStatus; leaseExpiresAt: UnixMs }>>;
   heartbeat(request: HeldLease & { readonly details?: Json }): Promise<Result<{ leaseExpiresAt: UnixMs }>>;
@@ -327,6 +330,6 @@ export interface RunsService
     RunAdministration {
   /** One trivial read of the store. */
   ping(): Promise<void>;
-  /** Answers held claims at once, ends journals, commits what was taken, lets go of the store. */
+  /** Answers held claims at once, ends journal streams, commits the messages that were taken, closes the store. */
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ const CAUSE_LIMIT = 200;
 /** Rows read at once. */
 const JOURNAL_PAGE = 500;
 
-/** The entries by which an attempt came about: what began, moved, ended and resumed; not what was merely tried or waited. */
+/** The kinds of entries that lead to an attempt: begins, moves, ends and resumes; not tries and waits. */
 const isCause = (kind: JournalKind): boolean =>
   kind !== 'step.leased' && kind !== 'step.started' && kind !== 'run.waiting' && kind !== 'child.started';
 

@@ -32,7 +32,7 @@ export const createStoredActors = (host: {
   const { visible, programOf } = host.storedRuns;
 
   const leaseSnapshot = async (leaseId: string, reach: ProjectReach): Promise<Result<ActorSnapshot>> => {
-    // First, as what follows may itself wait for the commit that the messages wait for.
+    // Read first: the reads below may wait for the same commit as these messages, and would find none left.
     const mailbox = host.mailbox({ type: 'lease', id: leaseId });
     const record = await store.findAttempt(leaseId);
     if (record === undefined) return notFound('lease', leaseId);

@@ -4,7 +4,7 @@ import type { DefinitionRecord, RunRecord, RunStore, StoredRun } from '../../sto
 import type { Program, Programs } from '../run/program.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
 
-/** What several questions start from: the row of a run, as far as the caller may see it, and the program that it runs. */
+/** The row of a run, where the caller may see it, and its program: several queries start here. */
 export const createStoredRuns = (store: Pick<RunStore, 'load'>, programs: Programs) => {
   const recordOf = async (runId: string): Promise<RunRecord | undefined> => {
     const [found] = await store.load([{ kind: 'run', runId }]);

@@ -29,7 +29,7 @@ type Claim = {
   /** On the clock that does not jump. */
   readonly arrivedAt: number;
   readonly runId: string | undefined;
-  /** A claim on one run asks it directly once, in case memory does not know it. */
+  /** A claim on one run reads that run once, in case memory does not know it. */
   asked: boolean;
   granted: number;
   readonly leases: Lease[];
@@ -75,7 +75,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const queues = new Map<string, Queue>();
   const known = new Map<string, Runnable>();
   const claims = new Set<Claim>();
-  /** Claims that the group in hand gives something, and those that the group in commit does. */
+  /** Claims that get an offer in the open group, and those that get one in the group in commit. */
   const fulfilled = new Set<Claim>();
   const sealed = new Set<Claim>();
   const unservable = new Map<string, number>();
@@ -84,7 +84,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const born = clock.monotonic();
   const rates = { claims: createRate(born), offers: createRate(born) };
   let lastMatch: { readonly at: UnixMs; readonly claims: number; readonly offers: number } | undefined;
-  /** Says what holds of the claims now, when that is another thing than before. */
+  /** Steps the statechart when the state of the claims has changed. */
   const review = (): void => {
     const value = fulfilled.size + sealed.size > 0 ? 'matching' : claims.size > 0 ? 'waiting' : 'idle';
     if (value !== actor.value()) actor.send({ type: factOf[value] });
@@ -110,7 +110,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     while (at > 0 && (entries[at - 1] as Runnable).order > entry.order) at -= 1;
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
-    // While claims wait, a head that none of them may have must not push out what they may.
+    // While claims wait, entries that none of them may have must not push out entries that they may have.
     if (entries.length > queueLimit && claims.size === 0) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
@@ -209,8 +209,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
   };
 
   /**
-   * The next offer to make for the claims that wait, oldest claim first, or the slice to read before that can be said.
-   * Taken entries leave the queue at once; a group that fails drops all queues.
+   * The next offer to make for the claims that wait, oldest claim first, or the slice to read first. Taken entries leave the
+   * queue at once; a group that fails drops all queues.
    */
   const next = (at: UnixMs): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
     for (const claim of claims) {
@@ -246,13 +246,13 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
       const queue = queueOf(entry.definitionId);
-      // A claim on this very run need not wait for the run's place in the queue.
+      // A claim on this run does not wait for the run's place in the queue.
       const isWanted = [...claims].some((claim) => claim.runId === entry.runId);
       if (queue.more && entry.order > queue.watermark && !isWanted) queue.uncommitted.push(entry);
       else insert(queue, entry);
     },
 
-    /** What follows from the group in hand: the next offer, or what must be read before that can be said. */
+    /** What follows from the open group: the next offer, or what must be read first. */
     follow: (at: UnixMs): FollowUp | undefined => {
       const runId = unasked();
       if (runId !== undefined)
@@ -333,7 +333,9 @@ export const createDispatcher = (options: DispatcherOptions) => {
       return { leases, matched };
     },
 
-    /** The group goes to its commit. Claims that it gives something wait for that alone: the next group gives them nothing. */
+    /**
+     * The group goes to its commit. A claim that got an offer waits for that commit; the next group makes it no other offer.
+     */
     sealed: (): void => {
       // From now on the store answers as of this commit.
       for (const queue of queues.values()) if (queue.uncommitted.length > 0) queue.uncommitted = [];
@@ -344,7 +346,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       fulfilled.clear();
       review();
     },
-    /** The sealed group was committed: claims that got something are answered. */
+    /** The sealed group was committed: claims that got an offer are answered. */
     committed: (): void => {
       if (sealed.size === 0) return;
       let offers = 0;
@@ -358,7 +360,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       review();
     },
 
-    /** The group failed: memory may be ahead of the store, so all of it goes. Claims that had been given something fail. */
+    /** The group failed: memory may be ahead of the store, so all of it is dropped. Claims that got an offer fail. */
     dropped: (error: unknown): void => {
       queues.clear();
       known.clear();

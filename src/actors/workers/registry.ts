@@ -2,16 +2,16 @@ import type { UnixMs } from '../../model/run.ts';
 import type { RunStore, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 
-/** A worker that was not seen for so long is registered no more. It may register again at any time. */
+/** A worker that was not seen for so long is no longer registered. It may register again at any time. */
 export const WORKER_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
-/** When a worker was last seen is written down this often; between that, memory knows it. */
+/** How often the time at which a worker was last seen is stored; in between, memory holds it. */
 export const WORKER_SEEN_MS = 60 * 60 * 1000;
 /** Workers that one sweep writes down, and that it lets go of, at most. */
 const WORKERS_SLICE = 500;
 /** Workers that memory knows; the store knows them all. */
 const WORKERS_KEPT = 10_000;
 
-/** Keeps what was learnt of a worker, and lets go of those learnt longest ago. */
+/** Keeps what was read of a worker, and drops the workers read longest ago. */
 const remember = <V>(known: Map<string, V>, workerId: string, value: V): void => {
   known.delete(workerId);
   known.set(workerId, value);
@@ -21,7 +21,7 @@ const remember = <V>(known: Map<string, V>, workerId: string, value: V): void =>
   }
 };
 
-/** Workers, and when each was last seen. The store has the registrations; memory those in use, and what is newer. */
+/** Workers, and when each was last seen. The store holds the registrations; memory holds those in use, and newer times. */
 export const createWorkerRegistry = (host: {
   readonly store: Pick<RunStore, 'load' | 'silentWorkers'>;
   readonly now: () => UnixMs;

@@ -21,8 +21,8 @@ export type Registered = {
 };
 
 /**
- * True when a key may put another registration in the place of this one: it reaches the project that the worker serves, or,
- * where that is of no project, all that the key reached which registered it.
+ * True when a key may replace this registration. It must reach the worker's project; for a worker without a project, it must
+ * reach every project that the registering key reached.
  */
 const mayReplace = (reach: ProjectReach, { project, registeredBy }: WorkerRecord): boolean =>
   project === undefined ? registeredBy === undefined || covers(reach, registeredBy) : reaches(reach, project);
