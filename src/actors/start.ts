@@ -26,6 +26,7 @@ import { createSweep } from './sweep.ts';
 import { createTimer } from './timer-actor.ts';
 import type { UpkeepMessage } from './upkeep-actor.ts';
 import { createDispatcher } from './workers/dispatcher.ts';
+import { createLiveWorkers } from './workers/live-workers.ts';
 import { createWorkerRegistry } from './workers/registry.ts';
 
 export type RunsOptions = {
@@ -74,6 +75,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const { store } = options;
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? runsDefaults.leaseTtlMs;
+  /** A worker that misses two of three heartbeats keeps its leases. */
+  const heartbeatMs = Math.max(1, Math.floor(leaseTtlMs / 3));
   const reclaimWindowMs = options.reclaimWindowMs ?? runsDefaults.reclaimWindowMs;
   const offerTtlMs = Math.min(options.offerTtlMs ?? runsDefaults.offerTtlMs, leaseTtlMs);
   const onFault = options.onFault ?? (() => {});
@@ -146,6 +149,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     onFault,
   });
   const registry = createWorkerRegistry({ store, now, upkeep, held: leases.held });
+  const liveWorkers = createLiveWorkers({ registry, dispatcher, now, heartbeatMs });
   const sweep = createSweep(clock, [
     () => upkeep({ kind: 'expire_parked' }),
     registry.noteSeen,
@@ -190,7 +194,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       dispatcher,
       registry,
       leases,
+      liveWorkers,
       leaseTtlMs,
+      heartbeatMs,
       actors,
       flushOutbox: outbox.flush,
       closing: closing.signal,

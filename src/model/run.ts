@@ -22,6 +22,13 @@ export const openRunStatuses = ['queued', 'running', 'waiting'] as const satisfi
 export const hasEnded = (status: RunStatus): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
+/**
+ * Why a run waits for a worker. `no_worker`: no live worker holds the definition. `version_missing`: those that hold it lack or
+ * refused the version. `workers_busy`: it waits for its turn.
+ */
+const queuedReasons = ['no_worker', 'version_missing', 'workers_busy'] as const;
+export type QueuedReason = (typeof queuedReasons)[number];
+
 const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd'] as const;
 export type RunLimit = (typeof runLimits)[number];
 
@@ -48,6 +55,8 @@ export type RunSummary = {
   readonly definitionId: string;
   readonly definitionVersion: number;
   readonly status: RunStatus;
+  /** Of a queued run that was read, as of that moment; it is not stored. */
+  readonly queuedReason?: QueuedReason;
   /** The step where the run is, while it is open. */
   readonly cursor?: string;
   readonly error?: RunError;

@@ -1,9 +1,10 @@
-import type { Attempt } from '../../model/run.ts';
+import type { Attempt, QueuedReason, RunSummary } from '../../model/run.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { entriesOf } from '../run/replay.ts';
 import { forbidden, notFound, overloaded } from '../run/run-failures.ts';
+import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt } from './calls.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
 import { attemptOf, detailOfRows, summaryOfRecord } from './run-views.ts';
@@ -11,10 +12,17 @@ import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
 import { type StoredRuns, within } from './stored-runs.ts';
 
+/** A run with the reason why it is queued, where there is one. */
+const withReason = <T extends RunSummary>(run: T, reasons: ReadonlyMap<string, QueuedReason>): T => {
+  const queuedReason = reasons.get(run.runId);
+  return queuedReason === undefined ? run : { ...run, queuedReason };
+};
+
 /** What is asked about runs. */
 export const createRunQueries = (host: {
   readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt'>;
   readonly storedRuns: StoredRuns;
+  readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
   readonly followers: Pick<Followers, 'follow' | 'mayAwaitEnd' | 'untilEnded'>;
 }): RunQueries => {
   const { store } = host;
@@ -30,8 +38,10 @@ export const createRunQueries = (host: {
         }
         const rows = await store.findRun(runId);
         if (rows === undefined) return notFound('run', runId);
-        const { project } = rows.stored.record;
-        return reaches(reach, project) ? { ok: true, value: detailOfRows(rows) } : forbidden(project);
+        const { record } = rows.stored;
+        if (!reaches(reach, record.project)) return forbidden(record.project);
+        const reasons = await host.liveWorkers.queuedReasons([record]);
+        return { ok: true, value: withReason(detailOfRows(rows), reasons) };
       }),
 
     listRuns: (query) =>
@@ -49,9 +59,11 @@ export const createRunQueries = (host: {
           ...(to === undefined ? {} : { to }),
           ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: String(after[1]) } }),
         });
+        const reasons = await host.liveWorkers.queuedReasons(records);
+        const runs = records.map((record) => withReason(summaryOfRecord(record), reasons));
         return {
           ok: true,
-          value: pageOf(records.map(summaryOfRecord), limit, (last) => [last.updatedAt, last.runId]),
+          value: pageOf(runs, limit, (last) => [last.updatedAt, last.runId]),
         };
       }),
 

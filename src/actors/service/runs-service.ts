@@ -126,7 +126,7 @@ export type DefinitionOverview = {
     readonly version: number;
     readonly createdAt: UnixMs;
     readonly openRuns: number;
-    /** Workers that registered this version. */
+    /** Live workers that registered this version. */
     readonly workers: number;
   }[];
   readonly latest: JsonObject;

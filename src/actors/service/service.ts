@@ -4,6 +4,7 @@ import type { LeaseWatch } from '../lease/deadlines.ts';
 import type { Programs } from '../run/program.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 import type { Dispatcher } from '../workers/dispatcher.ts';
+import type { LiveWorkers } from '../workers/live-workers.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import { type ActorSource, createActorDirectory } from './actor-directory.ts';
 import { createRunAdministration } from './administration.ts';
@@ -30,7 +31,9 @@ export const createService = (host: {
   readonly dispatcher: Dispatcher;
   readonly registry: WorkerRegistry;
   readonly leases: LeaseWatch;
+  readonly liveWorkers: LiveWorkers;
   readonly leaseTtlMs: number;
+  readonly heartbeatMs: number;
   readonly actors: readonly ActorSource[];
   readonly flushOutbox: () => Promise<void>;
   readonly closing: AbortSignal;
@@ -38,7 +41,7 @@ export const createService = (host: {
   ...createWorkerCommands(host),
   ...createRunCommands(host),
   ...createRunQueries(host),
-  ...createDefinitionQueries(host.store),
+  ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
   ...createActorDirectory(host.actors),
   ...createMachineDirectory(host.store, host.programs),

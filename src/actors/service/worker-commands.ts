@@ -23,9 +23,10 @@ export const createWorkerCommands = (host: {
   readonly registry: WorkerRegistry;
   readonly storedRuns: Pick<StoredRuns, 'visible'>;
   readonly leaseTtlMs: number;
+  readonly heartbeatMs: number;
   readonly closing: AbortSignal;
 }): WorkerCommands => {
-  const { dispatcher, registry, leaseTtlMs } = host;
+  const { dispatcher, registry, leaseTtlMs, heartbeatMs } = host;
   const { ask } = host.calls;
 
   const lease = async <T>(request: HeldLease, body: LeaseMessage): Promise<Result<T>> => {
@@ -62,7 +63,7 @@ export const createWorkerCommands = (host: {
         value: {
           workerId,
           leaseTtlMs,
-          heartbeatMs: Math.max(1, Math.floor(leaseTtlMs / 3)),
+          heartbeatMs,
           definitions: registered.value.definitions,
         },
       };

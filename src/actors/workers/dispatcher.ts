@@ -131,13 +131,17 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const versionKey = (workerId: string, definitionId: string, version: number): string =>
     JSON.stringify([workerId, definitionId, version]);
 
+  const refuses = (workerId: string, definitionId: string, version: number): boolean => {
+    if (unservable.size === 0) return false;
+    const until = unservable.get(versionKey(workerId, definitionId, version));
+    return until !== undefined && until > clock.monotonic();
+  };
+
   const mayServe = (claim: Claim, entry: Runnable): boolean => {
     const { worker } = claim;
     if (worker.project !== undefined && worker.project !== entry.project) return false;
     if (!reaches(claim.reach, entry.project)) return false;
-    if (unservable.size === 0) return true;
-    const until = unservable.get(versionKey(worker.workerId, entry.definitionId, entry.definitionVersion));
-    return until === undefined || until <= clock.monotonic();
+    return !refuses(worker.workerId, entry.definitionId, entry.definitionVersion);
   };
 
   /** The oldest entry that this claim may have, or the slice that is to be read first. */
@@ -379,6 +383,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
       for (const [key, until] of unservable) if (until <= now) unservable.delete(key);
       unservable.set(versionKey(workerId, definitionId, version), now + unservableMs);
     },
+    /** Whether a worker said, not long ago, that it could not serve this version. */
+    refuses,
     /** A worker that registers again may have learnt the version. */
     forgive: (workerId: string): void => {
       for (const key of unservable.keys()) if ((JSON.parse(key) as string[])[0] === workerId) unservable.delete(key);
@@ -394,6 +400,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
       review();
     },
     waiting: (): number => claims.size,
+    /** Workers whose claims wait. */
+    claimers: (): ReadonlySet<string> => new Set([...claims].map(({ worker }) => worker.workerId)),
 
     /** Itself, as an actor that can be looked at. */
     actor: {

@@ -54,6 +54,10 @@ export const createWorkerRegistry = (host: {
     /** When it was last seen; `undefined` when its row knows best. */
     lastSeenAt: (workerId: string): UnixMs | undefined => seenAt.get(workerId),
 
+    /** Workers that called at this time or later, as far as memory knows. */
+    seenSince: (since: UnixMs): readonly string[] =>
+      [...seenAt].flatMap(([workerId, at]) => (at >= since ? workerId : [])),
+
     /** Writes down when workers were last seen, where their rows are behind. */
     noteSeen: async (): Promise<void> => {
       const seen: { workerId: string; at: UnixMs }[] = [];

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 80d23d480dadfce18e67c8ff0d45434a54650f07ebf52cb9c4faedc2889eef2e
-// content sha256: 241783df5cc30ac188644703e834b731a35c3dbe22b2788e0bdf6ac64fb1cbf9
+// source sha256: fa5f0a9d41579798346f911acca176983b3d5bcee2f66e8e942eca2cdb23f475
+// content sha256: e20c358c85837146531c22b2f29593d7d47b68cdc5fadb8665e4c8c45385de54
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2496,6 +2496,13 @@ export interface components {
              */
             readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd";
         };
+        /**
+         * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
+         *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
+         *     `workers_busy`: it waits for its turn.
+         * @enum {string}
+         */
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy";
         readonly RunSummary: {
             /** Format: uuid */
             readonly run_id: string;
@@ -2505,6 +2512,7 @@ export interface components {
             readonly definition_id: string;
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
+            readonly queued_reason?: components["schemas"]["QueuedReason"];
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;
             readonly error?: components["schemas"]["RunError"];
@@ -2689,7 +2697,7 @@ export interface components {
                 readonly version: number;
                 readonly created_at: components["schemas"]["Timestamp"];
                 readonly open_runs: number;
-                /** @description Workers that registered this version */
+                /** @description Live workers that registered this version */
                 readonly workers: number;
             }[];
             readonly latest: components["schemas"]["Definition"];

@@ -90,10 +90,8 @@ export interface RunQueries {
 
   /** By id, the highest version of each. */
   listDefinitions(after: string | undefined, limit: number): Promise<readonly DefinitionRecord[]>;
-  /** Ascending, each with the number of its open runs and of the workers that registered it. */
-  definitionVersions(
-    id: string,
-  ): Promise<readonly (DefinitionRecord & { readonly openRuns: number; readonly workers: number })[]>;
+  /** Ascending, each with the number of its open runs. */
+  definitionVersions(id: string): Promise<readonly (DefinitionRecord & { readonly openRuns: number })[]>;
   listWorkers(query: WorkerListQuery): Promise<readonly WorkerRecord[]>;
   /** Ids of workers whose row says that they were last seen before, those silent longest first. */
   silentWorkers(before: UnixMs, limit: number): Promise<readonly string[]>;

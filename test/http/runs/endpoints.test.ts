@@ -203,6 +203,17 @@ describe('claim', () => {
   });
 });
 
+it('a queued run says why it is queued, in its read and in lists', async () => {
+  await open();
+  const { run_id } = await service.start('flow');
+  expect((await service.run(run_id)).queued_reason).toBe('workers_busy');
+  expect((await service.must(service.get('/runs'))).runs[0].queued_reason).toBe('workers_busy');
+  await service.leap(30_001);
+  expect((await service.run(run_id)).queued_reason).toBe('no_worker');
+  await service.take();
+  expect(await service.run(run_id)).not.toHaveProperty('queued_reason');
+});
+
 describe('waiting for the end of a run', () => {
   const waits = (count: number) => until(() => service.runs.endsAwaited() === count);
   const asked = (runId: string, waitMs: number, ask: object = {}) =>

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: ff6e84f6b9cec09b022eee687c6a30862ff14556cd30913203b853da7c6f003f
-// content sha256: c5455968c9d403dd593b8b0007086024037b2fb4bff59f7695d357edfa3988fd
+// source sha256: d7028575d578077242c2f98dc86c564ee7aef6d889228086d1a2a9a7b269329b
+// content sha256: e6a4f5518c2ba92f765a8a9e4b062909ac4ec732c159a96c371f19afc4c4322f
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -525,7 +525,7 @@ export interface components {
                 readonly version: number;
                 readonly created_at: components["schemas"]["Timestamp"];
                 readonly open_runs: number;
-                /** @description Workers that registered this version */
+                /** @description Live workers that registered this version */
                 readonly workers: number;
             }[];
             readonly latest: components["schemas"]["Definition"];
@@ -851,6 +851,13 @@ export interface components {
             readonly concurrency?: number;
         };
         readonly ProjectName: string;
+        /**
+         * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
+         *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
+         *     `workers_busy`: it waits for its turn.
+         * @enum {string}
+         */
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy";
         readonly Registration: {
             readonly worker_id: string;
             readonly lease_ttl_ms: number;
@@ -960,6 +967,7 @@ export interface components {
             readonly definition_id: string;
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
+            readonly queued_reason?: components["schemas"]["QueuedReason"];
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;
             readonly error?: components["schemas"]["RunError"];
@@ -1206,6 +1214,7 @@ export type NewScore = components['schemas']['NewScore'];
 export type NewSpan = components['schemas']['NewSpan'];
 export type NewWorker = components['schemas']['NewWorker'];
 export type ProjectName = components['schemas']['ProjectName'];
+export type QueuedReason = components['schemas']['QueuedReason'];
 export type Registration = components['schemas']['Registration'];
 export type ReportedUsage = components['schemas']['ReportedUsage'];
 export type Run = components['schemas']['Run'];

@@ -108,9 +108,6 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               ({ record: run }) =>
                 run.definitionId === id && run.definitionVersion === record.version && !hasEnded(run.status),
             ).length,
-            workers: [...workers.values()].filter((worker) =>
-              worker.definitions.some((held) => held.id === id && held.version === record.version),
-            ).length,
           })),
       ),
     listWorkers: ({ reach, after, limit }) =>

@@ -155,7 +155,7 @@ export const queriesOf = (db: Database.Database) => {
         after ?? '',
         limit,
       ).map(definitionOf),
-    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number; workers: number })[] => {
+    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number })[] => {
       const open = new Map<number, number>();
       for (const project of lookups.projects())
         for (const status of openRunStatuses)
@@ -169,17 +169,9 @@ export const queriesOf = (db: Database.Database) => {
             const version = row['version'] as number;
             open.set(version, (open.get(version) ?? 0) + (row['open'] as number));
           }
-      const held = new Map(
-        all(
-          `SELECT json_extract(held.value, '$.version') AS held_version, count(DISTINCT worker_id) AS workers
-           FROM worker, json_each(worker.definitions) AS held WHERE json_extract(held.value, '$.id') = ? GROUP BY held_version`,
-          id,
-        ).map((row) => [row['held_version'] as number, row['workers'] as number]),
-      );
       return all('SELECT * FROM definition WHERE id = ? ORDER BY version', id).map((row) => {
         const record = definitionOf(row);
-        const { version } = record;
-        return { ...record, openRuns: open.get(version) ?? 0, workers: held.get(version) ?? 0 };
+        return { ...record, openRuns: open.get(record.version) ?? 0 };
       });
     },
     listWorkers: ({ reach, after, limit }: WorkerListQuery): WorkerRecord[] =>

@@ -1,0 +1,58 @@
+import type { QueuedReason, UnixMs } from '../../model/run.ts';
+import { reaches } from '../../model/scope.ts';
+import type { RunRecord, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { WorkerRegistry } from './registry.ts';
+
+/** A worker that missed so many heartbeats is not there any more. */
+const HEARTBEATS_MISSED = 3;
+
+/** Whether runs of this project may be served by this worker. */
+const serves = ({ project, registeredBy }: WorkerRecord, runProject: string): boolean =>
+  (project === undefined || project === runProject) &&
+  (registeredBy === undefined || reaches(registeredBy, runProject));
+
+/**
+ * Workers that are there: a claim of theirs is held, or they called within three heartbeats. Memory alone says so: after a
+ * restart a worker is there from its first call on.
+ */
+export const createLiveWorkers = (host: {
+  readonly registry: Pick<WorkerRegistry, 'find' | 'seenSince'>;
+  readonly dispatcher: Pick<Dispatcher, 'claimers' | 'refuses'>;
+  readonly now: () => UnixMs;
+  readonly heartbeatMs: number;
+}) => {
+  const all = async (): Promise<readonly WorkerRecord[]> => {
+    const since = host.now() - HEARTBEATS_MISSED * host.heartbeatMs;
+    const ids = new Set([...host.dispatcher.claimers(), ...host.registry.seenSince(since)]);
+    const found = await Promise.all([...ids].map(host.registry.find));
+    return found.flatMap((worker) => worker ?? []);
+  };
+
+  return {
+    all,
+
+    /** Why each of these runs waits for a worker; only those that do. */
+    queuedReasons: async (
+      records: readonly Pick<RunRecord, 'runId' | 'status' | 'project' | 'definitionId' | 'definitionVersion'>[],
+    ): Promise<ReadonlyMap<string, QueuedReason>> => {
+      const queued = records.filter(({ status }) => status === 'queued');
+      if (queued.length === 0) return new Map();
+      const live = await all();
+      const reasonOf = ({ project, definitionId, definitionVersion }: (typeof queued)[number]): QueuedReason => {
+        const holders = live.filter(
+          (worker) => serves(worker, project) && worker.definitions.some(({ id }) => id === definitionId),
+        );
+        if (holders.length === 0) return 'no_worker';
+        const isServed = holders.some(
+          ({ workerId, definitions }) =>
+            definitions.some(({ id, version }) => id === definitionId && version === definitionVersion) &&
+            !host.dispatcher.refuses(workerId, definitionId, definitionVersion),
+        );
+        return isServed ? 'workers_busy' : 'version_missing';
+      };
+      return new Map(queued.map((record) => [record.runId, reasonOf(record)]));
+    },
+  };
+};
+export type LiveWorkers = ReturnType<typeof createLiveWorkers>;
