@@ -314,6 +314,7 @@ describe('configuration', () => {
   it('a project named at the start is a fence: no argument, no foreign run, none in part', async () => {
     const { client, call } = await aReader(['--project', 'shop']);
     const { tools } = await client.listTools();
+    expect(tools).toHaveLength(3);
     for (const { inputSchema } of tools) expect(Object.keys(inputSchema.properties ?? {})).not.toContain('project');
     expect((await call('find_runs', { project: 'default' })).isError).toBe(true);
     expect((await call('get_run', { trace_id: SHOP })).text).toContain('sell');

@@ -228,6 +228,7 @@ describe('"Lists answer `{"<plural>": [...], "next_cursor": "..."}`; `next_curso
       }
       const rows = seen.get(path) ?? [];
       expect(new Set(rows).size, `${path} repeats`).toBe(rows.length);
+      expect(before.get(path)?.length, path).toBeGreaterThan(2);
       for (const row of before.get(path) ?? []) expect(rows, `${path} skips`).toContain(row);
     }
   });

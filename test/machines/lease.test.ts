@@ -282,6 +282,7 @@ describe('snapshots of leases', () => {
     restore(leaseMachine, LEASE_MACHINE_VERSION, { machineVersion, value, context }, leaseMigrations);
 
   it('of version 1 are loaded as they were written', () => {
+    expect(goldens.version1.length).toBeGreaterThan(0);
     for (const golden of goldens.version1) expect(persisted(revive(1, golden))).toEqual(golden);
   });
 

@@ -7,7 +7,7 @@ import { ALL, aDefinition, createHarness as createOn, must } from '../run-harnes
 const DAY = 24 * 3600_000;
 
 onEachEngine('events', ({ createHarness, open }) => {
-  it('a run in memory no more is found by its event', async () => {
+  it('a run that memory has dropped is found by its event', async () => {
     const service = await createHarness({ definitions: [waiting()] });
     const { runId } = await service.start('flow', { id: 7 });
     const again = await service.reopen();
@@ -157,7 +157,7 @@ onEachEngine('events', ({ createHarness, open }) => {
     expect(asked).toBe(2);
   });
 
-  it('an event and the wait that it is for meet, sent in the same moment', async () => {
+  it('an event is delivered to a wait that opens in the same moment', async () => {
     const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
     const [run, outcome] = await Promise.all([service.start('flow', { id: 1 }), publish(service, 'ticket/1')]);
     expect(must(outcome)).toEqual({ outcome: 'delivered', runId: run.runId });

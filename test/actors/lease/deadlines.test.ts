@@ -111,7 +111,7 @@ onEachEngine('leases in time', ({ createHarness }) => {
     expect(await service.detail(runId)).toMatchObject({ status: 'failed', error: { class: 'timeout' } });
   });
 
-  it('heartbeats do not put the timeout off', async () => {
+  it('heartbeats do not postpone the timeout', async () => {
     const service = await open({ timeout_ms: 20_000, retry: { max_attempts: 1 } });
     const { runId } = await service.start('flow');
     const lease = await service.take();
@@ -151,7 +151,7 @@ onEachEngine('leases in time', ({ createHarness }) => {
     expect((await service.detail(runId)).status).toBe('queued');
   });
 
-  it('a clock that is set back while the service is down takes no journal back', async () => {
+  it('a clock that is set back while the service is down sets no journal back', async () => {
     const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
     const { runId } = await service.start('flow');
     const [lease] = await service.claim();
@@ -175,7 +175,7 @@ onEachEngine('leases in time', ({ createHarness }) => {
     expect((await service.take()).lastDetails).toEqual({ page: 3 });
   });
 
-  it('at start every live lease gets at least one whole ttl', async () => {
+  it('at start every live lease gets at least one full ttl', async () => {
     const service = await open();
     const { runId } = await service.start('flow');
     const lease = await service.take();

@@ -3,14 +3,16 @@ import { Quarantined } from '../../../src/actors/run/run-state.ts';
 import { type RunningRuns, startRuns } from '../../../src/actors/start.ts';
 import { encodeSnapshot } from '../../../src/machines/persisted.ts';
 import { type Changes, noChanges } from '../../../src/store/runs/run-store.ts';
+import { until } from '../../until.ts';
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, type Harness, must, settled, tasks } from '../run-harness.ts';
 
-/** A start tries what was quarantined beside its other work. */
-const untilTakenBack = async (runs: RunningRuns): Promise<void> => {
-  do await settled(runs);
-  while ((await runs.counts()).quarantined > 0);
-};
+/** A start tries to release what was quarantined beside its other work. */
+const untilReleased = (runs: RunningRuns): Promise<void> =>
+  until(async () => {
+    await settled(runs);
+    return (await runs.counts()).quarantined === 0;
+  });
 
 const flow = aDefinition('flow', tasks('one', 'two'));
 
@@ -120,7 +122,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
 
     for (const [index, id] of ids.entries()) await spoil(service, id, snapshots[index] ?? '');
     const able = await service.reopen();
-    await untilTakenBack(able);
+    await untilReleased(able);
     expect(await claimFrom(able)).toEqual([queued.runId]);
     expect(await publishTo(able)).toBe('delivered');
     await settled(able);
@@ -134,7 +136,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
   const snapshotOf = async (service: Harness, runId: string): Promise<string> =>
     (await service.store.findRun(runId))?.stored.record.snapshot ?? '';
   /** Starts a run, spoils it, lets a service meet it, mends it, and starts the next service. */
-  const takenBack = async (
+  const released = async (
     service: Harness,
     definition: string,
     meet: (unable: RunningRuns, runId: string) => Promise<unknown>,
@@ -153,7 +155,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
 
   it('is released although a claim waits for it, in one commit with its offer', async () => {
     const service = await createHarness({ definitions: [flow] });
-    const { runId, able } = await takenBack(service, 'flow', cancel);
+    const { runId, able } = await released(service, 'flow', cancel);
     const offered = must(await able.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 1000 }));
     expect(offered.map((lease) => lease.runId)).toEqual([runId]);
     expect([(await able.counts()).quarantined, service.faults.filter((one) => !(one instanceof Quarantined))]).toEqual([
@@ -164,9 +166,9 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
 
   it('stays released although a call met it just before', async () => {
     const service = await createHarness({ definitions: [flow] });
-    const { runId, able } = await takenBack(service, 'flow', cancel);
+    const { runId, able } = await released(service, 'flow', cancel);
     await cancel(able, runId);
-    await untilTakenBack(able);
+    await untilReleased(able);
     expect(must(await cancel(able, runId)).status).toBe('cancelled');
   });
 
@@ -175,26 +177,26 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     const service = await createHarness({ definitions: [aDefinition('ask', [wait])] });
     const publish = async (runs: RunningRuns) =>
       must(await runs.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 })).outcome;
-    const { runId, able } = await takenBack(service, 'ask', async (unable) =>
+    const { runId, able } = await released(service, 'ask', async (unable) =>
       expect(await publish(unable)).toBe('parked'),
     );
-    await untilTakenBack(able);
+    await untilReleased(able);
     expect((await service.detail(runId)).status).toBe('succeeded');
     expect(await publish(able)).toBe('parked');
   });
 
-  it('hears of a child whose timer came due meanwhile', async () => {
+  it('is notified of a child whose timer came due meanwhile', async () => {
     const service = await createHarness({
       definitions: [
         aDefinition('kid', [{ id: 'nap', kind: 'sleep', sleep_ms: 1000 }]),
         aDefinition('parent', [{ id: 'child', kind: 'child', definition: 'kid' }]),
       ],
     });
-    const { runId, able } = await takenBack(service, 'parent', async (unable) => {
+    const { runId, able } = await released(service, 'parent', async (unable) => {
       service.time.advance(2000);
       await settled(unable);
     });
-    await untilTakenBack(able);
+    await untilReleased(able);
     service.time.advance(3600_000);
     await settled(able);
     expect((await service.detail(runId)).status).toBe('succeeded');
@@ -224,11 +226,11 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     expect((await able.counts()).quarantined).toBe(1);
     failing = false;
     service.time.advance(60_000);
-    await untilTakenBack(able);
+    await untilReleased(able);
   });
 
   /** Runs of the definitions, all quarantined, then released together. */
-  const allTakenBack = async (
+  const allReleased = async (
     service: Harness,
     starts: readonly string[],
     publishWhileAside: number,
@@ -246,7 +248,7 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     await settled(unable);
     expect((await unable.counts()).quarantined).toBe(ids.length);
     for (const [index, id] of ids.entries()) await spoil(service, id, snapshots[index] ?? '');
-    await untilTakenBack(await service.reopen());
+    await untilReleased(await service.reopen());
     return Promise.all(ids.map(async (id) => (await service.detail(id)).status));
   };
   const asking = (id: string, acceptParked: boolean) =>
@@ -254,16 +256,16 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
 
   it.each([1, 64, 65, 80])('%i that waited for the same event take as many that were parked', async (count) => {
     const service = await createHarness({ definitions: [asking('ask', true)] });
-    const states = await allTakenBack(service, Array<string>(count + 1).fill('ask'), count);
+    const states = await allReleased(service, Array<string>(count + 1).fill('ask'), count);
     expect(states.toSorted()).toEqual([...Array<string>(count).fill('succeeded'), 'waiting']);
   });
 
   it('takes an event that came while its wait stood, also where it accepts none that were parked before', async () => {
     const service = await createHarness({ definitions: [asking('strict', false), asking('ask', true)] });
-    expect(await allTakenBack(service, ['strict', 'ask'], 2)).toEqual(['succeeded', 'succeeded']);
+    expect(await allReleased(service, ['strict', 'ask'], 2)).toEqual(['succeeded', 'succeeded']);
     const other = await createHarness({ definitions: [asking('strict', false)] });
     must(await other.runs.publishEvent({ ...ALL, project: 'p', event: 'go', key: '', payload: 1 }));
     other.time.advance(10);
-    expect(await allTakenBack(other, ['strict'], 0)).toEqual(['waiting']);
+    expect(await allReleased(other, ['strict'], 0)).toEqual(['waiting']);
   });
 });

@@ -3,7 +3,7 @@ import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, must, tasks } from '../run-harness.ts';
 
 onEachEngine('erasure and retention', ({ createHarness }) => {
-  it('erases the finished runs of a person with their children, leaves unfinished ones whole and counts them', async () => {
+  it('erases the finished runs of a person with their children, leaves unfinished ones untouched and counts them', async () => {
     const service = await createHarness({
       definitions: [
         aDefinition('kid', tasks('work')),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { onEachEngine } from '../engines.ts';
 import { ALL, aDefinition, codeOf, must, task, tasks } from '../run-harness.ts';
 
-onEachEngine('looking', ({ createHarness }) => {
+onEachEngine('questions about runs', ({ createHarness }) => {
   it('names the chain that led to an attempt, oldest last', async () => {
     const service = await createHarness({
       definitions: [aDefinition('flow', [task('one', { retry: { backoff_ms: 0 } }), task('two')])],

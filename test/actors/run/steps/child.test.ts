@@ -180,7 +180,7 @@ onEachEngine('children', ({ createHarness, open }) => {
     expect(run).toMatchObject({ status: 'succeeded', output: docs });
   });
 
-  it('an empty list gives an empty output and starts nobody', async () => {
+  it('an empty list gives an empty output and starts no child', async () => {
     const service = await createHarness({ definitions: [child, parent()] });
     await service.start('flow', { docs: [] });
     expect((await service.take()).input).toEqual({ all: [] });
