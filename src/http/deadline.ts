@@ -21,7 +21,7 @@ export type Deadlines = {
   readonly releaseHeld: () => void;
 };
 
-/** A deadline that can be lost against, and the signal that work can watch. */
+/** A deadline to race against, and the signal that aborts the work. */
 const startDeadline = (controller: AbortController, seconds: number) => {
   let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {

@@ -71,8 +71,8 @@ const refusePreflight = (_request: FastifyRequest, reply: FastifyReply): Fastify
   });
 
 /**
- * Lets pages of other origins read what answers them, and preflights what they may call. The methods that a preflight
- * names are remembered by the browser for the path, so none is named that the origin may not use there.
+ * Lets pages of other origins read their answers, and answers their preflights. The methods that a preflight names are
+ * remembered by the browser for the path, so none is named that the origin may not use there.
  */
 const mountCors = async (
   api: FastifyInstance,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ProjectReach, Scope } from '../model/scope.ts';
 
-/** Who calls, decided once at the door from the presented key, the peer address and the route's scope. */
+/** The caller, decided once from the presented key, the peer address and the route's scope. */
 export type Caller = {
   /** First eight hex digits of the SHA-256 of the key; absent when no known key was presented. */
   readonly keyFingerprint?: string;
@@ -12,7 +12,7 @@ export type Caller = {
   readonly remoteAddress: string;
 };
 
-/** What the audit row of a request will say. Set by the handler once it knows; it starts with the path and the asked project. */
+/** The content of a request's audit row. It starts with the path and the asked project; the handler adds what it finds. */
 export type AuditNote = {
   /** Projects of what was read, one row each; `*` is all of them. */
   projects: readonly string[];
@@ -52,8 +52,8 @@ export type Route = {
   /** The operation recorded in the audit log, for a route that reads stored payloads. */
   readonly audit?: string;
   /**
-   * The project that owns the stored object a request names, for the audit row of a read that was refused before the
-   * handler could look. Asked only for known keys: a stranger's guesses are not worth a read of the store.
+   * The project that owns the stored object a request names, for the audit row of a read that was refused before the handler
+   * could look. Called only for known keys, so that guesses of strangers cost no read of the store.
    */
   readonly ownerOf?: (request: FastifyRequest) => Promise<string | undefined>;
   /** Answers a client that asks for an event stream with one. A stream has no request deadline; their number is bounded. */

@@ -7,8 +7,8 @@ import { type BodyReading, boundedBy, readJsonBody } from './body/json-body.ts';
 import type { ServeRoute } from './mount.ts';
 
 /**
- * The steps of every request, in their order: who calls, what is asked for, the body, the handler, the audit, the answer.
- * Nothing is read of a request before it is known who sends it, and nothing of its body before the rest of it is good.
+ * The steps of every request, in their order: caller, parameters, body, handler, audit, answer. Parameters are read after the
+ * caller is known, and the body after the parameters are valid.
  */
 export const createServeRequest =
   (access: Access, writeAudit: WriteAudit, body: BodyReading): ServeRoute =>

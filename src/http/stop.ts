@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 const IDLE_SWEEP_MS = 20;
 
 /**
- * Makes `app.close()` stop in order: what would wait without end is ended, requests in flight are answered, and no
- * connection outlives its answer.
+ * Makes `app.close()` stop in order: streams and long polls end, requests in flight are answered, and each connection closes
+ * after its answer.
  * @param parts.endWaits ends what waits for something to happen: event streams and long polls
  * @param parts.flush writes what may be written after the last answer
  */

@@ -21,8 +21,8 @@ export type Reservation = {
    */
   readonly hold: (bodyBytes: number) => void;
   /**
-   * Says what to do when the room is needed by a request that is further on; called with the refusal, at most once.
-   * Without it, or with `undefined`, what is held stays: a body that has been read is not given up.
+   * Registers how to give way to a request that has brought more; called with the refusal, at most once. Without it, or with
+   * `undefined`, what is held stays: a body that has been read is not given up.
    */
   readonly whenEvicted: (giveUp: ((refusal: Refusal) => void) | undefined) => void;
   /** Gives everything back; further calls change nothing. */
@@ -31,8 +31,8 @@ export type Reservation = {
 
 export type Admission = {
   /**
-   * Lets a request in. What it announces is looked at, not held: a client that announces much and sends little takes
-   * nothing from others.
+   * Lets a request in. The announced length is compared with the room but takes none of it: a client that announces much and
+   * sends little takes nothing from others.
    * @param announcedBytes the content length, where the request has one
    * @throws Refusal `overloaded` when as many requests as may be are inside, or the announced body would not fit now
    */
@@ -46,9 +46,10 @@ export type Admission = {
 };
 
 /**
- * The door's bound on memory: how many bytes and how many requests may be between arrival and answer. A request that is
- * alone is always let in, so that the largest legal body passes whatever the bound is. Where bodies that are still arriving
- * do not all fit, the one that has brought least gives way: else many would fill the room half way, and none would end.
+ * The door's bound on memory: how many bytes and how many requests may be between arrival and answer. A request that is alone
+ * is always let in, so that the largest legal body passes whatever the bound is. Where bodies that are still arriving do not
+ * all fit, the one that has brought least is refused: otherwise many bodies would each fill a part of the room, and none
+ * would end.
  * @param maxInflightBytes memory for bodies and decoded signals, in bytes: `--max-inflight-bytes`
  * @param maxRequests requests inside at one time
  * @see Interface decisions, "5. Ingest policy", back-pressure

@@ -26,7 +26,7 @@ const isGzip = (contentEncoding: string | undefined): boolean => {
 };
 
 /**
- * Refuses what the headers alone condemn, before a byte of the body is read.
+ * Refuses by the headers alone, before a byte of the body is read.
  * @throws Refusal `unsupported_content_encoding`, `payload_too_large`
  * @see Interface specification, "Errors"
  */
@@ -59,7 +59,7 @@ export const streamBody = (
 ): Promise<void> => {
   const { source } = body;
   const gunzip = isGzip(body.contentEncoding) ? createGunzip({ chunkSize: INFLATE_CHUNK_BYTES }) : undefined;
-  // What hands out the pieces, and is held back while one of them is taken.
+  // The stream that hands out the pieces; it is paused while a piece is taken.
   const outlet: Readable = gunzip ?? source;
   return new Promise((resolve, reject) => {
     let wire = 0;

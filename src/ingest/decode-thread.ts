@@ -61,8 +61,8 @@ const TIMEOUT_MS = 20_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * A thread for bodies that would hold up the main thread, or that are built to. It is started by the first such body and
- * ends when it has had nothing to do for a while. Whatever becomes of it, only the body in work is refused.
+ * A thread for bodies that would hold up the main thread, by their size or by intent. It is started by the first such body
+ * and ends when it has had nothing to do for a while. Whatever becomes of it, only the body in work is refused.
  */
 export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread => {
   const heapMebibytes = options.heapMebibytes ?? HEAP_MEBIBYTES;

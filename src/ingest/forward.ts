@@ -12,7 +12,7 @@ export type ForwardTarget = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What the forwarder tells when it cannot deliver: never a payload, never a header, of the address the origin alone. */
+/** What the forwarder reports when it cannot deliver: never a payload or a header, and of the address only the origin. */
 export type ForwardLog = { readonly warn: (facts: object, message: string) => void };
 
 export type ForwardOptions = {

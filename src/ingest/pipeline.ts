@@ -206,7 +206,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       if (isHeavy) heavyBodies -= 1;
     }
   };
-  /** The thread is better for what would hold up everybody, and for less while others want the loop and it is soon free. */
+  /**
+   * Bodies that would hold up the event loop go to the thread; smaller ones too, while others want the loop and the thread is
+   * soon free.
+   */
   const belongsOnThread = (payload: Payload): boolean =>
     !isLight(payload) || (heavyBodies === 0 && !isShort(payload) && loopIsWanted());
 
@@ -328,8 +331,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   /**
-   * Gives a unit to the store and lets go of its signals: until the commit the store has them as rows, and what lived here
-   * as long would be copied by every collection of the young generation.
+   * Gives a unit to the store and drops its signals: until the commit the store has them as rows, and what lived here as long
+   * would be copied by every collection of the young generation.
    */
   const handOver = (unit: Unit): { signals: number; spans: readonly Span[]; outcome: Promise<WriteOutcome> } => {
     const batch = joinBatches(unit.parts.splice(0));

@@ -22,8 +22,8 @@ const MAX_REMEMBERED_HASHES = 16_384;
 const MAX_REMEMBERED_ID_LENGTH = 256;
 
 /**
- * HMAC-SHA-256 of an identifier as 32 hex characters: the same id gives the same hash, so what belongs together stays
- * together, and nobody without the key can tell whose it is.
+ * HMAC-SHA-256 of an identifier as 32 hex characters: the same id gives the same hash, so signals of one person stay
+ * together, and nobody without the key learns who it is.
  * @see Interface decisions, "5. Ingest policy"
  */
 const createIdentifierHash = (hashKey: string): ((identifier: string) => string) => {

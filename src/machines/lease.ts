@@ -39,7 +39,7 @@ export type LeaseEvent =
    */
   | {
       readonly type: 'deadline.due';
-      /** Which deadline was reached: of one that was extended meanwhile nothing follows. */
+      /** Which deadline was reached. If it was extended meanwhile, nothing follows. */
       readonly dueAt: UnixMs;
       /** When the reclaim window closes, if one opens now. */
       readonly reclaimAt: UnixMs;
@@ -69,7 +69,7 @@ export const leaseMachine = setup({
     tags: {} as 'live' | 'reported',
   },
   guards: {
-    /** An `at_most_once` body that was never declared may not report: nobody could say whether it ran. */
+    /** An `at_most_once` body that was never declared may not report: it would be unknown whether it ran. */
     mayReport: ({ context }) => context.delivery === 'at_least_once' || context.bodyRan,
     /** The deadline that was reached is still the one of the present state. */
     deadlineStands: ({ context, event }) => event.type === 'deadline.due' && event.dueAt === context.expiresAt,

@@ -278,7 +278,7 @@ const errorWays = (stepId: string, routes: readonly ErrorRoute[], actions: reado
         guard: { type: 'matchesError', params },
         target: node(stepId, route.to),
         actions: [...actions, remember],
-        // The end is a phase of the step itself: entering the step again for it would count a visit that never was.
+        // The end is a phase of the step itself: entering the step again for it would count another visit.
         ...(route.to === END ? {} : { reenter: true }),
       };
     }),

@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { Judgement, ReportedCondition, WatchContext, WatchEvent } from '../model/watch.ts';
 
-/** What tells one kind of watch from another: its name, how it judges a reading, and what its diagram says. */
+/** What differs between the kinds: the name, how a reading is judged, and the text of the diagram. */
 export type WatchMachineOptions<Rule, Reading> = {
   readonly id: string;
   readonly judge: (rule: Rule, reading: Reading) => Judgement;

@@ -6,7 +6,7 @@ export type Page<T> = { readonly items: readonly T[]; readonly next?: Position }
 
 /**
  * Makes a page.
- * @param items one more than `limit` where the list goes on: that one says only that a page follows
+ * @param items up to one more than `limit`: the extra one only shows that another page follows
  */
 export const pageOf = <T>(items: readonly T[], limit: number, positionOf: (last: T) => Position): Page<T> => {
   const last = items[limit - 1];

@@ -46,7 +46,7 @@ export type ScoreReport = {
   readonly scores: Iterable<Score>;
   readonly scoresWritten: number;
   readonly skipped: Iterable<Skipped>;
-  /** True when runs that the request asked for were not even looked for, because its deadline came. */
+  /** True when the deadline came before all runs of the request had been looked up. */
   readonly isCutShort: boolean;
 };
 

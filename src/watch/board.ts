@@ -63,7 +63,7 @@ export type WatchBoard<Definition, Reading> = {
   readonly list: () => readonly WatchView<Definition, Reading>[];
   readonly find: (id: string) => WatchView<Definition, Reading> | undefined;
   /**
-   * Says that a trip is known. Again: changes nothing.
+   * Acknowledges a trip. A second call changes nothing.
    * @returns `conflict` when there is no trip to acknowledge, `not_found`
    */
   readonly acknowledge: (id: string) => Result<WatchView<Definition, Reading>>;

@@ -19,7 +19,7 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const P95 = 0.95;
 
-/** What is read once and asked for by several: each read is kept as the promise of its answer. */
+/** Reads that several evaluations share: each is kept as the promise of its answer. */
 export type Round = { readonly at: UnixMs; readonly reads: Map<string, Promise<unknown>> };
 export const newRound = (at: UnixMs): Round => ({ at, reads: new Map() });
 

@@ -35,9 +35,9 @@ export type WatchRecorderOptions = {
 };
 
 /**
- * Writes down what monitors and SLOs did, behind their backs: it was decided and reported before, and nobody waits for the
- * write. Of snapshots only the newest of each waits; transitions wait in order, and what a failure left goes with the next write.
- * Readers see what waits as if it were written.
+ * Writes the snapshots and transitions of monitors and SLOs, after they were decided and reported; nobody waits for the
+ * write. Of each actor only the newest snapshot waits; transitions wait in order, and those that a failed write left go with
+ * the next one. Readers see waiting rows as if they were written.
  */
 export const createWatchRecorder = ({ journal, heads, log, counters, clock }: WatchRecorderOptions) => {
   const keyOf = ({ type, id }: { readonly type: WatchType; readonly id: string }): string => `${type}/${id}`;

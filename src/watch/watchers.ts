@@ -69,8 +69,8 @@ export type Watchers = {
 
 /**
  * Evaluates monitors and SLOs on a timer and reports their transitions: one log line, and one attempt at their webhook. They
- * are actors without a kernel: what one decides on is in memory, it is decided at once, and no store has a part in it. The recorder
- * writes down what became of them; a slow or failing store costs history, never an evaluation or a report.
+ * are actors without a kernel: they decide at once, on what is in memory, and no store takes part. The recorder writes down
+ * what they did; a slow or failing store costs history, never an evaluation or a report.
  * @see Interface specification, "Monitor (and SLO)"
  */
 export const createWatchers = (options: WatchersOptions): Watchers => {

@@ -24,7 +24,7 @@ export const tooManySteps = (work: Work): RunEvent | undefined => {
   );
 };
 
-/** What ends the run where it has cost as much as it may. Looked at wherever the run would go on. */
+/** The event that ends a run at its cost limit. Checked wherever the run would go on. */
 export const overBudget = (work: Work): RunEvent | undefined => {
   const { maxCostUsd } = work.program.definition.limits;
   const { cost } = work.snapshot.context.usage;

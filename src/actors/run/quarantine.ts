@@ -27,7 +27,7 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
     if (!(error instanceof Quarantined)) throw error;
     const stored = turn.read(runSlot, runId);
     if (stored === undefined || stored.record.fault !== undefined) return;
-    // It is its lease that cannot be loaded, and this group changed the run: that is written first.
+    // The lease cannot be loaded, and this group changed the run: that change is written first.
     if (run?.changed === true || run?.pending !== undefined) throw new DeferredTurn();
     const { queueOrder: _queueOrder, ...rest } = stored.record;
     const record = { ...rest, fault: error.fault, version: rest.version + 1 };
@@ -36,7 +36,7 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
   }
 };
 
-/** Releases a run that was quarantined, where this release can load it after all: where it stood, it goes on. */
+/** Releases a quarantined run that this release can load: it goes on where it stood. */
 export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const stored = turn.read(runSlot, runId);
   if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;

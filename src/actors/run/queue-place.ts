@@ -7,7 +7,7 @@ import type { RunHost } from './host.ts';
 export const queueOrderOf = (context: RunContext): number =>
   (context.queuedAt ?? 0) * 2 + (context.stepCount === 1 && context.attempt === 0 ? 1 : 0);
 
-/** Where the run stands in the queue, the dispatcher knows of it before the commit. */
+/** A run that enters the queue is known to the dispatcher before the commit. */
 export const offerSoon = (host: RunHost, turn: Turn, record: RunRecord): void => {
   const { runId, queueOrder, project, definitionId, definitionVersion } = record;
   if (queueOrder === undefined) return;

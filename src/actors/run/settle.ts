@@ -82,7 +82,7 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
   }),
 ]);
 
-/** Takes the events of the queue, and those that they set off, until the run rests. */
+/** Takes the queued events, and those that they cause, until the run waits. */
 export const settle = (work: Work): void => {
   for (let event = work.queue.shift(); event !== undefined; event = work.queue.shift()) {
     const moment: Moment = { event, from: placeOf(work.snapshot.value), before: work.snapshot.context };
@@ -97,7 +97,7 @@ export const settle = (work: Work): void => {
       host(work, moment, params);
     }
     slot[1] = work.entries.length - entriesBefore;
-    // Usage of a failed try counts too: the limit is looked at wherever the run would go on.
+    // Usage of a failed try counts too: the limit is checked wherever the run would go on.
     if (!('usage' in event) || work.queue.length > 0) continue;
     const place = placeOf(work.snapshot.value);
     const limit = place.at === 'step' && place.phase !== 'routing' ? overBudget(work) : undefined;
@@ -136,8 +136,8 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, work.record);
   if (hasEnded(status)) {
-    // What is over leaves memory at once. A run that rests leaves it when others have been busy for long enough: most
-    // waits are short, and what ends them would have to read three times. A hundred thousand of them cost rows.
+    // A run that ended leaves memory at once. A run that waits leaves it when other runs need the room: most waits are short,
+    // and what ends them would have to read three times. A hundred thousand of them cost rows.
     turn.forget(runSlot, runId);
     turn.forget(documentsSlot, documentsKeyOf(work));
   }

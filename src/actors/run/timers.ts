@@ -35,9 +35,9 @@ const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: 
   const { dueAt } = run.snapshot.context;
   const compiled = place === undefined ? undefined : run.program.compiled.steps.get(place.step);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
-  // A row that outlived its phase: nothing waits for it any more. One of the present phase may have taken its name since
-  // it was read, and is due no sooner: its row is as it should be, or will be. A deferred row is due later than what it
-  // stands for.
+  // A row that outlived its phase: nothing waits for it any more. A timer of the present phase may have taken its name since
+  // the row was read; that one is due no sooner, and its row stays. The row of a deferred timer is due later than the timer
+  // itself.
   if (place === undefined || compiled === undefined || dueAt === undefined || wait?.timer !== name) {
     clearTimerRow(turn.rows, { runId, name });
     return;

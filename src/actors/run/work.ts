@@ -18,7 +18,7 @@ import {
 } from './run-documents.ts';
 import type { RunActor } from './run-state.ts';
 
-/** One run in one turn: what it is by now, and the events it has still to take. */
+/** One run in one turn: its present state, and the events that it has yet to take. */
 export type Work = {
   readonly host: RunHost;
   readonly turn: Turn;

@@ -16,9 +16,9 @@ export type AuditLog = {
 };
 
 /**
- * The way of audit rows to the store: one write at a time, holding all that came meanwhile. A read is answered without
- * waiting, because a slow or failing audit must neither delay nor fail it; a row that could not be written moves
- * `auditWriteFailures`. A stop flushes, so only a crash can lose the rows of its last moment.
+ * Writes audit rows to the store: one write at a time, with all rows that came meanwhile. A read is answered without waiting,
+ * because a slow or failing audit must neither delay nor fail it; a row that could not be written moves `auditWriteFailures`.
+ * A stop flushes, so only a crash can lose the rows of its last moment.
  * @see Interface specification, "Authentication": "An audit write failure never fails the read"
  */
 export const createAuditLog = (store: Pick<SignalStore, 'appendAudit'>, counters: Counters, log: Logger): AuditLog => {

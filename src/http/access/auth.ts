@@ -143,7 +143,7 @@ export const createAuthenticator = (configured: ConfiguredKeys): Authenticator =
   const open = new Set(scopes.filter((scope) => !guards(scope).some(isConfigured)));
   const openGrants: Grants = Object.fromEntries([...open].map((scope) => [scope, 'all' as const]));
 
-  /** Compares with every digest, always all of them: the time taken tells nothing about which one matched. */
+  /** Compares with every digest, always all of them, so that the time does not reveal which one matched. */
   const find = (key: string): { readonly index: number; readonly fingerprint: string } => {
     const digest = digestOf(key);
     let index = -1;

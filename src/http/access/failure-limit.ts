@@ -10,8 +10,8 @@ export type FailureLimit = {
 };
 
 /**
- * A bound on failed authentication. Only failures are counted and held back: a good key passes always, so nobody can lock
- * out those who share an address with them.
+ * A bound on failed authentication. Only failures are counted and refused. A valid key always passes, so nobody can lock out
+ * others at the same address.
  * @see OWASP API Security Top 10 2023, API4
  */
 export const createFailureLimit = (perSecond: number = AUTH_FAILURES_PER_SECOND): FailureLimit => {

@@ -34,8 +34,8 @@ export const parseTrustedRanges = (ranges: readonly string[]): TrustedRanges => 
 const MAX_SUBJECT_CHARACTERS = 256;
 
 /**
- * The person behind a request, as the header says. Control characters are written out, so that a subject can never forge
- * a line where it is shown.
+ * The person behind a request, from the header. Control characters are written out, so that a subject can never forge a line
+ * where it is shown.
  * @param header the header's value; repeated headers arrive as a list and name nobody
  */
 export const readSubject = (header: string | readonly string[] | undefined): string | undefined => {

@@ -24,8 +24,8 @@ export const streamTiming: StreamTiming = {
 export type StreamedEvent = { readonly id: number; readonly data: object };
 
 /**
- * Sends events as they come, each after the one before has left, so that a reader who does not read holds back its own
- * stream alone, and is cut.
+ * Sends events as they come, each after the one before has left. A client that does not read blocks only its own stream,
+ * which is cut.
  * @param pages what is sent; it is asked for no more than can be sent, and ends when `end` is called
  * @param end ends `pages`
  * @returns resolves when the stream is over, however it ended

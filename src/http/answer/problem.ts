@@ -92,7 +92,7 @@ const frameworkFailure = (error: unknown): Failure | undefined => {
 };
 
 /**
- * What an error is to the caller. What nobody expected is `internal`: it is for the log, and its text stays there.
+ * Turns an error into the answer for its caller. An unexpected error becomes `internal`, and its text goes to the log alone.
  * @returns the refusal, or the plain text of a body that does not decode
  */
 const failureOf = (error: unknown): Failure => {

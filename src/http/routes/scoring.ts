@@ -10,7 +10,7 @@ import { mapLazily } from '../answer/json-pieces.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
-/** Of a request's time, what is kept for the answer: a quarter, and no more than a second. */
+/** The part of a request's time that is reserved for the answer: a quarter, at most a second. */
 const ANSWER_SHARE = 0.25;
 const MAX_ANSWER_MS = 1_000;
 

@@ -33,7 +33,7 @@ const providerNames: ReadonlyMap<string, string> = new Map([
   ['xai', 'x_ai'],
 ]);
 
-/** What the resource of a group of signals says, read once for all of them. */
+/** The fields of the resource of a group of signals, read once for the group. */
 export type ResourceReadings = {
   readonly names: readonly string[];
   readonly values: readonly Json[];

@@ -89,8 +89,9 @@ const fieldsSaidBy = (attributes: JsonObject): Set<Field> => {
 };
 
 /**
- * What a span holds and its attributes do not say, under the names that are read back into the same fields. A span that
- * came over OTLP had its fields lifted from attributes, so nothing is said twice; a span that came natively says it all.
+ * The fields of a span that its attributes lack, under the names that are read back into the same fields. A span that came
+ * over OTLP had its fields lifted from attributes, so nothing is sent twice; for a span that came natively all fields are
+ * added.
  */
 const unsaid = (span: Span, attributes: JsonObject): [key: string, value: Json][] => {
   const said = fieldsSaidBy(attributes);

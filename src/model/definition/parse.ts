@@ -303,8 +303,8 @@ const refusal = (document: unknown, faults: readonly Fault[]): DefinitionFailure
 export const parseDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'judged');
 
 /**
- * Parses a definition that was accepted when it was registered, maybe by an earlier release. Its input schema is not judged again:
- * runs under way have no more use for it, and a start says what is wrong with it.
+ * Parses a definition that was accepted when it was registered, maybe by an earlier release. Its input schema is not checked
+ * again: runs under way no longer use it, and the start of a run reports what is wrong with it.
  */
 export const parseStoredDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'taken');
 

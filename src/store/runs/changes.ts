@@ -19,8 +19,9 @@ import type {
 export type RunUpdate = { readonly before: RunRecord; readonly after: RunRecord };
 
 /**
- * All that one group of turns decided. Written as one transaction or not at all. What is cleared or closed goes before what
- * is set or opened, so what a group both sets and clears again must leave no row: `clearTimerRow` and `closeWaitRow` see to it.
+ * All that one group of turns decided. Written as one transaction or not at all. Rows are cleared and closed before others
+ * are set and opened. So a row that one group sets and clears again must not be in `changes`: `clearTimerRow` and
+ * `closeWaitRow` take it out.
  */
 export type Changes = {
   readonly runsInserted: RunRecord[];

@@ -47,7 +47,7 @@ export type Lookup =
       readonly attempt: number;
     };
 
-/** What waits under one name and key, and what came before anyone waited for it. */
+/** The waits under one name and key, and the events that came before anyone waited for them. */
 export type EventMailbox = {
   readonly waits: readonly WaitRecord[];
   readonly moreWaits: boolean;

@@ -72,9 +72,9 @@ export type RunBacklog = {
 export type QueuedRuns = { readonly definitionId: string; readonly runs: number };
 
 /**
- * What people, routes and sweeps ask. An engine may answer from a copy that is a moment behind, but the copy must hold every commit
- * that was answered before the question was asked: who started a run finds it. A sweep that acts on an answer relies on what no
- * longer changes, a run that has ended, or names its condition again in the commit.
+ * What people, routes and sweeps ask. An engine may answer from a copy that is a moment behind, but the copy must hold every
+ * commit that was answered before the question was asked: a client that started a run finds it. A sweep that acts on an
+ * answer relies on what no longer changes, a run that has ended, or names its condition again in the commit.
  */
 export interface RunQueries {
   /** A run with all that is asked about it; `undefined` when there is no such run. */

@@ -86,6 +86,6 @@ export interface SignalStore extends EvaluationStore, WatchStore {
 
   /** One trivial read of the store. Rejects as well while writes are known to fail, which it finds out by a trivial write. */
   ping(): Promise<void>;
-  /** Commits what was taken, then releases the store. Writes after it are refused. */
+  /** Commits what was accepted, then closes the store. Writes after it are refused. */
   close(): Promise<void>;
 }

@@ -6,9 +6,9 @@ import type { TraceFacet } from './trace-facets.ts';
 export type TraceFigure = 'startTime' | 'durationNs' | 'totalCost' | 'errorCount';
 
 /**
- * One demand on a trace, as data: what engines make statements of. All that is asked of a trace holds together.
+ * One condition on a trace, as data, from which engines print their statements. A trace must meet all conditions of a query.
  *
- * - `has`: one of the values that the trace has of a property is this one.
+ * - `has`: the trace has this value of the property.
  * - `bound`: the figure is known, and on this side of the value.
  * - `mean_below`: the mean of the scorer's version that judged the trace last is below the value.
  * - `text`: a span of the trace is found by the search. @see search-text.ts
@@ -51,8 +51,8 @@ type Reading<F extends keyof TraceFilter> = (
 ) => TraceCondition | undefined;
 
 /**
- * What each filter of the trace list demands, one row a filter. The narrowest stand first: an engine that must begin with one
- * of several begins there.
+ * The condition of each filter of the trace list, one row a filter. The narrowest stand first: an engine that must begin with
+ * one of several begins there.
  */
 const readings: { readonly [F in keyof Required<TraceFilter>]: Reading<F> } = {
   runId: has('runId'),

@@ -329,7 +329,7 @@ export const openDataFile = (
   }
 };
 
-/** How long a file may be closed to everybody before a visitor goes away. */
+/** How long an inspection waits for a file that another process locks completely. */
 const KNOCK_MS = 1_000;
 
 /**

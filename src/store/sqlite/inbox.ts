@@ -42,8 +42,9 @@ export const whenIdle = (rest: () => void): NodeJS.Timeout =>
 const WRITING_NICENESS = 5;
 
 /**
- * Lets this thread stand back behind the rest of the process while processors are scarce: a batch may take longer to be
- * written, a heartbeat or a step of a run may not wait for it. Linux counts this by thread; elsewhere it would be the process.
+ * Lowers the priority of this thread below the rest of the process: where processors are scarce a batch may take longer to be
+ * written, but no heartbeat and no step of a run may wait for it. Linux counts this by thread; elsewhere it would be the
+ * process.
  */
 export const standBack = (): void => {
   if (process.platform !== 'linux') return;

@@ -118,7 +118,7 @@ const itemsOf = (work: Work, compiled: CompiledStep<ChildStep>): Evaluated<reado
 
 const childFailed = (message: string): StepError => ({ class: 'fatal', code: 'child_failed', message });
 
-/** Starts as many as the step wants, or as this commit can take, and says how many. */
+/** Starts as many as the step wants, or as this commit can take. @returns how many */
 const startChildren: EffectHost = (work) => {
   const compiled = childAt(work);
   const { step } = compiled;
@@ -139,7 +139,7 @@ const startChildren: EffectHost = (work) => {
     turn.write(recentChildren, work.runId, recent);
   };
   const refuse = (error: StepError): void => {
-    // Those that were started before the one that cannot be are cancelled with the step: it must know them.
+    // If one child cannot start, those started before it are cancelled with the step, so the step must know them.
     rememberStarted();
     work.queue.push(failStep(work, error));
   };

@@ -156,10 +156,10 @@ const dropLease: EffectHost = ({ turn }, { from, before }) => {
   turn.tell({ type: 'lease', id: before.leaseId }, message);
 };
 
-/** A worker serves it: offered, leased, tried again. How a lease itself stands is the lease's matter. */
+/** A step that a worker serves: offered, leased, tried again. The lease itself is an actor of its own. */
 export const taskHost: StepHost<TaskStep> = {
   open: (work, { input }) => {
-    // Rendered to find out whether it can be: what the worker gets is rendered with its lease.
+    // Rendered only to find errors: the input that the worker gets is rendered with its lease.
     const rendered = input === undefined ? undefined : render(input, scope(work));
     return rendered?.ok === false ? failStep(work, rendered.error) : { type: 'step.opened', at: work.turn.at };
   },

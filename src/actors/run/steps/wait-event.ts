@@ -86,7 +86,7 @@ export const waitEventHost: StepHost<WaitEventStep> = {
     // Read in every case: the events that are published next must see what is opened here.
     const mailbox = readMailbox(turn, { project: work.record.project, event: step.event, key: key.value });
     const [parked] = step.acceptParked ? mailbox.parked : [];
-    // More are parked in the store than this turn has seen: it looks farther in the next group.
+    // The store has more parked events than this turn has seen: the next group reads more of them.
     if (parked === undefined && step.acceptParked && mailbox.moreParked) throw new DeferredTurn();
     if (parked !== undefined) {
       takeParked(turn, mailbox, parked, work.runId);
@@ -126,7 +126,7 @@ export const waitEventHost: StepHost<WaitEventStep> = {
       const mailbox = readMailbox(turn, address);
       const parked = mailbox.parked.find(({ at }) => step.acceptParked || at > since);
       if (parked === undefined && mailbox.moreParked) throw new DeferredTurn();
-      // The store has left its wait out so far: what memory knows of those who wait is no longer complete.
+      // The store has left this wait out so far, so the mailbox in memory is no longer complete.
       if (parked === undefined) distrustMailbox(turn, address);
       else {
         takeParked(turn, mailbox, parked, runId);

@@ -238,7 +238,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           latestAt: Math.max(
             0,
             ...all().map(({ record }) => record.updatedAt),
-            // What a lease tells of itself is an entry of its run, and changes nothing else of it.
+            // A lease's own entry is added to the journal of its run, and changes nothing else of the run.
             ...live.map(({ runId }) => lastEntryAt(shelfOf(runId))),
             ...[...parked.values()].map(({ at }) => at),
             ...[...workers.values()].map(({ lastSeenAt }) => lastSeenAt),

@@ -8,7 +8,7 @@ import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
 const newestFirst = (a: RunRecord, b: RunRecord): number =>
   b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0);
 
-/** What is asked, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
+/** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
   const { runs, attempts, definitions, workers, outbox } = shelves;
   const { childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
