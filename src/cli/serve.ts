@@ -60,10 +60,10 @@ import { openWatchers, watchWarnings } from './watch.ts';
 /** After the start's own work: threads are up, the first requests of clients that waited for the start are through. */
 const SETTLE_AFTER_MS = 1_000;
 /** Of the time a stop may take, what the parts after the connections get. */
-const LET_GO_MS = 4_000;
+const STOP_GRACE_MS = 4_000;
 /** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
 const FORWARD_DRAIN_MS = 2_000;
-/** Connections are kept alive by their clients; while stopping, those that fall idle are looked for this often. */
+/** While stopping, connections that their clients keep alive and that fell idle are closed this often. */
 const IDLE_SWEEP_MS = 50;
 /** Model calls of judged scoring that are open at once, over all requests. */
 const JUDGE_CONNECTIONS = 16;
@@ -106,7 +106,7 @@ const openSignalStore = async (settings: Settings, onFatal: (message: string) =>
 const urlOf = ({ address, family, port }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
-/** Closes the doors: nothing new comes in, what is in flight is answered, what outlives its deadline is cut. */
+/** Closes the port: no new connections, requests in flight are answered, connections past their deadline are cut. */
 const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: number): Promise<void> => {
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   const cut = setTimeout(() => app.server.closeAllConnections(), requestTimeoutSeconds * 1000);
@@ -344,7 +344,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   ];
   const stop = createShutdown({
     stages,
-    deadlineMs: requestTimeoutSeconds * 1000 + LET_GO_MS,
+    deadlineMs: requestTimeoutSeconds * 1000 + STOP_GRACE_MS,
     log,
     exit: (code) => process.exit(code),
     now: () => performance.now(),

@@ -22,8 +22,8 @@ export type ShutdownParts = {
 };
 
 /**
- * What a signal does. The first lets go of everything, stage by stage, and ends the process with 0; a second ends it at
- * once. A stage that throws is logged and does not keep the later ones from running, and the end is then 1.
+ * Handles signals. The first stops the service stage by stage and ends the process with 0; a second ends it at once. A stage
+ * that throws is logged and does not keep the later ones from running, and the end is then 1.
  * @see Interface specification, "Command-line surface", shutdown
  */
 export const createShutdown = ({
@@ -36,7 +36,7 @@ export const createShutdown = ({
   let firstAt: number | undefined;
   let current = '';
 
-  const letGo = async (): Promise<void> => {
+  const stopAll = async (): Promise<void> => {
     let code = 0;
     for (const { name, run } of stages) {
       current = name;
@@ -59,7 +59,7 @@ export const createShutdown = ({
         log.error({ stage: current, deadline_ms: deadlineMs }, 'stopping took too long; ending now');
         exit(1);
       }, deadlineMs).unref();
-      void letGo();
+      void stopAll();
       return;
     }
     if (now() - firstAt < SAME_REQUEST_MS) return;

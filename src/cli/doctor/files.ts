@@ -4,8 +4,8 @@ import { type FileKind, FileRefused, openDataFile } from '../../store/sqlite/con
 import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
 import type { ProbeOutcome } from '../../store/signals/probe.ts';
 import { probeSpan } from '../../store/sqlite/signals/probe.ts';
-import { visitSignals } from '../../store/sqlite/signals/visit.ts';
-import { visitRuns } from '../../store/sqlite/runs/visit.ts';
+import { inspectSignals } from '../../store/sqlite/signals/inspect.ts';
+import { inspectRuns } from '../../store/sqlite/runs/inspect.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
 import { SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
 import type { Settings } from '../settings.ts';
@@ -20,8 +20,12 @@ const DEFINITIONS_PAGE = 100;
 const WORKERS_PAGE = 1000;
 const CACHE_MIB = 4;
 
-const letGo = (): void => {};
-const unread = (findings: readonly Finding[], why: string): Opened<never> => ({ findings, unread: why, close: letGo });
+const nothingToClose = (): void => {};
+const unread = (findings: readonly Finding[], why: string): Opened<never> => ({
+  findings,
+  unread: why,
+  close: nothingToClose,
+});
 
 /** What an error of the engine or of the system says to do, by its code; a longer code goes before its beginning. */
 const mends: readonly (readonly [prefix: string, mend: string])[] = [
@@ -125,8 +129,8 @@ const findHidden = (path: string): Finding | undefined => {
 const NEEDS_SIDE_FILES = /^SQLITE_(?:READONLY|CANTOPEN)/;
 
 /**
- * An error on the way into a file that says something of this user or of the folder, and nothing of the file.
- * @returns `undefined` when it says something of the file
+ * An error about this user's rights or the folder, not about the file itself.
+ * @returns `undefined` when it is about the file
  */
 const judgeAccess = (path: string, error: unknown, readOnly: boolean): Finding | undefined => {
   const code = error instanceof FileRefused ? error.code : driverCode(error);
@@ -212,7 +216,7 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
   const unwritable = readOnly ? undefined : findUnwritable(path);
   if (unwritable !== undefined) return unread([unwritable], why);
   try {
-    const { facts, reads, probe, close } = visitSignals(path, !readOnly);
+    const { facts, reads, probe, close } = inspectSignals(path, !readOnly);
     const { schemaVersion, fileBytes, checked } = facts;
     const findings: Finding[] = [
       ok(`${path} answers: schema version ${schemaVersion}, ${Math.ceil(fileBytes / 1024)} KiB`),
@@ -251,7 +255,7 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
     );
   const mayWrite = !readOnly && findUnwritable(path) === undefined;
   try {
-    const { schemaVersion, reads, close } = visitRuns(path, mayWrite);
+    const { schemaVersion, reads, close } = inspectRuns(path, mayWrite);
     return {
       findings: [ok(`${path} answers: schema version ${schemaVersion}`), ...foretell(schemaVersion, RUNS_FILE)],
       reads: {
@@ -266,7 +270,7 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
             if (after === undefined || definitions.length < DEFINITIONS_PAGE) return pinned;
           }
         },
-        // When a worker last called is known to the running service alone; the file says when it registered.
+        // Only the running service knows when a worker last called; the file says when it registered.
         workers: async () => {
           const workers = [];
           for (let after: string | undefined; ; ) {

@@ -4,7 +4,7 @@ import type { Scope } from '../../model/scope.ts';
 import type { Look } from './deployment.ts';
 import { counted, type Finding, fault, ok, warning } from './finding.ts';
 
-/** What a stranger can do where a scope is open. Reading what is stored, or taking it away, is a fault; writing is a warning. */
+/** What a stranger can do where a scope is open. Reading or deleting stored data is a fault; writing is a warning. */
 const exposure: Readonly<
   Record<Scope, { readonly level: 'warning' | 'fault'; readonly what: string; readonly mend: string }>
 > = {

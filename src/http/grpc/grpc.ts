@@ -153,7 +153,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   };
 
   /** Ends a call that was answered before its message had arrived completely: the stream is closed after the answer has left. */
-  const letGo = (stream: ServerHttp2Stream): void => {
+  const closeAfterAnswer = (stream: ServerHttp2Stream): void => {
     if (stream.readableEnded) return;
     stream.resume();
     setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_FIRST_MS).unref();
@@ -172,7 +172,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
       },
       { endStream: true },
     );
-    letGo(stream);
+    closeAfterAnswer(stream);
   };
 
   const failureOf = (error: unknown, requestId: string): Failure => {
@@ -194,7 +194,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     stream.on('error', () => {}); // its close follows, and aborts the work through the signal
     if (!(headers['content-type'] ?? '').startsWith(GRPC) || headers[':method'] !== 'POST') {
       stream.respond({ ':status': 415 }, { endStream: true });
-      letGo(stream);
+      closeAfterAnswer(stream);
       return;
     }
     counters.ingestRequests += 1;

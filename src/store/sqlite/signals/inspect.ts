@@ -16,10 +16,10 @@ import { type Statements, statementsOf } from './statements.ts';
 import { transactionsOf } from '../transaction.ts';
 import type { Row } from './wire.ts';
 
-/** What a visitor may ask of a data file. */
+/** What `doctor` may ask of a data file. */
 export type SignalReads = Pick<SignalStore, 'listProjects' | 'listSpans' | 'listScores'>;
 
-export type SignalVisit = {
+export type SignalsInspection = {
   readonly facts: FileFacts;
   readonly reads: SignalReads;
   /** Only of a visit that may write. */
@@ -57,7 +57,7 @@ const readsOf = (path: string, db: Database.Database): SignalReads => {
  * @param mayWrite false opens the file read-only; SQLite then may leave its empty side files (`-wal`, `-shm`) behind
  * @throws FileRefused when the file is foreign, damaged or newer; an error of the driver when it cannot be opened
  */
-export const visitSignals = (path: string, mayWrite: boolean): SignalVisit => {
+export const inspectSignals = (path: string, mayWrite: boolean): SignalsInspection => {
   knock(path);
   const facts = inspectFile(path, SIGNALS_FILE);
   const db = mayWrite ? openForWriting(path, CACHE_MIB, SIGNALS_FILE) : openForReading(path, CACHE_MIB);

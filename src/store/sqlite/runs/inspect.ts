@@ -6,13 +6,13 @@ import type { RunQueries } from '../../runs/run-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { RUNS_FILE } from './schema.ts';
 
-/** What a visitor may ask of a runs file. */
+/** What `doctor` may ask of a runs file. */
 export type RunReads = Pick<
   RunQueries,
   'counts' | 'stuckRuns' | 'listDefinitions' | 'definitionVersions' | 'listWorkers'
 >;
 
-export type RunVisit = { readonly schemaVersion: number; readonly reads: RunReads; readonly close: () => void };
+export type RunsInspection = { readonly schemaVersion: number; readonly reads: RunReads; readonly close: () => void };
 
 const CACHE_MIB = 16;
 
@@ -21,7 +21,7 @@ const CACHE_MIB = 16;
  * @param mayWrite whether SQLite may clean up its side files; false opens the file read-only
  * @throws FileRefused when the file is foreign, damaged or newer; an error of the driver when it cannot be opened
  */
-export const visitRuns = (path: string, mayWrite: boolean): RunVisit => {
+export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => {
   knock(path);
   const { schemaVersion } = inspectFile(path, RUNS_FILE);
   const db = mayWrite ? openForWriting(path, CACHE_MIB, RUNS_FILE) : openForReading(path, CACHE_MIB);
