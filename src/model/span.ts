@@ -28,8 +28,23 @@ export const toolKinds: ReadonlySet<SpanKind> = new Set([
 ]);
 
 export const spanStatuses = ['ok', 'error', 'unset'] as const;
-/** `unset` is a span that still runs: a span that ended without a status is `ok`. */
+/** `unset` is a span that still runs, or that of a cancelled run; any other that ended without a status is `ok`. */
 export type SpanStatus = (typeof spanStatuses)[number];
+
+/** The attribute in which the span of a durable run says how the run stands. */
+const RUN_STATUS = 'svc.run.status';
+
+/**
+ * Whether a span is that of a durable run that was cancelled: it ended, and neither succeeded nor failed. The service sends it
+ * `unset` with an end; a receiver of OTLP records that as `ok`, as the service itself did once.
+ * @see Interface decisions, "12. Decided since", "Runs as traces"
+ */
+export const isCancelled = ({
+  status,
+  endTime,
+  attributes,
+}: Pick<Span, 'status' | 'endTime' | 'attributes'>): boolean =>
+  status !== 'error' && endTime !== undefined && attributes[RUN_STATUS] === 'cancelled';
 
 /** What a signal belongs to. Absent means that the sender did not say; only `project` is always known. */
 export type Correlation = {

@@ -34,6 +34,8 @@ export type BuiltInScorer = {
   /** `rows`: kind, name, status, times and costs alone, so that the run is read without its payloads. */
   readonly reads: 'rows' | 'payloads';
   readonly readsExpected?: true;
+  /** It says whether the run did what it should, which of a cancelled run nobody can say: it gets no score. */
+  readonly judgesSuccess?: true;
   readonly score: (run: RunUnderScore, config: ScorerConfig) => Verdict;
 };
 
@@ -115,6 +117,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: [],
     reads: 'payloads',
+    judgesSuccess: true,
     score: ({ answer }) =>
       hasWords(answer)
         ? pass('the run produced an answer')
@@ -127,6 +130,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: [],
     reads: 'rows',
+    judgesSuccess: true,
     score: ({ spans }) => {
       const failed = spans.filter(({ status }) => status === 'error');
       if (failed.length === 0) return pass(`none of ${counted(spans.length, 'span')} failed`);
@@ -143,6 +147,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: ['expected', 'case_sensitive'],
     reads: 'payloads',
+    judgesSuccess: true,
     readsExpected: true,
     score: (run, config) => {
       const expected = expectedOf(run, config);
@@ -162,6 +167,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: ['contains', 'expected', 'case_sensitive'],
     reads: 'payloads',
+    judgesSuccess: true,
     readsExpected: true,
     score: (run, config) => {
       const expected = expectedOf(run, config);
@@ -183,6 +189,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: [],
     reads: 'payloads',
+    judgesSuccess: true,
     score: ({ answer }) => {
       if (!hasWords(answer)) return fail(NO_ANSWER);
       return parsed(answer.text) !== undefined ||
@@ -199,6 +206,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: false,
     config: ['max_ms'],
     reads: 'rows',
+    judgesSuccess: true,
     score: ({ trace }, { max_ms: maxMs }) => {
       if (maxMs === undefined) return lacks('max_ms');
       if (trace.durationNs === undefined || trace.status === 'unset') return decline('the run has not finished');
@@ -311,6 +319,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: true,
     config: ['span_kind', 'span_name'],
     reads: 'rows',
+    judgesSuccess: true,
     score: ({ spans }, { span_kind: kind, span_name: name }) => {
       if (kind === undefined && name === undefined)
         return decline('neither `config.span_kind` nor `config.span_name` is set');
@@ -336,6 +345,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     needsConfig: true,
     config: ['tool_name'],
     reads: 'rows',
+    judgesSuccess: true,
     score: ({ spans }, { tool_name: tool }) => {
       if (tool === undefined) return lacks('tool_name');
       const tools = spans.filter(({ kind }) => toolKinds.has(kind));

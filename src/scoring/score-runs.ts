@@ -65,6 +65,9 @@ const SCORES_AT_ONCE = 1_000;
 /** Deterministic scores in one write: an fsync serves that many, and the next runs are read meanwhile. */
 const SCORES_A_WRITE = 500;
 
+/** Why what judges success gives such a run no score. */
+const CANCELLED = 'the run was cancelled: it neither succeeded nor failed';
+
 const refuse = (failure: Failure): never => {
   throw new Refusal(failure);
 };
@@ -300,6 +303,10 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
       const judgeRun = async (run: Loaded): Promise<void> => {
         if (judge === undefined || scorers.judged.length === 0) return;
         const { trace, answer } = run;
+        if (trace.isCancelled === true) {
+          skip(trace.traceId, scorers.judged, CANCELLED);
+          return;
+        }
         if (answer === undefined || answer.text.trim() === '') {
           skip(trace.traceId, scorers.judged, 'the run has no answer');
           return;
@@ -341,6 +348,10 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
             continue;
           }
           for (const scorer of scorers.builtIn) {
+            if (run.trace.isCancelled === true && scorer.judgesSuccess === true) {
+              skip(traceId, [scorer.id], CANCELLED);
+              continue;
+            }
             const verdict = scorer.score(run, config);
             if (verdict.kind === 'declined') skip(traceId, [scorer.id], verdict.reason);
             else {

@@ -19,6 +19,9 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 const P95 = 0.95;
 
+/** The runs of which one can say that they went well or failed: a cancelled one did neither. */
+const judged = ({ runs, failed, cancelled }: RunTotals): RunShare => ({ runs: runs - cancelled, failed });
+
 /** Reads that several evaluations share: each is kept as the promise of its answer. */
 export type Round = { readonly at: UnixMs; readonly reads: Map<string, Promise<unknown>> };
 export const newRound = (at: UnixMs): Round => ({ at, reads: new Map() });
@@ -66,7 +69,7 @@ export const createReadings = ({ signals, runs }: WatchSources) => {
     const { watch, project, windowSeconds } = monitor;
     switch (watch) {
       case 'error_rate': {
-        const { runs: samples, failed } = await totals(round, project, windowSeconds);
+        const { runs: samples, failed } = judged(await totals(round, project, windowSeconds));
         return samples === 0 ? { samples } : { samples, value: failed / samples };
       }
       case 'trace_count': {
@@ -101,10 +104,7 @@ export const createReadings = ({ signals, runs }: WatchSources) => {
   };
 
   const readSlo = async ({ project, windowDays }: Slo, round: Round): Promise<SloReading> => {
-    const share = async (seconds: number): Promise<RunShare> => {
-      const { runs: count, failed } = await totals(round, project, seconds);
-      return { runs: count, failed };
-    };
+    const share = async (seconds: number): Promise<RunShare> => judged(await totals(round, project, seconds));
     const [window, sixHours, hour] = await Promise.all([
       share(windowDays * DAY_SECONDS),
       share(6 * HOUR_SECONDS),

@@ -130,7 +130,7 @@ it('a transition carries the time that its reading ended at, as `tripped_at` doe
     monitors: [aMonitor()],
     signals: {
       ...createFakeSignals().signals,
-      runTotals: () => new Promise((resolve) => void (answer = () => resolve({ runs: 100, failed: 50 }))),
+      runTotals: () => new Promise((resolve) => void (answer = () => resolve({ runs: 100, failed: 50, cancelled: 0 }))),
     },
   });
   const at = harness.time.now();

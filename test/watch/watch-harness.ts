@@ -44,12 +44,15 @@ export const createFakeSignals = () => {
   const note = (method: keyof WatchStore, window: RunWindow): void => {
     asked.push({ method, seconds: millisFromUnixNano(window.to - window.from) / 1000, window });
   };
-  const now = { runs: 100, failed: 0, totalCost: undefined as number | undefined, durationMs: 10, scores: 0, mean: 0 };
+  const now = {
+    ...{ runs: 100, failed: 0, cancelled: 0, totalCost: undefined as number | undefined },
+    ...{ durationMs: 10, scores: 0, mean: 0 },
+  };
   const signals: WatchStore = {
     runTotals: async (window) => {
       note('runTotals', window);
-      const { runs, failed, totalCost } = now;
-      return { runs, failed, ...(totalCost === undefined ? {} : { totalCost }) };
+      const { runs, failed, cancelled, totalCost } = now;
+      return { runs, failed, cancelled, ...(totalCost === undefined ? {} : { totalCost }) };
     },
     latencyPercentile: async (window) => {
       note('latencyPercentile', window);

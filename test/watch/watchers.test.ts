@@ -4,6 +4,7 @@ import { KEPT_EVALUATIONS } from '../../src/watch/board.ts';
 import { MOST_SHAPES } from '../../src/watch/readings.ts';
 import { unixNanoFromMillis } from '../../src/model/time.ts';
 import type { Condition, Monitor } from '../../src/model/watch.ts';
+import type { RunTotals } from '../../src/store/signals/watch.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import type { WatchStore } from '../../src/store/signals/watch.ts';
 import { codeOf, must } from '../actors/run-harness.ts';
@@ -78,6 +79,25 @@ describe('what a monitor watches', () => {
     const view = harness.watchers.monitors.find('errors');
     expect([view?.condition, view?.reading?.value]).toEqual(['nominal', undefined]);
     expect(view?.detail).toContain('none of its runs was priced');
+  });
+
+  it.each([
+    ['a rate leaves them out of both its parts', { failed: 10, cancelled: 50 }, { value: 0.2, samples: 50 }],
+    ['of cancelled runs alone there is no rate', { failed: 0, cancelled: 100 }, { samples: 0 }],
+  ])('cancelled runs neither succeeded nor failed: %s', async (_what, counts, reading) => {
+    const harness = createWatchHarness({ monitors: [aMonitor(), aMonitor({ id: 'count', watch: 'trace_count' })] });
+    Object.assign(harness.now, counts);
+    await harness.tick();
+    expect(harness.watchers.monitors.find('errors')?.reading).toEqual(reading);
+    expect(harness.watchers.monitors.find('count')?.reading).toEqual({ value: 100, samples: 100 });
+  });
+
+  it('a cancelled run is in no success rate of an SLO', async () => {
+    const harness = createWatchHarness({ slos: [anSlo()] });
+    Object.assign(harness.now, { failed: 1, cancelled: 60 });
+    await harness.tick();
+    const share = { runs: 40, failed: 1 };
+    expect(harness.watchers.slos.find('works')?.reading).toEqual({ window: share, sixHours: share, hour: share });
   });
 
   it('an SLO reads its window, the last six hours and the last hour', async () => {
@@ -246,7 +266,7 @@ describe('what is remembered', () => {
       readingMs: 1000,
       signals: {
         ...createFakeSignals().signals,
-        runTotals: () => new Promise((resolve) => answers.push(() => resolve({ runs: 100, failed: 0 }))),
+        runTotals: () => new Promise((resolve) => answers.push(() => resolve({ runs: 100, failed: 0, cancelled: 0 }))),
       },
     });
     const mailboxes = () => harness.watchers.actors().map(({ mailbox }) => mailbox);
@@ -417,7 +437,7 @@ describe('a store that is slow, away or broken', () => {
   });
 
   it('an answer that comes after its deadline changes nothing; the next evaluation counts', async () => {
-    let answer: ((totals: { runs: number; failed: number }) => void) | undefined;
+    let answer: ((totals: RunTotals) => void) | undefined;
     const { signals } = createFakeSignals();
     let isSlow = true;
     const harness = createWatchHarness({
@@ -432,7 +452,7 @@ describe('a store that is slow, away or broken', () => {
     await settle();
     harness.time.advance(1000);
     await round;
-    answer?.({ runs: 100, failed: 100 });
+    answer?.({ runs: 100, failed: 100, cancelled: 0 });
     await settle();
     expect(harness.reports()).toEqual([]);
     isSlow = false;
@@ -450,7 +470,7 @@ describe('a store that is slow, away or broken', () => {
         runTotals: (window) =>
           isAway
             ? Promise.reject(new StoreUnavailable('signal store: /data/svc.db: disk I/O error'))
-            : Promise.resolve({ runs: 100, failed: window.project === 'shop' ? 50 : 0 }),
+            : Promise.resolve({ runs: 100, failed: window.project === 'shop' ? 50 : 0, cancelled: 0 }),
       },
     });
     await harness.tick();

@@ -67,11 +67,14 @@ export const costReportToWire = (
     })),
   }) as Schemas['CostReport'];
 
+/** Of no runs there is no rate. */
+const shareOf = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
+
 const summaryTotals = (totals: SummaryGroup) => ({
   trace_count: totals.traceCount,
   error_count: totals.errorCount,
-  // Of no runs there is no rate.
-  error_rate: totals.traceCount === 0 ? undefined : totals.errorCount / totals.traceCount,
+  cancelled_count: totals.cancelledCount,
+  error_rate: shareOf(totals.errorCount, totals.traceCount - totals.cancelledCount),
   total_cost: totals.totalCost,
   input_tokens: totals.inputTokens,
   output_tokens: totals.outputTokens,

@@ -26,6 +26,7 @@ export const traceToWire = (trace: TraceSummary): Wire =>
     trace_id: trace.traceId,
     name: trace.name,
     status: trace.status,
+    cancelled: trace.isCancelled,
     start_time: formatTimestamp(trace.startTime),
     duration_ns: trace.durationNs === undefined ? null : exactInteger(trace.durationNs),
     span_count: trace.spanCount,

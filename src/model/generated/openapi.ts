@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: fa5f0a9d41579798346f911acca176983b3d5bcee2f66e8e942eca2cdb23f475
-// content sha256: e20c358c85837146531c22b2f29593d7d47b68cdc5fadb8665e4c8c45385de54
+// source sha256: 35ff717596daf5375ab785af9a98059b2f78e99d6a4d1d7943c19725a90cf518
+// content sha256: 447630e1de9050058a5127cdeacf6a641194d91bc8e758c44682743ea8cbeae6
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1748,6 +1748,8 @@ export interface components {
             /** @description Name of the root span, or of the earliest span */
             readonly name: string;
             readonly status: components["schemas"]["SpanStatus"];
+            /** @description Present, and true, for the trace of a durable run that was cancelled: its status is `unset`, and it is in no rate */
+            readonly cancelled?: boolean;
             readonly start_time: components["schemas"]["Timestamp"];
             /** @description From the earliest start to the latest end; null while nothing has ended */
             readonly duration_ns: number | null;
@@ -2140,7 +2142,9 @@ export interface components {
         readonly SummaryTotals: {
             readonly trace_count: number;
             readonly error_count: number;
-            /** @description Absent when there was no run */
+            /** @description Cancelled durable runs among the traces, which neither succeeded nor failed */
+            readonly cancelled_count: number;
+            /** @description Failed runs over those that were not cancelled; absent when there was none */
             readonly error_rate?: number;
             readonly total_cost?: number;
             readonly input_tokens: number;

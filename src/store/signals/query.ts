@@ -64,6 +64,8 @@ export type TraceSummary = {
   readonly name: string;
   /** `error` when the root failed, or, while no root has arrived, when any span failed; else the root's own status. */
   readonly status: SpanStatus;
+  /** It is the trace of a durable run that was cancelled: no success, and no failure. Its status is `unset`. */
+  readonly isCancelled?: true;
   readonly startTime: UnixNano;
   /** From the earliest start to the latest end; absent while nothing has ended. */
   readonly durationNs?: bigint;
@@ -250,6 +252,8 @@ export type SummaryGroup = {
   readonly key?: string;
   readonly traceCount: number;
   readonly errorCount: number;
+  /** Cancelled runs among the traces: they neither succeeded nor failed, and are in no rate. */
+  readonly cancelledCount: number;
   readonly totalCost?: number;
   readonly inputTokens: number;
   readonly outputTokens: number;

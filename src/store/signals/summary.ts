@@ -6,6 +6,7 @@ import type { SummaryGroup } from './query.ts';
 export type Tally = {
   traces: number;
   errors: number;
+  cancelled: number;
   /** Absent while nothing was priced. */
   cost: number | undefined;
   input: number;
@@ -13,11 +14,15 @@ export type Tally = {
   /** In nanoseconds, of the traces that have one. */
   readonly durations: number[];
 };
-export const newTally = (): Tally => ({ traces: 0, errors: 0, cost: undefined, input: 0, output: 0, durations: [] });
+export const newTally = (): Tally => ({
+  ...{ traces: 0, errors: 0, cancelled: 0 },
+  ...{ cost: undefined, input: 0, output: 0, durations: [] },
+});
 
 /** A trace as a summary counts it. */
 export type TraceFigures = {
   readonly isFailed: boolean;
+  readonly isCancelled: boolean;
   readonly durationNs: number | null;
   readonly totalCost: number | null;
   readonly inputTokens: number;
@@ -27,10 +32,11 @@ export type TraceFigures = {
 /** Counts a trace, and not what it cost: in a group of calls that is its calls' own. */
 export const countTrace = (
   tally: Tally,
-  { isFailed, durationNs }: Pick<TraceFigures, 'isFailed' | 'durationNs'>,
+  { isFailed, isCancelled, durationNs }: Pick<TraceFigures, 'isFailed' | 'isCancelled' | 'durationNs'>,
 ): void => {
   tally.traces++;
   if (isFailed) tally.errors++;
+  if (isCancelled) tally.cancelled++;
   if (durationNs !== null) tally.durations.push(durationNs);
 };
 
@@ -46,6 +52,7 @@ export const figuresOf = (tally: Tally): Omit<SummaryGroup, 'key'> => {
   return {
     traceCount: tally.traces,
     errorCount: tally.errors,
+    cancelledCount: tally.cancelled,
     ...costOf(tally),
     inputTokens: tally.input,
     outputTokens: tally.output,

@@ -1,3 +1,4 @@
+import { roundSum } from '../../model/money.ts';
 import type { SpanKind, SpanStatus } from '../../model/span.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Judgements } from './judgements.ts';
@@ -10,6 +11,8 @@ export type SpanFigures = {
   readonly name: string;
   readonly kind: SpanKind;
   readonly status: SpanStatus;
+  /** The span of a durable run that was cancelled. */
+  readonly isCancelled: boolean;
   readonly startTime: UnixNano;
   readonly endTime: UnixNano | null;
   readonly model: string | null;
@@ -49,6 +52,7 @@ export type TraceTotals = {
   readonly lead: SpanFigures;
   readonly name: string;
   readonly status: SpanStatus;
+  readonly isCancelled: boolean;
   readonly startTime: UnixNano;
   readonly durationNs: bigint | null;
   readonly spanCount: number;
@@ -94,7 +98,7 @@ const valuesOf = (
  * Totals of a trace from its spans, for every engine. The same spans give the same totals, bit for bit, in any order: sums run in the order of span ids.
  *
  * The first root, else the earliest span, stands for the trace: it gives name and status (while no root has arrived, any
- * failed span makes the trace failed), and what it does not say of its context the earliest span that says it gives.
+ * failed span makes the trace failed; one of a cancelled run makes it cancelled), and what it does not say of its context the earliest span that says it gives.
  * Tokens of a span that only repeats its children's are not counted again.
  *
  * @param spans not empty; sorted in place
@@ -112,6 +116,7 @@ export const totalTrace = (
   let lastEnd: bigint | null = null;
   let errorCount = 0;
   let cost = 0;
+  let priced = 0;
   let currency: string | null = null;
   let inputTokens: number | null = null;
   let outputTokens: number | null = null;
@@ -129,6 +134,7 @@ export const totalTrace = (
     if (span.status === 'error') errorCount++;
     if (span.totalCost !== null) {
       cost += span.totalCost;
+      priced++;
       currency ??= span.currency;
     }
     if (!span.repeatsUsage) {
@@ -148,7 +154,8 @@ export const totalTrace = (
   }
 
   const lead = root ?? earliest;
-  const status = root === undefined && errorCount > 0 ? 'error' : lead.status;
+  const isCancelled = root?.isCancelled === true;
+  const status = isCancelled ? 'unset' : root === undefined && errorCount > 0 ? 'error' : lead.status;
   const length = lastEnd === null ? null : lastEnd - earliest.startTime;
   const leadContext = contextOf(lead.context);
   const orderedContexts =
@@ -182,12 +189,13 @@ export const totalTrace = (
     lead,
     name: lead.name,
     status,
+    isCancelled,
     startTime: earliest.startTime,
     durationNs: length === null || length >= 0n ? length : 0n,
     spanCount: spans.length,
     errorCount,
     // "A run whose spans total nothing is returned with no cost figure rather than zero."
-    totalCost: cost === 0 ? null : cost,
+    totalCost: cost === 0 ? null : priced === 1 ? cost : roundSum(cost),
     currency: cost === 0 ? null : currency,
     inputTokens,
     outputTokens,

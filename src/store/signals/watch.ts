@@ -7,6 +7,8 @@ export type RunTotals = {
   readonly runs: number;
   /** Those whose trace has the status `error`. */
   readonly failed: number;
+  /** Those that were cancelled: they neither succeeded nor failed. */
+  readonly cancelled: number;
   /** Absent when none of them was priced. */
   readonly totalCost?: number;
 };

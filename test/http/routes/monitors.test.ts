@@ -219,7 +219,7 @@ describe('paths that the machines generate, played through timer and HTTP', () =
     runTotals: async () => {
       const share = reading();
       if (share === undefined) throw new StoreUnavailable('away');
-      return share;
+      return { ...share, cancelled: 0 };
     },
   });
   const shareOf = ({ value = 0, samples }: MonitorReading): RunShare => ({

@@ -89,6 +89,39 @@ describe('POST /v1/api/score', () => {
     expect(await storedScores()).toHaveLength(body.scores_written);
   });
 
+  it('a cancelled run neither succeeded nor failed: what judges success skips it, what looks for something bad does not', async () => {
+    await start();
+    await service.send([
+      aRootSpan(1, { attributes: { 'svc.run.status': 'cancelled' }, output: 'so far', kind: 'workflow_run' }),
+    ]);
+    const config = {
+      max_ms: 400,
+      max_cost: 1,
+      max_tool_calls: 1,
+      expected: 'x',
+      span_kind: 'tool_call',
+      tool_name: 'pay',
+    };
+    const { body: listed } = await service.ask('/v1/api/scorers');
+    const scorers = listed.scorers.map((one: { scorer_id: string }) => one.scorer_id);
+    const { body } = await score({ config, scorers, dry_run: true });
+    expect(body.scores.map((one: { scorer_id: string }) => one.scorer_id)).toEqual([
+      'no_tool_loop',
+      'tool_efficiency',
+      'not_a_refusal',
+      'no_leaked_secret',
+    ]);
+    const why = 'the run was cancelled: it neither succeeded nor failed';
+    expect(
+      body.skipped
+        .filter((one: { reason: string }) => one.reason === why)
+        .map((one: { scorer_id: string }) => one.scorer_id),
+    ).toEqual([
+      ...['answered', 'no_errors', 'exact_match', 'contains', 'json_valid', 'latency_budget'],
+      ...['span_present', 'tool_succeeded'],
+    ]);
+  });
+
   it('`dry_run` stores nothing', async () => {
     await start();
     await runs(1);
@@ -394,6 +427,14 @@ describe('a judged pass', () => {
     });
     await score({ scorers: ['polite'], limit: 2 });
     expect(storedAtCall).toEqual([0, 1]);
+  });
+
+  it('a cancelled run is not judged, and no call is made', async () => {
+    const fake = await startJudged();
+    await service.send([aRootSpan(1, { attributes: { 'svc.run.status': 'cancelled' } })]);
+    const { body } = await score({ scorers: ['polite'], limit: 1 });
+    expect(body.skipped).toMatchObject([{ reason: 'the run was cancelled: it neither succeeded nor failed' }]);
+    expect(fake.calls).toHaveLength(0);
   });
 
   it('a run without an answer is declined without a call; one decline does not stop the others', async () => {

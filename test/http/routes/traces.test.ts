@@ -409,7 +409,7 @@ describe('reports', () => {
       { model: 'm-small-2026-01-01', count: 2, totalCost: 1.5 },
       { model: 'm-small', count: 1 },
     ];
-    const figures = { key: 'm-small', inputTokens: 0, outputTokens: 0, errorCount: 0, models };
+    const figures = { key: 'm-small', inputTokens: 0, outputTokens: 0, errorCount: 0, cancelledCount: 0, models };
     const { ask } = await start({
       store: {
         costReport: async () => ({ groups: [{ ...figures, count: 3 }] }),
@@ -429,13 +429,18 @@ describe('reports', () => {
     ]);
   });
   it('analytics/summary', async () => {
-    const totals = { traceCount: 4, errorCount: 1, totalCost: 2, inputTokens: 3, outputTokens: 4, latency };
+    const totals = {
+      ...{ traceCount: 6, errorCount: 1, cancelledCount: 2 },
+      ...{ totalCost: 2, inputTokens: 3, outputTokens: 4, latency },
+    };
     const { ask } = await start({
       store: { summaryReport: async () => ({ ...totals, currency: 'USD', groups: [{ key: 'k', ...totals }] }) },
     });
     const wire = {
-      trace_count: 4,
+      trace_count: 6,
       error_count: 1,
+      cancelled_count: 2,
+      // One of the four that were not cancelled.
       error_rate: 0.25,
       total_cost: 2,
       input_tokens: 3,
@@ -450,6 +455,13 @@ describe('reports', () => {
       groups: [{ key: 'k', ...wire }],
     });
   });
+  it('of cancelled runs alone there is no rate', async () => {
+    const figures = { traceCount: 2, errorCount: 0, cancelledCount: 2, inputTokens: 0, outputTokens: 0 };
+    const { ask } = await start({ store: { summaryReport: async () => ({ ...figures, groups: [] }) } });
+    const { body } = await ask('/v1/api/analytics/summary');
+    expect(body).toMatchObject({ trace_count: 2, error_count: 0, cancelled_count: 2 });
+    expect(body).not.toHaveProperty('error_rate');
+  });
   it('of nothing says nothing: no rate, no latency, no cost', async () => {
     const { ask } = await start();
     const { body } = await ask('/v1/api/analytics/summary');
@@ -458,6 +470,7 @@ describe('reports', () => {
       to: expect.any(String),
       trace_count: 0,
       error_count: 0,
+      cancelled_count: 0,
       input_tokens: 0,
       output_tokens: 0,
     });

@@ -127,6 +127,7 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
         expect(await store.summaryReport(nothing)).toEqual({
           traceCount: 0,
           errorCount: 0,
+          cancelledCount: 0,
           inputTokens: 0,
           outputTokens: 0,
           groups: [],
@@ -279,6 +280,27 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
         });
         expect((await store.summaryReport({ ...window, groupBy: 'model' })).groups).toMatchObject([
           { key: 'a', totalCost: 0.5, inputTokens: 10, outputTokens: 1 },
+        ]);
+      });
+      it('a cancelled run counts as a trace of its groups, and apart from those that failed', async () => {
+        const cancelled = { status: 'unset', attributes: { 'svc.run.status': 'cancelled' } } as const;
+        const store = await holding({
+          spans: [call(1, 'a', 1, 10, cancelled), call(2, 'a', 1, 10, { status: 'error' })],
+        });
+        const counts = { traceCount: 2, errorCount: 1, cancelledCount: 1 };
+        for (const groupBy of ['model', 'name'] as const)
+          expect(await store.summaryReport({ ...window, groupBy })).toMatchObject({ ...counts, groups: [counts] });
+        const byStatus = await store.summaryReport({ ...window, groupBy: 'status' });
+        expect(byStatus.groups.map(({ key, traceCount, cancelledCount }) => [key, traceCount, cancelledCount])).toEqual(
+          [
+            ['error', 1, 0],
+            ['unset', 1, 1],
+          ],
+        );
+        const cost = await store.costReport({ ...window, groupBy: 'status' });
+        expect(cost.groups.map(({ key, count, totalCost }) => [key, count, totalCost])).toEqual([
+          ['error', 1, 1],
+          ['unset', 1, 1],
         ]);
       });
       it('sums of money have twelve significant digits: a tenth and two tenths are three tenths', async () => {

@@ -60,7 +60,7 @@ export const tracesContract = (engine: string, open: OpenStore): void => {
           durationNs: 50n,
           spanCount: 3,
           errorCount: 1,
-          totalCost: 0.1 + 0.2,
+          totalCost: 0.3,
           currency: 'EUR',
           inputTokens: 3,
           outputTokens: 4,
@@ -71,6 +71,40 @@ export const tracesContract = (engine: string, open: OpenStore): void => {
           scores: [],
           feedback: {},
         });
+      });
+      const ended = { 'svc.run.status': 'cancelled' };
+      it.each([
+        ['`unset` with an end', { status: 'unset', attributes: ended }],
+        ['`ok`, as a receiver of OTLP records it', { status: 'ok', attributes: ended }],
+      ] as const)('a cancelled run is no success and no failure: a root that is %s', async (_form, root) => {
+        const spans = [
+          aSpan({ spanId: spanIdOf(100), ...root }),
+          aSpan({ ...child, status: 'error', error: { message: 'x' } }),
+        ];
+        expect(await summaryOf(...spans)).toMatchObject({ status: 'unset', isCancelled: true, errorCount: 1 });
+        const store = await holding({ spans });
+        const found = async (status: Span['status']) => idsOf(await store.listTraces(traces({ status })));
+        expect([await found('unset'), await found('ok'), await found('error')]).toEqual([[traceIdOf(1)], [], []]);
+        // The span is shown as it was sent, and found by that.
+        expect((await store.findSpan(traceIdOf(1), spanIdOf(100), 'all'))?.status).toBe(root.status);
+        const listed = await store.listSpans({
+          ...{ projects: ['default'], limit: 10, order: 'asc', payloads: false, status: root.status },
+        });
+        expect(listed.items.map(({ spanId }) => spanId)).toEqual([spanIdOf(100)]);
+      });
+      it.each([
+        ['a span below the root says so', [aSpan({ spanId: spanIdOf(100) }), aSpan({ ...child, attributes: ended })]],
+        ['it has not ended', [{ ...running(aSpan({ spanId: spanIdOf(100) })), attributes: ended }]],
+        ['it failed', [aSpan({ spanId: spanIdOf(100), status: 'error', attributes: ended })]],
+      ] as const)('a trace is not that of a cancelled run when %s', async (_why, spans) => {
+        const trace = await summaryOf(...spans);
+        expect(trace).not.toHaveProperty('isCancelled');
+        expect(trace.status).toBe(spans[0].status);
+      });
+      it('a sum of costs has twelve significant digits, a single cost those that were sent', async () => {
+        const cost = (totalCost: number) => ({ cost: { totalCost, currency: 'USD', isEstimated: true } });
+        expect((await summaryOf(aSpan(cost(0.1)), aSpan(cost(0.2)))).totalCost).toBe(0.3);
+        expect((await summaryOf(aSpan(cost(0.1234567890123456)), aSpan())).totalCost).toBe(0.1234567890123456);
       });
       it('without a root the earliest span gives the name, and any failed span makes the trace failed', async () => {
         const late = aSpan({ ...child, name: 'late', startTime: T0 + 1n, status: 'error', error: { message: 'x' } });

@@ -29,7 +29,7 @@ export const watchContract = (engine: string, open: OpenStore): void => {
           ],
         }),
       );
-      expect(await opened.store.runTotals(whole)).toEqual({ runs: 3, failed: 1 });
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 3, failed: 1, cancelled: 0 });
     });
 
     it('a run whose root did not fail counts once and as good, whatever its other spans did', async () => {
@@ -39,16 +39,37 @@ export const watchContract = (engine: string, open: OpenStore): void => {
           spans: [root, aSpan({ traceId: traceIdOf(1), parentSpanId: root.spanId, status: 'error' })],
         }),
       );
-      expect(await opened.store.runTotals(whole)).toEqual({ runs: 1, failed: 0 });
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 1, failed: 0, cancelled: 0 });
+    });
+
+    it('counts cancelled runs apart: they are runs, and none of them failed', async () => {
+      const cancelled = { attributes: { 'svc.run.status': 'cancelled' } };
+      await opened.store.write(
+        aUnit({
+          spans: [
+            aRun(1, { ...cancelled, status: 'unset' }),
+            aRun(2, cancelled),
+            aRun(3),
+            aRun(4, { status: 'error' }),
+          ],
+        }),
+      );
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 4, failed: 1, cancelled: 2 });
+    });
+
+    it('sums money to twelve significant digits', async () => {
+      const cost = (totalCost: number) => ({ cost: { totalCost, currency: 'USD', isEstimated: true } });
+      await opened.store.write(aUnit({ spans: [aRun(1, cost(0.1)), aRun(2, cost(0.2))] }));
+      expect((await opened.store.runTotals(whole)).totalCost).toBe(0.3);
     });
 
     it('sums what was priced, and has no cost where nothing was', async () => {
       const cost = (totalCost: number) => ({ totalCost, currency: 'USD', isEstimated: true });
-      expect(await opened.store.runTotals(whole)).toEqual({ runs: 0, failed: 0 });
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 0, failed: 0, cancelled: 0 });
       await opened.store.write(aUnit({ spans: [aRun(1)] }));
-      expect(await opened.store.runTotals(whole)).toEqual({ runs: 1, failed: 0 });
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 1, failed: 0, cancelled: 0 });
       await opened.store.write(aUnit({ spans: [aRun(2, { cost: cost(0.5) }), aRun(3, { cost: cost(0.25) })] }));
-      expect(await opened.store.runTotals(whole)).toEqual({ runs: 3, failed: 0, totalCost: 0.75 });
+      expect(await opened.store.runTotals(whole)).toEqual({ runs: 3, failed: 0, cancelled: 0, totalCost: 0.75 });
     });
 
     it.each([

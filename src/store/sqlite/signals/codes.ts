@@ -26,14 +26,22 @@ const wordOf = <T extends string>(words: readonly T[], code: unknown): T => {
 
 export const kindCode = (kind: SpanKind): number => codeOf(kindCodes, kind);
 export const kindOf = (code: unknown): SpanKind => wordOf(spanKinds, code);
-export const statusCode = (status: SpanStatus): number => codeOf(statusCodes, status);
-export const statusOf = (code: unknown): SpanStatus => wordOf(spanStatuses, code);
+/** Stands beside the code of a status for the span of a cancelled run, and for its trace. */
+const CANCELLED_BIT = 8;
+export const statusCode = (status: SpanStatus, isCancelled = false): number =>
+  codeOf(statusCodes, status) | (isCancelled ? CANCELLED_BIT : 0);
+export const statusOf = (code: unknown): SpanStatus => wordOf(spanStatuses, Number(code) & ~CANCELLED_BIT);
+export const isCancelledCode = (code: unknown): boolean => (Number(code) & CANCELLED_BIT) !== 0;
+/** Both codes of a status, as a list of SQL. */
+export const statusCodesOf = (status: SpanStatus): string => `(${statusCode(status)}, ${statusCode(status, true)})`;
 /** Grows with severity, so that "at least this severe" is a comparison. */
 export const severityCode = (severity: Severity): number => codeOf(severityCodes, severity);
 export const severityOf = (code: unknown): Severity => wordOf(severities, code);
 
 export const STATUS_OK = statusCode('ok');
 export const STATUS_ERROR = statusCode('error');
+/** Of the trace of a cancelled run, whatever status its root was sent with. */
+export const TRACE_CANCELLED = statusCode('unset', true);
 
 /**
  * Numbers of the properties by which a trace is found: each value that a trace has of one is an entry of `trace_facets`. They

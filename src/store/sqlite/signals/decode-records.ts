@@ -1,3 +1,4 @@
+import { roundSum } from '../../../model/money.ts';
 import type { JsonObject } from '../../../model/json.ts';
 import type {
   AspectNote,
@@ -154,6 +155,8 @@ export const decodeNote = (row: Row): AspectNote => {
   });
 };
 
+const sumOrNone = (cost: number | undefined): number | undefined => (cost === undefined ? undefined : roundSum(cost));
+
 export const decodeRollUp = (row: Row): RollUp => {
   const r = rowReader(row);
   return present<RollUp>({
@@ -161,7 +164,7 @@ export const decodeRollUp = (row: Row): RollUp => {
     project: r.mustText(),
     traceCount: r.mustNumber(),
     errorCount: r.mustNumber(),
-    totalCost: r.number(),
+    totalCost: sumOrNone(r.number()),
     currency: r.text(),
     firstSeen: r.mustNanos(),
     lastSeen: r.mustNanos(),

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../../model/json.ts';
 import type { FeedbackKind } from '../../../model/signal.ts';
 import { type Correlation, type Cost, type Usage, wholeAttributes } from '../../../model/span.ts';
 import type { StoredSpan, TraceSummary } from '../../signals/query.ts';
-import { kindOf, statusOf } from './codes.ts';
+import { isCancelledCode, kindOf, statusOf } from './codes.ts';
 import type { ScoreMeanRow } from '../../signals/judgements.ts';
 import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './wire.ts';
 
@@ -40,13 +40,16 @@ export const present = <T extends object>(fields: { [K in keyof T]: T[K] | undef
   return fields as T;
 };
 
+const decodeStatus = (code: unknown): Pick<TraceSummary, 'status' | 'isCancelled'> =>
+  isCancelledCode(code) ? { status: statusOf(code), isCancelled: true } : { status: statusOf(code) };
+
 export const decodeTrace = (row: Row): TraceSummary => {
   const r = rowReader(row);
   return present<TraceSummary>({
     traceId: r.mustText(),
     project: r.mustText(),
     name: r.mustText(),
-    status: statusOf(r.any()),
+    ...decodeStatus(r.any()),
     startTime: r.mustNanos(),
     durationNs: r.nanos(),
     spanCount: r.mustNumber(),

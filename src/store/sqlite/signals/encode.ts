@@ -10,7 +10,7 @@ import {
   type Score,
   type SignalBatch,
 } from '../../../model/signal.ts';
-import type { Correlation, Span, SpanEvent, SpanLink } from '../../../model/span.ts';
+import { type Correlation, isCancelled, type Span, type SpanEvent, type SpanLink } from '../../../model/span.ts';
 import type { WriteUnit } from '../../signals/signal-store.ts';
 import { kindCode, severityCode, statusCode } from './codes.ts';
 import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row, type SearchRow, type TraceEntry, type UnitRows } from './wire.ts';
@@ -243,7 +243,7 @@ const encodePiece = (
       span.parentSpanId ?? null,
       span.name,
       kindCode(span.kind),
-      statusCode(span.status),
+      statusCode(span.status, isCancelled(span)),
       span.startTime,
       span.endTime ?? null,
       span.model ?? null,

@@ -25,7 +25,7 @@ import type {
   SummaryReport,
 } from '../../signals/query.ts';
 import { addTrace, countTrace, figuresOf, groupsOf, newTally, type Tally } from '../../signals/summary.ts';
-import { facets, kindCode, STATUS_ERROR, statusOf } from './codes.ts';
+import { facets, kindCode, STATUS_ERROR, statusOf, TRACE_CANCELLED } from './codes.ts';
 import { CALLS } from './schema.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
@@ -293,7 +293,11 @@ const countGroups = (
           tally = newTally();
           byKey.set(key, tally);
         }
-        countTrace(tally, { isFailed: status === STATUS_ERROR, durationNs: duration });
+        countTrace(tally, {
+          isFailed: status === STATUS_ERROR,
+          isCancelled: status === TRACE_CANCELLED,
+          durationNs: duration,
+        });
       }
     }
   }
@@ -316,6 +320,7 @@ export const summaryReport = (statements: Statements, query: SummaryQuery): Summ
       .iterate(number, scope.from, scope.to)) {
       const trace = {
         isFailed: status === STATUS_ERROR,
+        isCancelled: status === TRACE_CANCELLED,
         durationNs: duration,
         totalCost: cost,
         inputTokens: input ?? 0,

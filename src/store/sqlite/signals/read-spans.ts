@@ -1,7 +1,7 @@
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { SpanQuery } from '../../signals/query.ts';
 import type { TraceFacet } from '../../signals/trace-facets.ts';
-import { facets, kindCode, statusCode, storedFacet } from './codes.ts';
+import { facets, kindCode, statusCodesOf, storedFacet } from './codes.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
@@ -178,7 +178,7 @@ export const listSpans = (statements: Statements, query: SpanQuery): RowPage => 
   add('s.start_ns >= ?', query.from);
   add('s.start_ns < ?', query.to);
   add('s.kind = ?', query.kind === undefined ? undefined : kindCode(query.kind));
-  add('s.status = ?', query.status === undefined ? undefined : statusCode(query.status));
+  if (query.status !== undefined) parts.push(`s.status IN ${statusCodesOf(query.status)}`);
   add('s.name = ?', query.name);
   add('s.model = ?', query.model);
   add('s.provider = ?', query.provider);

@@ -1,6 +1,7 @@
 import type { LatencyPercentile, RunTotals, RunWindow, ScoreSample } from '../../signals/watch.ts';
 import { nearestRank } from '../../signals/percentiles.ts';
-import { STATUS_ERROR } from './codes.ts';
+import { roundSum } from '../../../model/money.ts';
+import { STATUS_ERROR, TRACE_CANCELLED } from './codes.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
 const NANOS_PER_MILLI = 1e6;
@@ -10,13 +11,13 @@ const RUNS = 'FROM traces INDEXED BY traces_by_start WHERE project = ? AND start
 const numberOf = (statements: Statements, project: string): number => projectNumbers(statements, [project])[0] ?? 0;
 
 export const runTotals = (statements: Statements, { project, from, to }: RunWindow): RunTotals => {
-  const [runs = 0, failed = 0, totalCost = null] =
+  const [runs = 0, failed = 0, cancelled = 0, totalCost = null] =
     statements
-      .raw<[number, number, number | null]>(
-        `SELECT count(*), coalesce(sum(status = ${STATUS_ERROR}), 0), sum(total_cost) ${RUNS}`,
+      .raw<[number, number, number, number | null]>(
+        `SELECT count(*), coalesce(sum(status = ${STATUS_ERROR}), 0), coalesce(sum(status = ${TRACE_CANCELLED}), 0), sum(total_cost) ${RUNS}`,
       )
       .get(numberOf(statements, project), from, to) ?? [];
-  return { runs, failed, ...(totalCost === null ? {} : { totalCost }) };
+  return { runs, failed, cancelled, ...(totalCost === null ? {} : { totalCost: roundSum(totalCost) }) };
 };
 
 /** Counts first, then takes one row from the long end: SQLite keeps only as many as lie beyond it. */

@@ -6,7 +6,7 @@ import {
   type TraceTotals,
   totalTrace,
 } from '../../signals/trace-totals.ts';
-import { kindOf, statusCode, statusOf } from './codes.ts';
+import { isCancelledCode, kindOf, statusCode, statusOf } from './codes.ts';
 import { CONTEXT, type Column, type Row, SPAN } from './wire.ts';
 
 const numberOf = (value: Column | undefined): number | null =>
@@ -20,6 +20,7 @@ const figuresOf = (row: Row): SpanFigures => ({
   name: row[SPAN.name] as string,
   kind: kindOf(row[SPAN.kind]),
   status: statusOf(row[SPAN.status]),
+  isCancelled: isCancelledCode(row[SPAN.status]),
   startTime: row[SPAN.start] as bigint,
   endTime: row[SPAN.end] as bigint | null,
   model: textOf(row[SPAN.model]),
@@ -83,7 +84,7 @@ export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scor
   totals.startTime,
   totals.durationNs,
   totals.name,
-  statusCode(totals.status),
+  statusCode(totals.status, totals.isCancelled),
   totals.spanCount,
   totals.errorCount,
   totals.totalCost,
