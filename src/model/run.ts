@@ -22,6 +22,9 @@ export const openRunStatuses = ['queued', 'running', 'waiting'] as const satisfi
 export const hasEnded = (status: RunStatus): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
+/** What an open run waits for: an event, a sleep, the next try, its children, or a worker. */
+export type WaitingOn = 'event' | 'timer' | 'backoff' | 'children' | 'worker';
+
 /**
  * Why a run waits for a worker. `no_worker`: no live worker holds the definition. `version_missing`: those that hold it lack or
  * refused the version. `workers_busy`: it waits for its turn.

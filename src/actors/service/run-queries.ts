@@ -48,13 +48,16 @@ export const createRunQueries = (host: {
       attempt(async () => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
-        const { status, definitionId, userId, from, to, limit, after } = query;
+        const { status, definitionId, userId, parentRunId, waitingOn, correlation, from, to, limit, after } = query;
         const records = await store.listRuns({
           reach: reach.value,
           limit: limit + 1,
           ...(status === undefined ? {} : { status }),
           ...(definitionId === undefined ? {} : { definitionId }),
           ...(userId === undefined ? {} : { userId }),
+          ...(parentRunId === undefined ? {} : { parentRunId }),
+          ...(waitingOn === undefined ? {} : { waitingOn }),
+          ...(correlation === undefined ? {} : { correlation }),
           ...(from === undefined ? {} : { from }),
           ...(to === undefined ? {} : { to }),
           ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: String(after[1]) } }),

@@ -12,6 +12,7 @@ import type {
   RunStatus,
   RunSummary,
   UnixMs,
+  WaitingOn,
 } from '../../model/run.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { ProjectReach } from '../../model/scope.ts';
@@ -102,6 +103,10 @@ export type RunQuery = Asking &
     readonly status?: RunStatus;
     readonly definitionId?: string;
     readonly userId?: string;
+    readonly parentRunId?: string;
+    readonly waitingOn?: WaitingOn;
+    /** Members of the correlation that must have these values, in wire spelling. */
+    readonly correlation?: readonly (readonly [name: string, value: string])[];
     /** Bounds of `createdAt`: from inclusive, to exclusive. */
     readonly from?: UnixMs;
     readonly to?: UnixMs;

@@ -29,6 +29,16 @@ const NANOS_PER_MILLI = 1_000_000n;
 const boundMs = (at: UnixNano | undefined): number | undefined =>
   at === undefined ? undefined : Number((at > 0n ? at + NANOS_PER_MILLI - 1n : at) / NANOS_PER_MILLI);
 
+const CORRELATION = 'correlation.';
+/** The members of the correlation that a list of runs asks for; absent when it asks for none. */
+const correlationOf = (query: QueryOf<'listRuns'>): [name: string, value: string][] | undefined => {
+  const named = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    name.startsWith(CORRELATION) ? [[name.slice(CORRELATION.length), String(value)]] : [],
+  );
+  if (query.session_id !== undefined) named.push(['session_id', query.session_id]);
+  return named.length === 0 ? undefined : named;
+};
+
 async function* asEvents<T extends { readonly seq: number }>(
   pages: AsyncIterable<readonly T[]>,
   toWire: (entry: T) => object,
@@ -132,6 +142,9 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
               status: query.status,
               definitionId: query.definition_id,
               userId: query.user_id,
+              parentRunId: query.parent_run_id,
+              waitingOn: query.waiting_on,
+              correlation: correlationOf(query),
               from: boundMs(window.from),
               to: boundMs(window.to),
             }),

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 35ff717596daf5375ab785af9a98059b2f78e99d6a4d1d7943c19725a90cf518
-// content sha256: 447630e1de9050058a5127cdeacf6a641194d91bc8e758c44682743ea8cbeae6
+// source sha256: e6d1aff274d6394e4bcb840e2a176aa9e21375a4cc881726c404485bf112f82f
+// content sha256: 11e092a082770e543c1fe6c0c053ddc4c02f1bb3bd52d9da2690c27b102fceca
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -5384,6 +5384,23 @@ export interface operations {
                 readonly definition_id?: components["schemas"]["FilterText"];
                 /** @description The `user_id` of the correlation. */
                 readonly user_id?: components["schemas"]["FilterText"];
+                /** @description The `session_id` of the correlation. */
+                readonly session_id?: components["schemas"]["FilterText"];
+                /** @description Children of this run. */
+                readonly parent_run_id?: components["schemas"]["FilterText"];
+                /** @description What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
+                readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
+                readonly "correlation.environment"?: components["schemas"]["FilterText"];
+                readonly "correlation.service_name"?: components["schemas"]["FilterText"];
+                readonly "correlation.service_version"?: components["schemas"]["FilterText"];
+                readonly "correlation.session_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.thread_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.user_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.request_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.release"?: components["schemas"]["FilterText"];
+                readonly "correlation.run_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.resource_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.experiment_id"?: components["schemas"]["FilterText"];
             };
             readonly header?: never;
             readonly path?: never;

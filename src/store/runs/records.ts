@@ -38,8 +38,8 @@ export type RunProgress = {
   readonly status: RunStatus;
   readonly cursor?: string;
   /**
-   * The form of `machines/persisted.ts`. A store may read two things in it: `$.c.leaseId`, the lease of a run whose status is
-   * `running`, and `$.v`, where the machine stands.
+   * The form of `machines/persisted.ts`. A store may read in it: `$.c.leaseId`, the lease of a run whose status is `running`;
+   * `$.v`, where the machine stands; and, of a run that waits, whether it has `$.c.waitKey` or `$.c.children`.
    */
   readonly snapshot: JsonText;
   /** Counts the changes; an update names the one it starts from. */

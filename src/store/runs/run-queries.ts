@@ -1,5 +1,5 @@
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
 import type {
   AttemptRecord,
   Checkpoint,
@@ -22,6 +22,10 @@ export type RunListQuery = {
   readonly userId?: string;
   readonly from?: UnixMs;
   readonly to?: UnixMs;
+  readonly parentRunId?: string;
+  readonly waitingOn?: WaitingOn;
+  /** Members of the correlation that must have these values, in wire spelling. */
+  readonly correlation?: readonly (readonly [name: string, value: string])[];
   /** Rows after this place in the order newest-updated first. */
   readonly after?: { readonly updatedAt: UnixMs; readonly runId: string };
   readonly limit: number;

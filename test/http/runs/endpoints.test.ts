@@ -214,6 +214,40 @@ it('a queued run says why it is queued, in its read and in lists', async () => {
   expect(await service.run(run_id)).not.toHaveProperty('queued_reason');
 });
 
+it('lists runs by what they wait for, by parent, by session and by correlation', async () => {
+  const retried = aFlow('retried', [aTask('one', { retry: { max_attempts: 3, backoff_ms: 60_000 } })]);
+  await open({
+    definitions: [
+      aFlow('flow', [aTask('one')]),
+      aFlow('event', [{ id: 'one', kind: 'wait_event', event: 'paid', key: 'k' }]),
+      aFlow('timer', [{ id: 'one', kind: 'sleep', sleep_ms: 60_000 }]),
+      aFlow('children', [{ id: 'one', kind: 'child', definition: 'event' }]),
+      retried,
+    ],
+  });
+  const list = async (query: string): Promise<string[]> =>
+    (await service.must(service.get(`/runs?${query}`))).runs.map((run: { definition_id: string }) => run.definition_id);
+  await service.start('retried', {}, { correlation: { session_id: 's 1', release: 'v1' } });
+  await service.must(service.fail(await service.take(), 'retryable'));
+  await service.start('timer', {}, { correlation: { session_id: 's 1' } });
+  const { run_id } = await service.start('children', {}, { correlation: { release: 'v1' } });
+  await service.start('flow');
+  expect(await list('waiting_on=backoff')).toEqual(['retried']);
+  expect(await list('waiting_on=timer')).toEqual(['timer']);
+  expect(await list('waiting_on=children')).toEqual(['children']);
+  expect(await list('waiting_on=event')).toEqual(['event']);
+  expect(await list('waiting_on=worker')).toEqual(['flow']);
+  expect(await list(`parent_run_id=${run_id}`)).toEqual(['event']);
+  expect((await list('session_id=s+1')).toSorted()).toEqual(['retried', 'timer']);
+  expect(await list('correlation.session_id=s+1&correlation.release=v1')).toEqual(['retried']);
+  expect(await codes(service.get('/runs?waiting_on=godot'))).toEqual([400, 'invalid_parameter', 'waiting_on']);
+  expect(await codes(service.get('/runs?correlation.colour=red'))).toEqual([
+    400,
+    'invalid_parameter',
+    'correlation.colour',
+  ]);
+});
+
 describe('waiting for the end of a run', () => {
   const waits = (count: number) => until(() => service.runs.endsAwaited() === count);
   const asked = (runId: string, waitMs: number, ask: object = {}) =>

@@ -123,6 +123,48 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await list({ definitionId: 'nope' })).toEqual([]);
     });
 
+    it('lists runs by their parent, what they wait for, and members of their correlation', async () => {
+      const { store, put } = await opened();
+      const waits = (value: string, context: object = {}) => ({
+        status: 'waiting' as const,
+        snapshot: JSON.stringify({ m: 1, v: { active: { one: value } }, c: context }),
+      });
+      const of = (correlation: object) => ({ correlation: JSON.stringify(correlation) });
+      const child = (parent: string) => ({ parent: { runId: parent, stepId: 's', visit: 1, index: 0 } });
+      await put(
+        aRun('queued', { queueOrder: 1, updatedAt: AT + 8, ...of({ session_id: 's1', release: 'r' }) }),
+        aRun('event', { updatedAt: AT + 7, ...waits('waiting', { waitKey: 'k' }), ...of({ session_id: 's1' }) }),
+        aRun('timer', { updatedAt: AT + 6, ...waits('waiting'), ...of({ session_id: 's2', release: 'r' }) }),
+        aRun('backoff', { updatedAt: AT + 5, project: 'q', ...waits('backoff'), ...of({ session_id: 's1' }) }),
+        aRun('parent', { updatedAt: AT + 4, ...waits('waiting', { children: { total: 2, started: 2, finished: 0 } }) }),
+        aRun('kid', { updatedAt: AT + 3, ...waits('waiting'), ...child('parent') }),
+        aRun('kin', { updatedAt: AT + 2, status: 'running', ...child('event') }),
+        aRun('broken', { updatedAt: AT + 1, status: 'waiting', snapshot: 'not JSON', fault: 'f' }),
+        aRun('over', { updatedAt: AT, ...waits('waiting'), ...child('parent'), status: 'failed', endedAt: AT }),
+      );
+      const list = async (query: object) =>
+        (await store.listRuns({ reach: 'all', limit: 99, ...query })).map(({ runId }) => runId);
+      expect(await list({ parentRunId: 'parent' })).toEqual(['kid', 'over']);
+      expect(await list({ parentRunId: 'parent', limit: 1 })).toEqual(['kid']);
+      expect(await list({ parentRunId: 'parent', after: { updatedAt: AT + 3, runId: 'kid' } })).toEqual(['over']);
+      expect(await list({ parentRunId: 'parent', status: 'waiting' })).toEqual(['kid']);
+      expect(await list({ parentRunId: 'parent', reach: ['q'] })).toEqual([]);
+      expect(await list({ parentRunId: 'nobody' })).toEqual([]);
+      expect(await list({ waitingOn: 'worker' })).toEqual(['queued']);
+      expect(await list({ waitingOn: 'event' })).toEqual(['event']);
+      expect(await list({ waitingOn: 'timer' })).toEqual(['timer', 'kid']);
+      expect(await list({ waitingOn: 'backoff' })).toEqual(['backoff']);
+      expect(await list({ waitingOn: 'children' })).toEqual(['parent']);
+      expect(await list({ waitingOn: 'event', status: 'queued' })).toEqual([]);
+      const session = (value: string) => ['session_id', value];
+      expect(await list({ correlation: [session('s1')] })).toEqual(['queued', 'event', 'backoff']);
+      expect(await list({ correlation: [session('s1')], reach: ['q'] })).toEqual(['backoff']);
+      expect(await list({ correlation: [session('s1'), ['release', 'r']] })).toEqual(['queued']);
+      expect(await list({ correlation: [['release', 'r']] })).toEqual(['queued', 'timer']);
+      expect(await list({ correlation: [session('s1'), session('s2')] })).toEqual([]);
+      expect(await list({ correlation: [['constructor', 's1']] })).toEqual([]);
+    });
+
     it('finds open runs that nothing will ever move, and no others', async () => {
       const { store, commit, put } = await opened();
       await put(

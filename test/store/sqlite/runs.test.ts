@@ -15,6 +15,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type EventMailbox, noChanges } from '../../../src/store/runs/run-store.ts';
 import { openDataFile } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
+import { OF_SESSION } from '../../../src/store/sqlite/runs/queries.ts';
 import { RUNS_FILE } from '../../../src/store/sqlite/runs/schema.ts';
 import { runStoreContract } from '../runs/contract.ts';
 import { durableRunsContract } from '../runs/durable-contract.ts';
@@ -98,6 +99,29 @@ describe('sqlite: the runs file', () => {
     const store = await openSqliteRunStore({ path });
     expect(await store.findAttempt('l')).toMatchObject({ state: 'running', machineVersion: 1, version: 1 });
     await store.close();
+  });
+
+  it('finds the runs of a session by their index, also those that an earlier release stored', async () => {
+    const path = freshPath();
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: 4,
+      migrations: RUNS_FILE.migrations.slice(0, 4),
+    });
+    db.prepare(
+      `INSERT INTO run (run_id, trace_id, project, definition_id, definition_version, correlation, created_at, depth, status,
+         snapshot, version, updated_at)
+       VALUES ('r', 't', 'p', 'flow', 1, '{"session_id":"s"}', 1, 0, 'running', '{}', 1, 1)`,
+    ).run();
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const found = await store.listRuns({ reach: 'all', limit: 9, correlation: [['session_id', 's']] });
+    expect(found.map(({ runId }) => runId)).toEqual(['r']);
+    await store.close();
+    const after = new Database(path, { readonly: true });
+    const plan = after.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${OF_SESSION}`).all('s');
+    expect(plan.map(({ detail }) => detail).join()).toContain('USING INDEX run_session');
+    after.close();
   });
 
   it('is refused to a second service at once, and free again when the first is closed', async () => {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: d7028575d578077242c2f98dc86c564ee7aef6d889228086d1a2a9a7b269329b
-// content sha256: e6a4f5518c2ba92f765a8a9e4b062909ac4ec732c159a96c371f19afc4c4322f
+// source sha256: 2acda223f21faec8d77406cfea79058b7843d6cf5095e590840187e27f0fcae5
+// content sha256: 566b4f2749fbd27d297978a7ce27aa0002f9fecb11b4e35032d0f43663e41530
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1301,6 +1301,23 @@ export interface operations {
                 readonly definition_id?: components["schemas"]["FilterText"];
                 /** @description The `user_id` of the correlation. */
                 readonly user_id?: components["schemas"]["FilterText"];
+                /** @description The `session_id` of the correlation. */
+                readonly session_id?: components["schemas"]["FilterText"];
+                /** @description Children of this run. */
+                readonly parent_run_id?: components["schemas"]["FilterText"];
+                /** @description What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
+                readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
+                readonly "correlation.environment"?: components["schemas"]["FilterText"];
+                readonly "correlation.service_name"?: components["schemas"]["FilterText"];
+                readonly "correlation.service_version"?: components["schemas"]["FilterText"];
+                readonly "correlation.session_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.thread_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.user_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.request_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.release"?: components["schemas"]["FilterText"];
+                readonly "correlation.run_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.resource_id"?: components["schemas"]["FilterText"];
+                readonly "correlation.experiment_id"?: components["schemas"]["FilterText"];
             };
             readonly header?: never;
             readonly path?: never;

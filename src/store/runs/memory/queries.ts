@@ -2,6 +2,7 @@ import { isLive } from '../../../machines/lease.ts';
 import { hasEnded, openRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import type { RunRecord } from '../records.ts';
+import { matchesRun } from '../run-conditions.ts';
 import type { ActorRow, RunQueries } from '../run-queries.ts';
 import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
 
@@ -60,15 +61,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       soon(() =>
         all()
           .map(({ record }) => record)
-          .filter(
-            (record) =>
-              reaches(query.reach, record.project) &&
-              (query.status === undefined || record.status === query.status) &&
-              (query.definitionId === undefined || record.definitionId === query.definitionId) &&
-              (query.userId === undefined || record.userId === query.userId) &&
-              (query.from === undefined || record.createdAt >= query.from) &&
-              (query.to === undefined || record.createdAt < query.to),
-          )
+          .filter((record) => reaches(query.reach, record.project) && matchesRun(record, query))
           .toSorted(newestFirst)
           .filter(
             (record) =>

@@ -18,6 +18,7 @@ import type {
   RunRows,
   WorkerListQuery,
 } from '../../runs/run-queries.ts';
+import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
 import { lookupsOf } from './lookups.ts';
 import { attemptOf, definitionOf, journalOf, type Row, runOf, timerOf, waitOf, workerOf } from './records.ts';
 
@@ -25,6 +26,12 @@ type Value = string | number;
 
 /** Runs looked at in one slice of a listing, when its other filters throw some away. */
 const SCAN = 500;
+
+/** Uses the index `run_session`, whose condition it repeats. */
+export const OF_SESSION = `SELECT * FROM run
+  WHERE json_extract(correlation, '$.session_id') = ? AND json_extract(correlation, '$.session_id') IS NOT NULL`;
+
+const newestFirst = (a: RunRecord, b: RunRecord): number => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
 
 /** What people and routes ask: longer questions, on a connection that only reads. */
 export const queriesOf = (db: Database.Database) => {
@@ -58,12 +65,35 @@ export const queriesOf = (db: Database.Database) => {
       );
       for (const row of rows) {
         const record = runOf(row);
-        if (matches(record, query)) found.push(record);
+        if (matchesRun(record, query)) found.push(record);
         if (found.length >= query.limit) return found;
         ({ updatedAt, runId } = record);
       }
       if (rows.length < (isFiltered(query) ? SCAN : query.limit)) return found;
     }
+  };
+
+  /** The answer where a filter has an index of its own: all that it finds is looked at. */
+  const narrowed = (query: RunListQuery): RunRecord[] | undefined => {
+    const session = query.correlation?.find(([name]) => name === 'session_id')?.[1];
+    const { parentRunId, after, reach } = query;
+    if (parentRunId === undefined && session === undefined) return undefined;
+    const rows =
+      parentRunId === undefined
+        ? all(OF_SESSION, session ?? '')
+        : all('SELECT * FROM run WHERE parent_run_id = ?', parentRunId);
+    return rows
+      .map(runOf)
+      .filter(
+        (record) =>
+          inReach(reach, record.project) &&
+          matchesRun(record, query) &&
+          (after === undefined ||
+            record.updatedAt < after.updatedAt ||
+            (record.updatedAt === after.updatedAt && record.runId < after.runId)),
+      )
+      .toSorted(newestFirst)
+      .slice(0, query.limit);
   };
 
   const family = (runId: string): RunRecord[] => {
@@ -110,11 +140,13 @@ export const queriesOf = (db: Database.Database) => {
     },
 
     listRuns: (query: RunListQuery): RunRecord[] => {
+      const few = narrowed(query);
+      if (few !== undefined) return few;
       const found: RunRecord[] = [];
       for (const project of projectsIn(query.reach))
         for (const status of query.status === undefined ? runStatuses : [query.status])
           found.push(...listing(project, status, query));
-      return found.toSorted((a, b) => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1)).slice(0, query.limit);
+      return found.toSorted(newestFirst).slice(0, query.limit);
     },
 
     journal: (runId: string, after: number, limit: number): JournalRow[] => {
@@ -352,14 +384,6 @@ export const queriesOf = (db: Database.Database) => {
   };
 };
 export type Queries = ReturnType<typeof queriesOf>;
-
-const isFiltered = (query: RunListQuery): boolean =>
-  query.definitionId !== undefined || query.userId !== undefined || query.from !== undefined || query.to !== undefined;
-const matches = (record: RunRecord, query: RunListQuery): boolean =>
-  (query.definitionId === undefined || record.definitionId === query.definitionId) &&
-  (query.userId === undefined || record.userId === query.userId) &&
-  (query.from === undefined || record.createdAt >= query.from) &&
-  (query.to === undefined || record.createdAt < query.to);
 
 /** The value of a snapshot, read without its machine; a snapshot that is no JSON shows as the status of its run. */
 const valueOf = (row: Row): string => {

@@ -123,15 +123,22 @@ ALTER TABLE attempt ADD COLUMN machine_version INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE attempt ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 `;
 
+/** Runs of a session are found without reading those of their project. */
+const runsOfSessions = `
+CREATE INDEX run_session ON run (json_extract(correlation, '$.session_id'))
+  WHERE json_extract(correlation, '$.session_id') IS NOT NULL;
+`;
+
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 4,
+  schemaVersion: 5,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
     { version: 3, sql: watchJournal },
     { version: 4, sql: versionedLeases },
+    { version: 5, sql: runsOfSessions },
   ],
 };
