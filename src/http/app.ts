@@ -78,6 +78,12 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       requestTimeoutSeconds: options.requestTimeoutSeconds,
     });
     serveHttp2Beside(app.server, grpc.take);
+    // Node counts connections of HTTP/1.1 alone here; a stop that cuts what is left means all of them.
+    const closeHttp1 = app.server.closeAllConnections.bind(app.server);
+    app.server.closeAllConnections = () => {
+      closeHttp1();
+      grpc.cut();
+    };
     app.addHook('preClose', (done) => {
       grpc.close();
       done();

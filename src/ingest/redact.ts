@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '../model/json.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../model/signal.ts';
 import type { Correlation, Span } from '../model/span.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
+import { parseInner } from './mapping/read-value.ts';
+import { fieldShapes, rows } from './mapping/table.ts';
 import { detached } from './detached.ts';
 import { createKeyRule, type HashableIdentifier } from './redact-keys.ts';
 import { createTextRedactor } from './redact-text.ts';
@@ -129,7 +131,10 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
     if (maps.every(([before, after]) => before === after)) return signal;
     const removed = new Set<string>();
     for (const [before, after] of maps)
-      for (const key in after) if (after[key] === REDACTED) addTexts(before[key] as Json, removed);
+      for (const key in after) {
+        if (after[key] === REDACTED) addTexts(before[key] as Json, removed);
+        else addLiftedMembers(before[key], after[key], removed);
+      }
     removed.delete(REDACTED);
     if (removed.size === 0) return signal;
     const scrub = (value: string): string => (removed.has(value) ? REDACTED : value);
@@ -169,7 +174,12 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
     const events = before.events.map(
       (event, index) => [event.attributes, after.events[index]?.attributes ?? {}] as const,
     );
-    return withoutLifted(changedIn(before, after), [before.attributes, after.attributes], ...events);
+    const payloads = (of: Pick<Span, 'input' | 'output'>): JsonObject => ({
+      ...(of.input !== undefined && { input: of.input }),
+      ...(of.output !== undefined && { output: of.output }),
+    });
+    const kept = [payloads(before), payloads(after)] as const;
+    return withoutLifted(changedIn(before, after), [before.attributes, after.attributes], kept, ...events);
   };
 
   const error = (before: NonNullable<Span['error']>): NonNullable<Span['error']> =>
@@ -240,6 +250,31 @@ const correlationFields = {
 const addTexts = (value: Json, texts: Set<string>): void => {
   if (Array.isArray(value)) for (const item of value as readonly Json[]) addTexts(item, texts);
   else if (typeof value === 'string' || typeof value === 'number') texts.add(String(value));
+};
+
+/** Members of an object attribute, or of its JSON text, from which a text field is lifted. */
+const liftedMembers: readonly string[] = [
+  ...new Set(
+    rows.flatMap(({ field, members = [] }) =>
+      fieldShapes[field] === 'text'
+        ? members.flatMap(([name, ...deeper]) => (deeper.length === 0 ? (name ?? []) : []))
+        : [],
+    ),
+  ),
+];
+
+const objectOf = (value: Json): JsonObject | undefined => {
+  const object = typeof value === 'string' && value.startsWith('{') ? parseInner(value) : value;
+  return object !== undefined && isObject(object) ? object : undefined;
+};
+
+/** Adds what fields lifted from members that were redacted inside of an attribute. */
+const addLiftedMembers = (before: Json | undefined, after: Json | undefined, texts: Set<string>): void => {
+  if (before === after || before === undefined || after === undefined) return;
+  const [from, to] = [objectOf(before), objectOf(after)];
+  if (from === undefined || to === undefined) return;
+  for (const name of liftedMembers)
+    if (Object.hasOwn(from, name) && to[name] === REDACTED) addTexts(from[name] as Json, texts);
 };
 
 /** The list with each item replaced, or the list itself when no item changed. */

@@ -207,6 +207,54 @@ describe('A connection that opens with the HTTP/2 preface is served gRPC', () =>
     expect((await call(session, TRACES, frame(aSpan()))).status).toBe(0);
   });
 
+  it.each([
+    ['a message over the bound', Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1])],
+    ['an unknown method', Buffer.from([0, 0, 0, 0, 9, 1])],
+  ])('lives when %s is refused, whether its call ends, stays open or goes on', async (_, start) => {
+    for (const after of ['end', 'open', 'more'] as const) {
+      const own = connectHttp2(daemon.url);
+      own.on('error', () => {});
+      const path = start[1] === 0 ? '/a.B/C' : TRACES;
+      const stream = own.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+      stream.on('error', () => {});
+      stream.resume();
+      const closed = new Promise((resolve) => stream.once('close', resolve));
+      if (after === 'end') stream.end(start);
+      else stream.write(start);
+      if (after === 'more') stream.write(Buffer.alloc(50_000));
+      await closed;
+      own.destroy();
+      expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+    }
+    expect((await call(session, TRACES, frame(aSpan()))).status).toBe(0);
+  });
+
+  it('a call that stalls is ended at the deadline, counted as a failure of the service, and the process lives', async () => {
+    const where = temporaryFolder();
+    const hasty = await startDaemon(where.path, ['--request-timeout-seconds', '1']);
+    const own = connectHttp2(hasty.url);
+    own.on('error', () => {});
+    const stream = own.request({ ':method': 'POST', ':path': TRACES, 'content-type': 'application/grpc' });
+    stream.on('error', () => {});
+    stream.resume();
+    const answered = new Promise<IncomingHttpHeaders>((resolve) => stream.once('response', resolve));
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    stream.write(Buffer.from([0, 0, 0, 0, 9, 1]));
+    expect((await answered)['grpc-status']).toBe(String(UNAVAILABLE));
+    await closed;
+    expect(await (await fetch(`${hasty.url}/metrics`)).text()).toMatch(/^svc_request_errors_total 1$/m);
+    own.destroy();
+    expect(await hasty.stop('SIGTERM')).toBe(0);
+    where.remove();
+  });
+
+  it.each(['application/grpc-web', 'application/grpc-web+proto', 'application/grpc+json'])(
+    'answers 415 to %s',
+    async (type) => {
+      expect((await call(session, TRACES, frame(aSpan()), { 'content-type': type })).http).toBe(415);
+    },
+  );
+
   it('answers 415 to what is no gRPC call', async () => {
     const answer = await call(session, '/v1/traces', Buffer.from('{}'), { 'content-type': 'application/json' });
     expect(answer).toMatchObject({ http: 415, status: -1 });
@@ -395,6 +443,34 @@ describe('Streams, frames, headers and resets are bounded', () => {
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 /);
     socket.destroy();
     await alive();
+  });
+});
+
+describe('Connections that say nothing', () => {
+  it('a connection that is opened and ended, as probes do, is closed at once', async () => {
+    const url = new URL(daemon.url);
+    const socket = connect({ port: Number(url.port), host: url.hostname, allowHalfOpen: true });
+    await once(socket, 'connect');
+    socket.end();
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('a peer that never closes its side does not keep the service from stopping', async () => {
+    const where = temporaryFolder();
+    const stopping = await startDaemon(where.path);
+    const url = new URL(stopping.url);
+    const socket = connect({ port: Number(url.port), host: url.hostname, allowHalfOpen: true });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(
+      Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]),
+    );
+    await once(socket, 'data'); // the settings of the service: its session is there
+    expect(await stopping.stop('SIGTERM')).toBe(0);
+    socket.destroy();
+    where.remove();
   });
 });
 

@@ -270,6 +270,20 @@ describe('a value that a rule matches is in no position of what is stored', () =
 });
 
 describe('a field that was lifted from a redacted attribute', () => {
+  it.each([
+    ['an object', { user_id: 'alice@example.com', plan: 'gold' }],
+    ['JSON text', '{"user_id":"alice@example.com","plan":"gold"}'],
+  ])('is redacted with a member of an attribute that is %s', (_, metadata) => {
+    const redact = createRedactor({ keys: ['user_id'] });
+    const span = aSpan({
+      attributes: { metadata },
+      correlation: { project: 'p', userId: 'alice@example.com', tags: ['gold'] },
+    });
+    const [after] = redact({ ...emptyBatch, spans: [span] }).spans;
+    expect(after?.correlation).toEqual({ project: 'p', userId: '[redacted]', tags: ['gold'] });
+    expect(JSON.stringify([after?.attributes, after?.correlation])).not.toContain('alice');
+  });
+
   it('is redacted with it', () => {
     const keys = ['user.id', 'gen_ai.agent.name', 'svc.tags', 'exception.message'];
     const span = aSpan({

@@ -22,6 +22,7 @@ describe('ByteCache', () => {
           }
         }
       }),
+      { numRuns: 500 },
     );
     expect(hits).toBeGreaterThan(100);
   });

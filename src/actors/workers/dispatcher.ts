@@ -99,6 +99,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
     return queue;
   };
 
+  const isClaimed = (definitionId: string): boolean => {
+    for (const { worker } of claims) if (worker.definitions.some(({ id }) => id === definitionId)) return true;
+    return false;
+  };
+
   const insert = (queue: Queue, entry: Runnable): void => {
     const before = known.get(entry.runId);
     if (before !== undefined) {
@@ -110,8 +115,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
     while (at > 0 && (entries[at - 1] as Runnable).order > entry.order) at -= 1;
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
-    // While claims wait, entries that none of them may have must not push out entries that they may have.
-    if (entries.length > queueLimit && claims.size === 0) {
+    // While a claim on this definition waits, entries that it may not have must not push out entries that it may have.
+    if (entries.length > queueLimit && !isClaimed(entry.definitionId)) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;

@@ -38,10 +38,15 @@ export const createLiveWorkers = (host: {
     ): Promise<ReadonlyMap<string, QueuedReason>> => {
       const queued = records.filter(({ status }) => status === 'queued');
       if (queued.length === 0) return new Map();
-      const live = await all();
+      const byDefinition = Map.groupBy(
+        (await all()).flatMap((worker) =>
+          [...new Set(worker.definitions.map(({ id }) => id))].map((id) => ({ id, worker })),
+        ),
+        ({ id }) => id,
+      );
       const reasonOf = ({ project, definitionId, definitionVersion }: (typeof queued)[number]): QueuedReason => {
-        const holders = live.filter(
-          (worker) => serves(worker, project) && worker.definitions.some(({ id }) => id === definitionId),
+        const holders = (byDefinition.get(definitionId) ?? []).flatMap(({ worker }) =>
+          serves(worker, project) ? [worker] : [],
         );
         if (holders.length === 0) return 'no_worker';
         const isServed = holders.some(
@@ -51,7 +56,16 @@ export const createLiveWorkers = (host: {
         );
         return isServed ? 'workers_busy' : 'version_missing';
       };
-      return new Map(queued.map((record) => [record.runId, reasonOf(record)]));
+      // A page of one definition has one reason, however many workers there are.
+      const known = new Map<string, QueuedReason>();
+      return new Map(
+        queued.map((record) => {
+          const key = JSON.stringify([record.project, record.definitionId, record.definitionVersion]);
+          const reason = known.get(key) ?? reasonOf(record);
+          known.set(key, reason);
+          return [record.runId, reason];
+        }),
+      );
     },
   };
 };

@@ -22,7 +22,10 @@ const failureOf = (code: string | undefined): Failure => {
     case 'HPE_HEADER_OVERFLOW':
       return { code: 'invalid_parameter', message: `path and headers of the request are over ${maxHeaderSize} bytes` };
     case HTTP_2:
-      return { code: 'invalid_parameter', message: `HTTP/2 and gRPC are not served here; ${EXPORTER_HINT}` };
+      return {
+        code: 'invalid_parameter',
+        message: `HTTP/2 and gRPC are not served here (--otlp-grpc off); ${EXPORTER_HINT}`,
+      };
     default:
       return { code: 'invalid_parameter', message: 'this is not a well-formed HTTP request' };
   }
@@ -40,7 +43,7 @@ export const createConnectionErrorHandler = (log: Logger): ((error: ConnectionEr
       hasLoggedHttp2 = true;
       log.warn(
         { remote_address: socket.remoteAddress },
-        `a client speaks HTTP/2 or gRPC, which is not served here; ${EXPORTER_HINT}`,
+        `a client speaks HTTP/2 or gRPC, which is not served here (--otlp-grpc off); ${EXPORTER_HINT}`,
       );
     }
     const failure = failureOf(error.code);

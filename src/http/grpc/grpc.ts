@@ -59,6 +59,10 @@ const IDLE_CONNECTION_MS = 180_000;
 const ANSWER_FIRST_MS = 1000;
 
 const GRPC = 'application/grpc';
+/** Messages in protobuf, which is what gRPC means where it says nothing; gRPC-Web and others are framed otherwise. */
+const GRPC_PROTOBUF = /^application\/grpc(?:\+proto)?(?:\s*;|$)/i;
+/** A connection that was ended has this long to be closed by its peer. */
+const CLOSE_WITHIN_MS = 1000;
 
 const internal: Failure = { code: 'internal', message: 'the service failed; the request id is in its log' };
 
@@ -67,6 +71,8 @@ export type GrpcServer = {
   readonly take: (socket: Socket) => void;
   /** No further calls; resolves when those under way are answered. */
   readonly close: () => void;
+  /** Ends every connection now, calls under way included. */
+  readonly cut: () => void;
 };
 
 /**
@@ -79,6 +85,8 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   const { limits } = pipeline;
   const sessions = new Set<ServerHttp2Session>();
   let isClosing = false;
+  /** The connection whose session is being made. */
+  let accepted: Socket | undefined;
 
   const server = createServer({
     maxSessionMemory: MOST_SESSION_MEGABYTES,
@@ -155,6 +163,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   /** Ends a call that was answered before its message had arrived completely: the stream is closed after the answer has left. */
   const closeAfterAnswer = (stream: ServerHttp2Stream): void => {
     if (stream.readableEnded) return;
+    stream.unpipe();
     stream.resume();
     setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_FIRST_MS).unref();
   };
@@ -192,7 +201,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     rawHeaders: readonly string[],
   ): void => {
     stream.on('error', () => {}); // its close follows, and aborts the work through the signal
-    if (!(headers['content-type'] ?? '').startsWith(GRPC) || headers[':method'] !== 'POST') {
+    if (!GRPC_PROTOBUF.test(headers['content-type'] ?? '') || headers[':method'] !== 'POST') {
       stream.respond({ ':status': 415 }, { endStream: true });
       closeAfterAnswer(stream);
       return;
@@ -202,6 +211,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     let isLate = false;
     const deadline = setTimeout(() => {
       isLate = true;
+      counters.requestErrors += 1;
       abandoned.abort();
       finish(() =>
         refuse(stream, {
@@ -234,7 +244,12 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   server.on('session', (session) => {
     sessions.add(session);
     session.on('error', () => {}); // a peer that breaks the protocol; its close follows
-    session.once('close', () => sessions.delete(session));
+    const socket = accepted;
+    session.once('close', () => {
+      sessions.delete(session);
+      // A peer that never closes its side would hold the connection, and a place among those there may be.
+      setTimeout(() => socket?.destroy(), CLOSE_WITHIN_MS).unref();
+    });
     session.setLocalWindowSize(WINDOW_BYTES);
     session.setTimeout(IDLE_CONNECTION_MS, () => session.close());
     if (isClosing) session.close();
@@ -243,10 +258,17 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   server.on('sessionError', () => {});
 
   return {
-    take: (socket) => void server.emit('connection', socket),
+    take: (socket) => {
+      accepted = socket;
+      server.emit('connection', socket); // its session begins within this call
+      accepted = undefined;
+    },
     close: () => {
       isClosing = true;
       for (const session of sessions) session.close();
+    },
+    cut: () => {
+      for (const session of sessions) session.destroy();
     },
   };
 };

@@ -62,6 +62,8 @@ export const messageOf = async (
   const bounded = exactly(length);
   // The reader of the message reports the error. The source is the call itself, which still needs its answer.
   source.on('error', () => bounded.destroy()).on('aborted', () => bounded.destroy());
+  // After a refusal nobody reads it any more, and it still finds out that the call was not complete.
+  bounded.on('error', () => {});
   source.pipe(bounded);
   return { source: bounded, contentLength: length, ...(isCompressed ? { contentEncoding: 'gzip' } : {}) };
 };

@@ -21,14 +21,14 @@ export const serveHttp2Beside = (server: Server, takeHttp2: (socket: Socket) => 
     let seen: Buffer = Buffer.alloc(0);
     const decide = (isHttp2: boolean): void => {
       clearTimeout(silence);
-      socket.off('readable', onReadable).off('error', onGone).off('close', onGone);
+      socket.off('readable', onReadable).off('end', onEnd).off('error', onGone).off('close', onGone);
       if (seen.length > 0) socket.unshift(seen);
       if (isHttp2) takeHttp2(socket);
       else for (const take of http1) take.call(server, socket);
     };
     const onReadable = (): void => {
       const more = socket.read() as Buffer | null;
-      if (more === null) return; // the end: `close` follows
+      if (more === null) return;
       seen = seen.length === 0 ? more : Buffer.concat([seen, more]);
       const known = Math.min(seen.length, PREFACE.length);
       if (seen.compare(PREFACE, 0, known, 0, known) !== 0) {
@@ -37,12 +37,17 @@ export const serveHttp2Beside = (server: Server, takeHttp2: (socket: Socket) => 
         else socket.end(NEITHER, () => socket.destroy());
       } else if (known === PREFACE.length) decide(true);
     };
+    // The other side sends no more: a probe that only looked whether the port is open, or a request that was cut.
+    const onEnd = (): void => {
+      if (seen.length === 0) onGone();
+      else decide(false);
+    };
     const onGone = (): void => {
       clearTimeout(silence);
       socket.destroy();
     };
     const silence = setTimeout(() => decide(false), LONGEST_SILENCE_MS);
     silence.unref();
-    socket.on('readable', onReadable).on('error', onGone).on('close', onGone);
+    socket.on('readable', onReadable).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 };

@@ -54,6 +54,8 @@ export type AttributeKey = {
   readonly isMcpMethod: boolean;
   readonly marksProvider: boolean;
   readonly evaluation: EvaluationPart | undefined;
+  /** LiteLLM writes the objects under this name as Python prints them. */
+  readonly isPrintedByPython: boolean;
 };
 
 /** One member of an annotation or evaluation that OpenInference writes as indexed attributes. */
@@ -70,6 +72,9 @@ const APPENDED_RANK = 20_000;
 
 /** The names of metadata that OpenInference lets a judge attach to a span or to its trace. */
 const EVALUATION = /^(trace\.)?(annotations|evaluations)\.(\d{1,4})\.(?:annotation|evaluation)\.([a-z_]+)$/;
+/** @see LiteLLM, `integrations/opentelemetry.py`: the raw request and answer of a provider, and the call's metadata */
+const PRINTED_BY_PYTHON =
+  /^(?:metadata\.|llm\.[a-z_]{1,40}\.(?:messages|choices|usage|content|tools|user|extra_body|system)$)/;
 const INDEXED_PART = /^(\d{1,6})\.(.+)$/;
 /** Attribute names beyond this length are nobody's convention: they are kept but not remembered. */
 const LONGEST_REMEMBERED_NAME = 128;
@@ -169,6 +174,7 @@ const describe = (name: string): AttributeKey => {
   const aggregateValues = Object.hasOwn(aggregates, name) ? aggregates[name] : undefined;
   const marksAggregate = name.startsWith(AGGREGATED_USAGE);
   const marksProvider = name === 'gen_ai.provider.name';
+  const isPrintedByPython = PRINTED_BY_PYTHON.test(name);
   return {
     name,
     plain:
@@ -179,7 +185,8 @@ const describe = (name: string): AttributeKey => {
       aggregateValues === undefined &&
       !namesKind &&
       !marksAggregate &&
-      !marksProvider,
+      !marksProvider &&
+      !isPrintedByPython,
     span,
     resource,
     part,
@@ -191,6 +198,7 @@ const describe = (name: string): AttributeKey => {
     isMcpMethod: name === MCP_METHOD,
     marksProvider,
     evaluation,
+    isPrintedByPython,
   };
 };
 

@@ -4,9 +4,13 @@ import type { Shape } from './table.ts';
 /** Longest JSON text inside an attribute that is parsed to look for a member (usage objects, tags): 64 KiB of characters. */
 const LONGEST_INNER_JSON = 65_536;
 
+/** Text as every store can hold it: JSON inside of an attribute may spell out what the decoder would have replaced. */
+const storable = (text: string): string =>
+  text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\ufffd').toWellFormed() : text;
+
 /** A non-empty string; a number or a boolean as its text; nothing else. */
 export const readText = (value: Json): string | undefined => {
-  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'string') return value === '' ? undefined : storable(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return undefined;
 };
@@ -34,24 +38,58 @@ export const parseInner = (text: string): Json | undefined => {
   }
 };
 
-const PYTHON_TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?:None|True|False)\b/gs;
-const PYTHON_WORDS: Readonly<Record<string, string>> = { None: 'null', True: 'true', False: 'false' };
-/** Escapes that Python prints in a string and JSON does not know; the others are alike. */
-const PYTHON_ESCAPES = /\\(?:x([\da-fA-F]{2})|'|U([\da-fA-F]{8}))/g;
+const PYTHON_WORDS: ReadonlyMap<string, string> = new Map([
+  ['None', 'null'],
+  ['True', 'true'],
+  ['False', 'false'],
+]);
+/** Escapes of a Python string. Those that JSON knows as well are left as they are. */
+const PYTHON_ESCAPES = /\\(?:x([\da-fA-F]{2})|U([\da-fA-F]{8})|([^]))/g;
+const WORD = /[A-Za-z_]+/y;
 
-const jsonOfPython = (token: string): string => {
-  const word = PYTHON_WORDS[token];
-  if (word !== undefined) return word;
-  const body = token
-    .slice(1, -1)
-    .replaceAll(PYTHON_ESCAPES, (_, byte?: string, point?: string) =>
-      byte !== undefined
-        ? `\\u00${byte}`
-        : point !== undefined
-          ? String.fromCodePoint(Number.parseInt(point, 16))
-          : "'",
-    );
-  return token.startsWith("'") ? `"${body.replaceAll('"', '\\"')}"` : `"${body}"`;
+/** Where the string that opens at `start` closes; -1 where it does not. */
+const closingQuote = (text: string, start: number): number => {
+  const quote = text[start];
+  for (let at = start + 1; at < text.length; at += 1)
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === quote) return at;
+  return -1;
+};
+
+const jsonString = (body: string): string =>
+  `"${body
+    .replaceAll(PYTHON_ESCAPES, (escape, byte?: string, point?: string, other?: string) => {
+      if (byte !== undefined) return `\\u00${byte}`;
+      if (point !== undefined) return JSON.stringify(String.fromCodePoint(Number.parseInt(point, 16))).slice(1, -1);
+      return other === "'" ? "'" : escape;
+    })
+    .replaceAll(/(\\[^])|"/g, (found, escaped?: string) => escaped ?? '\\"')}"`;
+
+/** The same value as JSON text, in one pass; `undefined` at the first thing that is no plain value. */
+const jsonOfPython = (text: string): string | undefined => {
+  let json = '';
+  for (let at = 0; at < text.length; ) {
+    const character = text[at] as string;
+    if (character === "'" || character === '"') {
+      const end = closingQuote(text, at);
+      if (end === -1) return undefined;
+      json += jsonString(text.slice(at + 1, end));
+      at = end + 1;
+      continue;
+    }
+    WORD.lastIndex = at;
+    const word = WORD.exec(text)?.[0];
+    if (word === undefined || word === 'e' || word === 'E') {
+      json += character;
+      at += 1;
+      continue;
+    }
+    const known = PYTHON_WORDS.get(word);
+    if (known === undefined) return undefined;
+    json += known;
+    at += word.length;
+  }
+  return json;
 };
 
 /**
@@ -61,7 +99,8 @@ const jsonOfPython = (token: string): string => {
 export const parsePython = (text: string): Json | undefined => {
   if (text.length > LONGEST_INNER_JSON) return undefined;
   try {
-    return JSON.parse(text.replaceAll(PYTHON_TOKENS, jsonOfPython)) as Json;
+    const json = jsonOfPython(text);
+    return json === undefined ? undefined : (JSON.parse(json) as Json);
   } catch {
     return undefined;
   }
@@ -99,7 +138,7 @@ export const readMember = (value: Json, paths: readonly (readonly string[])[]): 
   if (typeof value === 'string') {
     // One attribute feeds several fields, one after the other: the last parse is kept for the next of them.
     if (value !== lastText) {
-      lastParsed = value.startsWith('{') ? (parseInner(value) ?? parsePython(value)) : undefined;
+      lastParsed = value.startsWith('{') ? parseInner(value) : undefined;
       lastText = value.length > LONGEST_INNER_JSON ? '' : value;
     }
     object = lastParsed;

@@ -41,6 +41,10 @@ export type ResourceReadings = {
   readonly ranks: Int32Array;
 };
 
+/** The value that Python printed, where the text is one; else the text. */
+const asPrinted = (value: Json): Json =>
+  typeof value === 'string' && (value.startsWith('{') || value.startsWith('[')) ? (parsePython(value) ?? value) : value;
+
 const valueOf = (target: Target, value: Json): Json | undefined => {
   const member = target.members === undefined ? value : readMember(value, target.members);
   return member === undefined ? undefined : readShape(target.shape, member);
@@ -96,8 +100,6 @@ export type Readings = {
   wholeAttributes(): MutableJsonObject;
 };
 
-/** LiteLLM writes the messages of a raw request as Python prints them. */
-const PRINTED_BY_PYTHON = 'llm.openai.';
 const FIRST_APPENDED_RANK = 20_000;
 
 const unquoted = (text: string): string =>
@@ -294,11 +296,13 @@ export const createReadings = (): Readings => {
       hasProvider = false;
       correlates = false;
     },
-    attribute: (key, value) => {
+    attribute: (key, given) => {
       if (key.plain) {
-        map[key.name] = value;
+        map[key.name] = given;
         return;
       }
+      // Kept as the value that it is: redaction judges its members, as it could not those of a text in another notation.
+      const value = key.isPrintedByPython ? asPrinted(given) : given;
       let kept = true;
       const targets = key.span;
       for (let i = 0; i < targets.length; i++) {
@@ -431,13 +435,6 @@ export const createReadings = (): Readings => {
         if (whole !== undefined) {
           putBack(field);
           return { value: whole };
-        }
-      }
-      if (attribute.startsWith(PRINTED_BY_PYTHON) && typeof value === 'string') {
-        const parsed = parsePython(value);
-        if (parsed !== undefined) {
-          putBack(field);
-          return { value: parsed };
         }
       }
       return { value, attribute };

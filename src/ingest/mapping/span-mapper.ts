@@ -248,10 +248,11 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (usage !== undefined) span.usage = usage;
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
-      if (scopeName.startsWith(LOGFIRE_SCOPE)) {
+      if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(`${LOGFIRE_SCOPE}.`)) {
         span.name = nameOfLogfire(name, span.attributes);
         const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
-        if (isOpeningOfStream(facts, span.attributes)) span.kind = 'generic';
+        // Instrumentations alone split a call in two (`logfire.openai`); what a user writes by hand is taken as it is.
+        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, span.attributes)) span.kind = 'generic';
       }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);

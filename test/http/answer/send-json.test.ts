@@ -66,7 +66,7 @@ describe('reads over 8 KiB are compressed when the client accepts zstd, br or gz
     page = { items: [aTrace({ name: nameFor(8193 - frame) })] };
     expect((await read('/v1/api/traces', 'gzip')).headers).toMatchObject({
       'content-encoding': 'gzip',
-      vary: 'Accept-Encoding',
+      vary: 'Origin, Accept-Encoding',
     });
   });
 

@@ -167,7 +167,7 @@ describe('claim', () => {
 
   it('a claimer that hangs up before it has taken the whole answer gives its offers back', async () => {
     await open({ definitions: [aFlow('flow', [aTask('one', { input: '${input}' })])] });
-    const { run_id } = await service.start('flow', 'x'.repeat(4_000_000));
+    const { run_id } = await service.start('flow', 'x'.repeat(14_000_000));
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => {});

@@ -70,6 +70,10 @@ describe('People in a metadata attribute of JSON', () => {
     });
   });
 
+  it('NUL and lone surrogates that JSON spells out are replaced, as everywhere', () => {
+    expect(mapped({ metadata: '{"user_id":"a\\u0000b\\ud800"}' }).correlation.userId).toBe('a\ufffdb\ufffd');
+  });
+
   it('gen_ai.user is the user', () => {
     expect(mapped({ 'gen_ai.user': 'u' }).correlation.userId).toBe('u');
   });
@@ -99,11 +103,29 @@ describe('Messages beside a serialised constructor', () => {
 });
 
 describe('Objects as Python prints them', () => {
+  it('cost one pass, also where a quote never closes', () => {
+    // A quarter of a second would be thousands of passes; the bound on what is parsed is 64 Ki characters.
+    const open = `{${"'\\\\".repeat(20_000)}`;
+    expect(parsePython(open)).toBeUndefined();
+    expect(parsePython(`{${'"'.repeat(60_000)}`)).toBeUndefined();
+  });
+
+  it('are kept as values, so that their members can be redacted', () => {
+    const span = mapped({
+      'llm.openai.messages': `[{'role': 'user', 'api_key': 'sk-2'}]`,
+      'metadata.requester_metadata': `{'user_id': 'u'}`,
+    });
+    expect(span.input).toEqual([{ role: 'user', api_key: 'sk-2' }]);
+    expect(span.attributes['metadata.requester_metadata']).toEqual({ user_id: 'u' });
+  });
+
   it.each([
     [`{'a': 1, 'b': None, 'c': True, 'd': False}`, { a: 1, b: null, c: true, d: false }],
     [`{'quoted': 'it\\'s', "other": "say 'None'"}`, { quoted: "it's", other: "say 'None'" }],
     [`[{'text': 'a "b" c', 'n': -1.5e3}]`, [{ text: 'a "b" c', n: -1500 }]],
     [`{'x': '\\xe9\\n'}`, { x: 'é\n' }],
+    [`{'path': 'C:\\\\x41 \\\\'}`, { path: 'C:\\x41 \\' }],
+    [`{'n': 1e3, 'm': -2.5}`, { n: 1000, m: -2.5 }],
     ['{}', {}],
   ])('%s', (text, value) => {
     expect(parsePython(text)).toEqual(value);

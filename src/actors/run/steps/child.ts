@@ -102,17 +102,18 @@ const nameOfType = (value: Json | undefined): string => {
 
 const renderedItems = new WeakMap<
   RunDocuments,
-  { readonly step: CompiledStep; readonly items: Evaluated<readonly Json[]> }
+  { readonly step: CompiledStep; readonly visit: number; readonly items: Evaluated<readonly Json[]> }
 >();
 
-/** The items stay as they were when the step opened: while it waits nothing that they are read from changes. */
+/** The items stay as they were when this visit of the step opened: `error` alone changes between visits without the documents. */
 const itemsOf = (work: Work, compiled: CompiledStep<ChildStep>): Evaluated<readonly Json[] | undefined> => {
   if (compiled.forEach === undefined) return { ok: true, value: undefined };
   const documents = documentsOf(work);
+  const visit = work.snapshot.context.visits[compiled.step.id] ?? 1;
   const known = renderedItems.get(documents);
-  if (known?.step === compiled) return known.items;
+  if (known?.step === compiled && known.visit === visit) return known.items;
   const items = renderItems(work, compiled, compiled.forEach);
-  renderedItems.set(documents, { step: compiled, items });
+  renderedItems.set(documents, { step: compiled, visit, items });
   return items;
 };
 

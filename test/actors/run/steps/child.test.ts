@@ -199,6 +199,32 @@ onEachEngine('children', ({ createHarness, open }) => {
     expect(await service.claim()).toEqual([]);
   });
 
+  it('the items of for_each are those of the present visit, also where only `error` has changed', async () => {
+    const again = aDefinition('again', [
+      task('first', { retry: { max_attempts: 1 }, on_error: [{ to: 'index' }], next: 'index' }),
+      {
+        id: 'index',
+        kind: 'child',
+        definition: 'kid',
+        for_each: ['${error.message}'],
+        input: { doc: '${item}' },
+        on_error: [{ class: 'fatal', to: 'index' }],
+        next: 'end',
+      },
+    ]);
+    const failing = aDefinition('kid', [
+      task('work', { retry: { max_attempts: 1 }, input: { doc: '${input.doc}' }, next: 'end' }),
+    ]);
+    const service = await createHarness({ definitions: [failing, again] });
+    await service.start('again');
+    must(await service.fail(await service.take(), 'fatal'));
+    const first = await service.take();
+    expect(first.input).toEqual({ doc: 'it broke' });
+    must(await service.fail(first, 'fatal'));
+    const { input } = await service.take();
+    expect(JSON.stringify(input)).toMatch(/child .* failed: it broke/);
+  });
+
   it('a cancelled child fails the step with class cancelled', async () => {
     const service = await createHarness({ definitions: [child, parent()] });
     const { runId } = await service.start('flow', { docs: ['a'] });
