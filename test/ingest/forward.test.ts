@@ -9,6 +9,7 @@ import { decodeTracesProtobuf } from '../../src/ingest/otlp/protobuf.ts';
 import { createCounters } from '../../src/model/counters.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import { type Span, wholeAttributes } from '../../src/model/span.ts';
+import { holdTimers } from '../held-timers.ts';
 
 const context = { receivedAt: 77n, defaultProject: 'default', maxSignals: 100_000 };
 const decode = (body: Uint8Array): readonly Span[] => decodeTracesProtobuf(body, context).batch.spans;
@@ -292,12 +293,16 @@ describe('a receiver that misbehaves', () => {
   });
 
   it('that resets the connection or hangs is tried again', async () => {
-    const { endpoint, seen } = await aReceiver(
+    const deadline = holdTimers((ms) => ms === 9_999);
+    const { endpoint, seen, requests } = await aReceiver(
       (_response, request) => request.socket.destroy(),
       () => {},
     );
-    const { forward, close, counters } = aForwarder(endpoint, { timeoutMs: 50 });
+    const { forward, close, counters } = aForwarder(endpoint, { timeoutMs: 9_999 });
     forward([aSpan()]);
+    await requests(2);
+    deadline.fire();
+    await requests(3);
     await close();
     expect(seen).toHaveLength(3);
     expect(counters.forwardDropped).toBe(0);
@@ -365,12 +370,22 @@ describe('a receiver that misbehaves', () => {
 });
 
 describe('the queue is bounded', () => {
+  /** A length that no other timer of the process has. */
+  const DRAIN_MS = 19_999;
   const stuck = async (options: ForwardOptions) => {
     const receiver = await aReceiver(() => {});
-    const forwarder = aForwarder(receiver.endpoint, { concurrency: 1, maxSpansPerRequest: 1, drainMs: 20, ...options });
+    const bound = holdTimers((ms) => ms === DRAIN_MS);
+    const limits = { concurrency: 1, maxSpansPerRequest: 1, drainMs: DRAIN_MS, ...options };
+    const forwarder = aForwarder(receiver.endpoint, limits);
+    const close = (): Promise<void> => {
+      const closed = forwarder.close();
+      bound.fire();
+      return closed;
+    };
+    cleanups.push(close);
     forwarder.forward([aSpan(1)]);
     await receiver.requests(1);
-    return forwarder;
+    return { ...forwarder, close };
   };
 
   it('by count: the span that does not fit is dropped and counted, logged once while it lasts', async () => {
@@ -399,15 +414,18 @@ describe('the queue is bounded', () => {
   });
 
   it('and closing also cuts a pause short', async () => {
+    const bound = holdTimers((ms) => ms === DRAIN_MS);
     const receiver = await aReceiver(status(503));
     const counters = createCounters();
     const forwarder = createForwarder({ endpoint: receiver.endpoint }, counters, undefined, {
-      drainMs: 20,
+      drainMs: DRAIN_MS,
       random: () => 1,
     });
     forwarder.forward([aSpan()]);
     await receiver.requests(1);
-    await forwarder.close();
+    const closed = forwarder.close();
+    bound.fire();
+    await closed;
     expect(counters.forwardDropped).toBe(1);
   });
 });

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { spanId, traceId } from '../../ingest/signals.ts';
 import { type Door, type DoorOptions, openDoor } from './ingest-door.ts';
 import { otlpProtobuf, otlpSpans } from './otlp-bodies.ts';
+import { holdTimers } from '../../held-timers.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const agent = new Agent({ connections: 64 });
@@ -227,13 +228,17 @@ describe('back-pressure', () => {
   });
 
   it('cuts a body that is slower than the request deadline, and holds nothing for it', async () => {
-    const at = await open({ requestTimeoutSeconds: 1 });
+    const deadline = holdTimers((ms) => ms === 29_000);
+    const at = await open({ requestTimeoutSeconds: 29 });
     const socket = connect(Number(new URL(at.url).port), '127.0.0.1');
     await once(socket, 'connect');
     socket.write(
       'POST /v1/ingest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"spans"',
     );
-    const [head] = (await once(socket, 'data')) as [Buffer];
+    const answered = once(socket, 'data') as Promise<[Buffer]>;
+    await deadline.untilArmed();
+    deadline.fire();
+    const [head] = await answered;
     expect(head.toString()).toMatch(/^HTTP\/1\.1 503 [\s\S]*request_timeout/);
     await at.pipeline.drain();
     expect([at.heldBytes(), at.store.units]).toEqual([0, []]);
