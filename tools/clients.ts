@@ -12,6 +12,9 @@ const PYTHON = join(CLIENTS, 'python');
 
 /** Where the interpreter of a Python environment stands, from its folder. */
 export const PYTHON_OF_VENV = join('.venv', 'bin', 'python');
+/** Where what was built of Go and Java stands, from their folders: a program, and two entries of a class path. */
+export const GO_PROGRAM = join('.build', 'client');
+export const JAVA_CLASS_PATH = ['.build', '.lib/*'].join(':');
 
 /** What a language needs on the machine, beside npm. */
 type Toolchain = {
@@ -24,6 +27,15 @@ export const toolchains = {
   python: {
     probe: ['python3', '-c', 'import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 11))'],
     needed: 'Python 3.11 or newer with its venv module',
+  },
+  go: {
+    // From 1.21 on, Go fetches the release that a module asks for.
+    probe: ['sh', '-c', "go version | grep -qE 'go1\\.(2[1-9]|[3-9][0-9])'"],
+    needed: 'Go 1.21 or newer',
+  },
+  java: {
+    probe: ['sh', '-c', 'javac --version && mvn --version'],
+    needed: 'a JDK with javac, and Maven',
   },
 } as const satisfies Record<string, Toolchain>;
 export type Language = keyof typeof toolchains;
@@ -118,6 +130,28 @@ const ofPython: readonly Install[] = foldersWith('python/*/requirements.txt').ma
   ],
 }));
 
+const ofGo: Install = {
+  folder: join(CLIENTS, 'go'),
+  // Go itself verifies what it fetches by go.sum.
+  pins: ['go.mod', 'go.sum', 'main.go'],
+  stamp: join('.build', '.installed'),
+  steps: [['go', 'build', '-mod=readonly', '-o', GO_PROGRAM, '.']],
+};
+
+const MAVEN_COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies';
+const ofJava: Install = {
+  folder: join(CLIENTS, 'java'),
+  pins: ['pom.xml', 'digests.txt', 'Client.java'],
+  stamp: join('.build', '.installed'),
+  steps: [
+    ['rm', '-rf', '.lib', '.build'],
+    ['mvn', '--batch-mode', '--quiet', '--strict-checksums', MAVEN_COPY, '-DoutputDirectory=.lib'],
+    // Maven 3.8 knows no digests of its own project; this refuses an archive that changed, or that nobody pinned.
+    ['sh', '-c', 'cd .lib && sha256sum *.jar | cmp - ../digests.txt'],
+    ['javac', '-classpath', '.lib/*', '-d', '.build', 'Client.java'],
+  ],
+};
+
 /** Installs some folders, one after the other. @returns those that could not be installed */
 const installAll = async (installs: readonly Install[]): Promise<string[]> => {
   const failed: string[] = [];
@@ -127,6 +161,9 @@ const installAll = async (installs: readonly Install[]): Promise<string[]> => {
   return failed;
 };
 
+const installBuilt = (language: Language, one: Install): Promise<string[]> =>
+  missingToolchain(language) === undefined ? installAll([one]) : Promise.resolve([]);
+
 const installPython = async (): Promise<string[]> => {
   if (missingToolchain('python') !== undefined) return [];
   const failed = await installAll([installerOfPython]);
@@ -134,7 +171,10 @@ const installPython = async (): Promise<string[]> => {
 };
 
 /** Installs what is not current, the languages beside each other. @returns the folders that could not be installed */
-const installClients = async (): Promise<string[]> => (await Promise.all([installAll(ofNpm), installPython()])).flat();
+const installClients = async (): Promise<string[]> =>
+  (
+    await Promise.all([installAll(ofNpm), installPython(), installBuilt('go', ofGo), installBuilt('java', ofJava)])
+  ).flat();
 
 /** The same in a process of its own, so that the caller may block meanwhile. */
 export const startInstallingClients = (): Promise<readonly string[]> => {

@@ -1,8 +1,12 @@
-// The OpenTelemetry JS SDK as its documentation sets it up: traces in protobuf or JSON, logs and metrics in JSON, gzip.
+// The OpenTelemetry JS SDK as its documentation sets it up: traces in protobuf or JSON, logs and metrics in JSON, gzip; or all
+// three over gRPC, whose exporters are set up by OTEL_EXPORTER_OTLP_*.
 import { metrics, SpanStatusCode, trace } from '@opentelemetry/api';
 import * as api from '@opentelemetry/api';
+import { OTLPLogExporter as GrpcLogExporter } from '@opentelemetry/exporter-logs-otlp-grpc';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
+import { OTLPMetricExporter as GrpcMetricExporter } from '@opentelemetry/exporter-metrics-otlp-grpc';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPTraceExporter as GrpcTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
@@ -10,25 +14,26 @@ import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 
-const { SVC_URL, OTLP_ENCODING, OTLP_COMPRESSION } = process.env;
+const { SVC_URL, OTLP_ENCODING, OTLP_COMPRESSION, PAYLOAD_BYTES } = process.env;
 const compression = OTLP_COMPRESSION ?? 'none';
 const TraceExporter = OTLP_ENCODING === 'protobuf' ? ProtobufTraceExporter : JsonTraceExporter;
+const exporters =
+  OTLP_ENCODING === 'grpc'
+    ? { traces: new GrpcTraceExporter(), metrics: new GrpcMetricExporter(), logs: new GrpcLogExporter() }
+    : {
+        traces: new TraceExporter({ url: `${SVC_URL}/v1/traces`, compression }),
+        metrics: new OTLPMetricExporter({ url: `${SVC_URL}/v1/metrics`, compression }),
+        logs: new OTLPLogExporter({ url: `${SVC_URL}/v1/logs`, compression }),
+      };
 const sdk = new NodeSDK({
   resource: resourceFromAttributes({
     'service.name': 'refund-bot',
     'service.version': '1.4.0',
     'deployment.environment.name': 'staging',
   }),
-  traceExporter: new TraceExporter({ url: `${SVC_URL}/v1/traces`, compression }),
-  metricReaders: [
-    new PeriodicExportingMetricReader({
-      exporter: new OTLPMetricExporter({ url: `${SVC_URL}/v1/metrics`, compression }),
-      exportIntervalMillis: 60_000,
-    }),
-  ],
-  logRecordProcessors: [
-    new BatchLogRecordProcessor({ exporter: new OTLPLogExporter({ url: `${SVC_URL}/v1/logs`, compression }) }),
-  ],
+  traceExporter: exporters.traces,
+  metricReaders: [new PeriodicExportingMetricReader({ exporter: exporters.metrics, exportIntervalMillis: 60_000 })],
+  logRecordProcessors: [new BatchLogRecordProcessor({ exporter: exporters.logs })],
 });
 sdk.start();
 
@@ -49,7 +54,10 @@ await tracer.startActiveSpan('handle refund', async (root) => {
       'gen_ai.usage.output_tokens': 50,
       'gen_ai.usage.cache_read.input_tokens': 400,
       'gen_ai.input.messages': JSON.stringify([
-        { role: 'user', parts: [{ type: 'text', content: 'Refund order A-17' }] },
+        {
+          role: 'user',
+          parts: [{ type: 'text', content: `Refund order A-17${'x'.repeat(Number(PAYLOAD_BYTES ?? 0))}` }],
+        },
       ]),
       'gen_ai.output.messages': JSON.stringify([
         { role: 'assistant', parts: [{ type: 'text', content: 'The refund was approved.' }] },
@@ -68,4 +76,5 @@ await tracer.startActiveSpan('handle refund', async (root) => {
   logger.emit({ severityNumber: 9, body: { order: 'A-17', steps: ['check', 'pay'] } });
   root.end();
 });
-await sdk.shutdown();
+// What could not be sent is reported here; what an application makes of that is its own affair.
+await sdk.shutdown().catch((error) => console.error(error.message));

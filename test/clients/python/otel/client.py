@@ -42,7 +42,11 @@ with tracer.start_as_current_span(
             "gen_ai.usage.cache_read.input_tokens": 400,
         },
     ) as chat:
-        chat.set_attribute("gen_ai.input.messages", '[{"role":"user","parts":[{"type":"text","content":"Refund order A-17"}]}]')
+        payload = "x" * int(os.environ.get("PAYLOAD_BYTES", "0"))
+        chat.set_attribute(
+            "gen_ai.input.messages",
+            '[{"role":"user","parts":[{"type":"text","content":"Refund order A-17' + payload + '"}]}]',
+        )
         chat.set_attribute(
             "gen_ai.output.messages",
             '[{"role":"assistant","parts":[{"type":"text","content":"The refund was approved."}]}]',
