@@ -20,6 +20,10 @@ export type Reservation = {
    * @throws Refusal `overloaded` when there is no room; what was held before stays held until the release
    */
   readonly hold: (bodyBytes: number) => void;
+  /** Notes bytes as received, before they are inflated: what a body may mean depends on them. */
+  readonly receive: (wireBytes: number) => void;
+  /** Bytes received so far. */
+  readonly received: () => number;
   /**
    * Registers how to give way to a request that has brought more; called with the refusal, at most once. Without it, or with
    * `undefined`, what is held stays: a body that has been read is not given up.
@@ -90,7 +94,12 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
       if (held > 0 && held + announcedBytes * MEMORY_PER_BODY_BYTE > maxInflightBytes) throw noRoom();
       const mine: Held = { bytes: 0, giveUp: undefined };
       inside.add(mine);
+      let received = 0;
       return {
+        receive: (wireBytes) => {
+          received += wireBytes;
+        },
+        received: () => received,
         hold: (bodyBytes) => {
           if (!inside.has(mine)) return;
           const more = bodyBytes * MEMORY_PER_BODY_BYTE;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Refusal } from '../model/failure.ts';
 import type { Reservation } from './admission.ts';
-import { bodyTooLarge, type IngestLimits, inflatedTooLarge } from './limits.ts';
+import { bodyTooLarge, growsTooMuch, type IngestLimits, inflatedTooLarge, mostInflated } from './limits.ts';
 
 /** A request's body before it is read: its bytes, and what the headers say of them. */
 export type IncomingBody = {
@@ -91,7 +91,8 @@ export const streamBody = (
     const onPiece = (piece: Buffer): void => {
       inflated += piece.length;
       try {
-        if (gunzip !== undefined && inflated > limits.maxInflatedBytes) throw new Refusal(inflatedTooLarge(limits));
+        if (gunzip !== undefined && inflated > mostInflated(limits, wire))
+          throw new Refusal(inflated > limits.maxInflatedBytes ? inflatedTooLarge(limits) : growsTooMuch(limits));
         reservation.hold(piece.length);
         const taken = take(piece);
         if (taken === undefined) return;
@@ -107,6 +108,7 @@ export const streamBody = (
     };
     const onWire = (piece: Buffer): void => {
       wire += piece.length;
+      reservation.receive(piece.length);
       if (wire > limits.maxBodyBytes) settle(new Refusal(bodyTooLarge(limits)));
       else if (gunzip === undefined) onPiece(piece);
       else if (!gunzip.write(piece)) source.pause();
@@ -156,6 +158,7 @@ export const readBody = async (
     !source.destroyed &&
     !isGzip(body.contentEncoding)
   ) {
+    reservation.receive(contentLength);
     reservation.hold(contentLength);
     return source.read(contentLength) as Buffer;
   }

@@ -16,12 +16,21 @@ const finish = createFinish(workerData as FinishConfig);
 const send = (message: FromDecodeThread): void => port.postMessage(message);
 
 function* slicesOf(elements: readonly DecodedBatch[], signalsPerSlice: number): Generator<DecodedSlice> {
-  for (const [element, { ingestKey, batch, refusals }] of elements.entries()) {
+  for (const [element, { ingestKey, batch, refusals, keys, sharedBytes }] of elements.entries()) {
     const key = ingestKey === undefined ? {} : { ingestKey };
-    if (countSignals(batch) === 0 && refusals.length > 0) yield { element, decoded: { ...key, batch, refusals } };
+    const counted = {
+      ...(keys === undefined ? {} : { keys }),
+      ...(sharedBytes === undefined ? {} : { sharedBytes }),
+    };
+    // One that holds nothing is told when it is alone: a line of a stream, which counts all the same.
+    if (countSignals(batch) === 0 && (refusals.length > 0 || elements.length === 1))
+      yield { element, decoded: { ...key, ...counted, batch, refusals } };
     let first = true;
     for (const part of sliceBatch(batch, signalsPerSlice)) {
-      yield { element, decoded: { ...key, batch: finish(part), refusals: first ? refusals : [] } };
+      yield {
+        element,
+        decoded: { ...key, ...(first ? counted : {}), batch: finish(part), refusals: first ? refusals : [] },
+      };
       first = false;
     }
   }

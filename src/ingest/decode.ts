@@ -1,6 +1,9 @@
 import { Refusal } from '../model/failure.ts';
+import { countSignals } from '../model/signal.ts';
 import type { DecodeContext, DecodedBatch } from './decoded.ts';
-import { parseJsonText, looksDense } from './json-text.ts';
+import { looksDense, parseCounted } from './json-text.ts';
+import { KeyCount, MOST_KEYS } from './keys.ts';
+import { manyBatches } from './limits.ts';
 import { decodeNativeBatch } from './native.ts';
 import { decodeOtlpJson } from './otlp/json.ts';
 import { decodeLogs } from './otlp/logs.ts';
@@ -27,8 +30,12 @@ const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024, tr
 /** The same while others want the event loop: those that take less than a millisecond, and leave it little garbage. */
 const SHORT_BYTES = 64 * 1024;
 
+/** So small that whatever it holds is read in less time than handing it over takes. */
+const TINY_BYTES = 4 * 1024;
+
 /** Whether decoding takes a few milliseconds at most, by the size of the body; else it would be better off the main thread. */
 export const isLight = (payload: Payload): boolean => {
+  if (payload.body.length <= TINY_BYTES) return true;
   if (payload.kind !== 'otlp_protobuf')
     return payload.body.length <= MAIN_THREAD_BYTES.json && !looksDense(payload.body);
   return payload.body.length <= (payload.signal === 'traces' ? MAIN_THREAD_BYTES.protobuf : MAIN_THREAD_BYTES.tree);
@@ -37,10 +44,26 @@ export const isLight = (payload: Payload): boolean => {
 /** Whether decoding is too short to delay other work on the event loop. */
 export const isShort = (payload: Payload): boolean => payload.body.length <= SHORT_BYTES;
 
+const tooManyBatches = (maxSignals: number): Refusal =>
+  new Refusal({ code: 'payload_too_large', message: manyBatches(maxSignals) });
+
+/** Members down to here are those that the protocol names: of a batch, of its lists, of its signals. */
+const BATCH_DEPTH = 3;
+const OPEN_ARRAY = 0x5b;
+
+const keysOf = (context: DecodeContext): KeyCount => new KeyCount(context.maxKeys ?? MOST_KEYS);
+
+/** The first byte that is no white space. */
+const firstByte = (body: Uint8Array): number | undefined => {
+  let at = 0;
+  while (at < body.length && (body[at] as number) <= 0x20) at += 1;
+  return body[at];
+};
+
 /** Parses one line of a stream. What cannot be read is named by its position, as the sender has no other way to find it. */
-const parseLine = (line: Uint8Array, element: number): unknown => {
+const parseLine = (line: Uint8Array, element: number, keys: KeyCount): unknown => {
   try {
-    return parseJsonText(line);
+    return parseCounted(line, keys, BATCH_DEPTH);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new Refusal({ ...error.failure, message: `batch ${element} of the stream: ${error.failure.message}` });
@@ -57,9 +80,9 @@ const decodeOtlpProtobuf = (
     case 'traces':
       return decodeTracesProtobuf(body, context, nodeBudget);
     case 'logs':
-      return decodeLogs(readProtobufTree('logs', body, nodeBudget), context);
+      return decodeLogs(readProtobufTree('logs', body, nodeBudget, context.maxKeys), context);
     case 'metrics':
-      return decodeMetrics(readProtobufTree('metrics', body, nodeBudget), context);
+      return decodeMetrics(readProtobufTree('metrics', body, nodeBudget, context.maxKeys), context);
     default:
       return signal satisfies never;
   }
@@ -77,11 +100,21 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
     case 'otlp_json':
       return [decodeOtlpJson(payload.signal, payload.body, context)];
     case 'native': {
-      const parsed = parseJsonText(payload.body);
+      const isList = firstByte(payload.body) === OPEN_ARRAY;
+      const parsed = parseCounted(payload.body, keysOf(context), isList ? BATCH_DEPTH + 1 : BATCH_DEPTH);
       const elements: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-      return elements.map((element, index) => decodeNativeBatch(element, index, context));
+      if (elements.length > context.maxSignals) throw tooManyBatches(context.maxSignals);
+      const batches = elements.map((element, index) => decodeNativeBatch(element, index, context));
+      let meant = 0;
+      for (const { batch, refusals } of batches) meant += Math.max(1, countSignals(batch) + refusals.length);
+      const found = batches.reduce((sum, { batch, refusals }) => sum + countSignals(batch) + refusals.length, 0);
+      if (found <= context.maxSignals && meant > context.maxSignals) throw tooManyBatches(context.maxSignals);
+      return batches;
     }
-    default:
-      return [decodeNativeBatch(parseLine(payload.body, payload.element), payload.element, context)];
+    default: {
+      const keys = keysOf(context);
+      const parsed = parseLine(payload.body, payload.element, keys);
+      return [{ ...decodeNativeBatch(parsed, payload.element, context), keys: keys.count }];
+    }
   }
 };

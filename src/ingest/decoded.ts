@@ -9,6 +9,8 @@ export type DecodeContext = {
   readonly defaultProject: string;
   /** Most signals that one request may carry, counted after decoding and including refused ones. */
   readonly maxSignals: number;
+  /** Most attributes and members of payloads; absent, the most that any request may have. */
+  readonly maxKeys?: number;
 };
 
 /** One signal that was refused while the rest of its batch goes on. @see Interface decisions, "4. Signals, native names" */
@@ -27,4 +29,8 @@ export type DecodedBatch = {
   readonly ingestKey?: string;
   readonly batch: SignalBatch;
   readonly refusals: readonly SignalRefusal[];
+  /** Attributes and members that were read; absent where nothing more of the request is read. */
+  readonly keys?: number;
+  /** Bytes that its signals hold of resources and scopes, beyond those of the body. */
+  readonly sharedBytes?: number;
 };

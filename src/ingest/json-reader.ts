@@ -3,6 +3,7 @@ import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import { type Sliceable, words } from './words.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
+import { type KeyCount, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from './keys.ts';
 
 /** What one JSON text may hold. Counted while reading, before anything is built. */
 export type JsonBounds = {
@@ -17,7 +18,7 @@ export type JsonBounds = {
 export type JsonMark = { readonly pos: number; readonly containers: number; readonly values: number };
 
 /** @see Interface decisions, "5. Ingest policy": JSON nesting is bounded at 128 */
-export const jsonBounds: JsonBounds = { depth: 128, containers: 1_000_000, values: 8_000_000 };
+export const jsonBounds: JsonBounds = { depth: 128, containers: 1_000_000, values: 4_000_000 };
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -102,9 +103,17 @@ export class JsonReader {
   private depth = 0;
   private containers = 0;
   private values = 0;
+  private readonly keys: KeyCount | undefined;
+  private readonly freeDepth: number;
 
-  /** @throws Refusal when the body is not UTF-8 */
-  constructor(body: Uint8Array, bounds: JsonBounds = jsonBounds) {
+  /**
+   * @param keys counts the members of what `value` builds deeper than `freeDepth`
+   * @param freeDepth depth of the objects whose members the protocol names
+   * @throws Refusal when the body is not UTF-8
+   */
+  constructor(body: Uint8Array, bounds: JsonBounds = jsonBounds, keys?: KeyCount, freeDepth = 0) {
+    this.keys = keys;
+    this.freeDepth = freeDepth;
     this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength) as Sliceable;
     this.view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     this.bounds = bounds;
@@ -450,12 +459,21 @@ export class JsonReader {
         return this.string();
       case OPEN_OBJECT: {
         const object: MutableJsonObject = newJsonObject();
-        if (this.enterObject())
+        let members = 0;
+        if (this.enterObject()) {
+          const keys = this.depth > this.freeDepth ? this.keys : undefined;
+          const mostMembers = this.keys === undefined ? Number.POSITIVE_INFINITY : MOST_KEYS_OF_ONE;
           do {
             this.member();
             const name = this.nameText();
+            if (++members > mostMembers) throw tooManyKeysOfOne();
+            if (keys !== undefined) {
+              keys.add();
+              keys.addName(name);
+            }
             object[name] = this.value();
           } while (this.moreMembers());
+        }
         return object;
       }
       case OPEN_ARRAY: {

@@ -1,5 +1,6 @@
 import type { Json } from '../model/json.ts';
 import { type JsonBounds, JsonReader, jsonBounds } from './json-reader.ts';
+import type { KeyCount } from './keys.ts';
 
 export { type JsonBounds, jsonBounds } from './json-reader.ts';
 
@@ -10,8 +11,18 @@ export { type JsonBounds, jsonBounds } from './json-reader.ts';
  * `payload_too_large` above the bounds on objects, arrays and values
  * @see Interface decisions, "5. Ingest policy"
  */
-export const parseJsonText = (body: Uint8Array, bounds: JsonBounds = jsonBounds): Json => {
-  const reader = new JsonReader(body, bounds);
+export const parseJsonText = (body: Uint8Array, bounds: JsonBounds = jsonBounds): Json =>
+  parseAll(new JsonReader(body, bounds));
+
+/**
+ * The same, and the members are counted.
+ * @param freeDepth members of objects down to this depth are those that the protocol names, and count for nothing
+ * @throws Refusal also above the bounds on keys
+ */
+export const parseCounted = (body: Uint8Array, keys: KeyCount, freeDepth: number): Json =>
+  parseAll(new JsonReader(body, jsonBounds, keys, freeDepth));
+
+const parseAll = (reader: JsonReader): Json => {
   const value = reader.value();
   reader.expectEnd();
   return value;

@@ -47,11 +47,37 @@ export const inflatedTooLarge = (limits: IngestLimits): Failure =>
     `body inflates to more than ${inBytes(limits.maxInflatedBytes)}${limits.fixed === true ? '' : ' (--max-inflated-bytes)'}`,
   );
 
+/**
+ * What any body may inflate to, however little of it was received, in bytes; and how many bytes each received byte may
+ * become beyond that. Telemetry compresses to a tenth or a twentieth; bombs to a thousandth.
+ */
+const FREE_INFLATED_BYTES = 8 * MEBIBYTE;
+const MOST_GROWTH = 24;
+
+/** The most that may have been inflated from so many received bytes. */
+export const mostInflated = (limits: IngestLimits, receivedBytes: number): number =>
+  Math.min(limits.maxInflatedBytes, FREE_INFLATED_BYTES + MOST_GROWTH * receivedBytes);
+
+/** The refusal of a body that inflates to more than so few bytes can mean. */
+export const growsTooMuch = (limits: IngestLimits): Failure =>
+  payloadTooLarge(
+    limits,
+    `body inflates to more than ${inBytes(FREE_INFLATED_BYTES)} and ${MOST_GROWTH} times what was received`,
+  );
+
 /** A decoder knows its own bound alone; what it found is said again beside both bounds of a request. */
 export const withBothBounds = (limits: IngestLimits, failure: Failure): Failure =>
   failure.code === 'payload_too_large' && !failure.message.includes('--max-body-bytes')
     ? payloadTooLarge(limits, failure.message.split(';', 1)[0] ?? failure.message)
     : failure;
+
+/** The refusal of batches that are too many, those without a signal and blank lines counted as one signal each. */
+export const tooManyBatches = (limits: IngestLimits): Failure =>
+  payloadTooLarge(limits, manyBatches(limits.maxSignals));
+
+/** What a decoder says of the same: it knows its own bound alone. */
+export const manyBatches = (maxSignals: number): string =>
+  `more than ${maxSignals} signals, where a batch without one and a blank line count as one`;
 
 /** @param signals the count where the whole request was decoded; absent where decoding stopped at the bound */
 export const tooManySignals = (limits: IngestLimits, signals?: number): Failure =>

@@ -43,4 +43,7 @@ export const createLineSplitter = (): LineSplitter => {
 };
 
 /** True for a line of spaces and tabs alone, which separates batches without being one. */
-export const isBlank = (line: Buffer): boolean => line.every((byte) => byte === 0x20 || byte === 0x09);
+export const isBlank = (line: Buffer): boolean => {
+  for (let at = 0; at < line.length; at += 1) if (line[at] !== 0x20 && line[at] !== 0x09) return false;
+  return true;
+};

@@ -13,7 +13,8 @@ import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
 import { batchLists, type GateRules, gateElement } from './gate.ts';
-import { type IngestLimits, tooManySignals, withBothBounds } from './limits.ts';
+import { mostKeys } from './keys.ts';
+import { type IngestLimits, tooManyBatches, tooManySignals, withBothBounds } from './limits.ts';
 import { BudgetExceeded } from './otlp/bounds.ts';
 import { createPipelineActor, type RequestEnd } from './pipeline-actor.ts';
 import { createPace } from './pace.ts';
@@ -53,6 +54,8 @@ export type Intake = {
   readonly reservation: Reservation;
   /** Takes payloads in the order of the request. @throws Refusal when one cannot be read, or the request now holds more signals than it may */
   readonly add: (payloads: readonly Payload[]) => Promise<void>;
+  /** Counts blank lines of a stream, each as one signal. @throws Refusal when the request now holds more than it may */
+  readonly addBlank: (lines: number) => void;
 };
 
 /** What became of one request. */
@@ -113,6 +116,8 @@ const SIGNALS_PER_STEP = 32;
 /** Attributes, values, events and links of one protobuf body that are read on the main thread: about ten milliseconds. */
 const MAIN_THREAD_NODES = 60_000;
 const STORE_RETRY_AFTER_SECONDS = 1;
+/** Bytes of a body that take as much memory as one attribute or member does beside its text. */
+const ROOM_PER_KEY = 16;
 
 /** The elements of a request by their position in it; each decoded in one piece or several, and perhaps finished already. */
 type Elements = Map<number, { readonly slices: DecodedBatch[]; readonly finished: boolean }>;
@@ -213,7 +218,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const belongsOnThread = (payload: Payload): boolean =>
     !isLight(payload) || (heavyBodies === 0 && !isShort(payload) && loopIsWanted());
 
-  const decodeContext = (reach: ProjectReach): DecodeContext => ({
+  const decodeContext = (reach: ProjectReach): Omit<DecodeContext, 'maxKeys'> => ({
     receivedAt: clock(),
     defaultProject: ownProject(reach, defaultProject),
     maxSignals: limits.maxSignals,
@@ -221,16 +226,37 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const openIntake = (reach: ProjectReach, reservation: Reservation): { intake: Intake; elements: Elements } => {
     const elements: Elements = new Map();
-    const context = decodeContext(reach);
+    const request = decodeContext(reach);
+    /** What a payload may still bring: bytes of a stream arrive, and keys are used up, between one and the next. */
+    const contextNow = (): DecodeContext => ({
+      ...request,
+      maxKeys: Math.max(0, mostKeys(reservation.received()) - keys),
+    });
+    let keys = 0;
     let signals = 0;
+    let empty = 0;
     /** What was given up on the main thread: small, but a great deal of work. */
     let overBudget: Payload | undefined;
 
+    const check = (): void => {
+      if (signals > limits.maxSignals) throw new Refusal(tooManySignals(limits));
+      if (signals + empty > limits.maxSignals) throw new Refusal(tooManyBatches(limits));
+    };
+    const addEmpty = (elements: number): void => {
+      empty += elements;
+      check();
+    };
     const keep = (index: number, decoded: DecodedBatch, finished: boolean): void => {
       const found = countSignals(decoded.batch) + decoded.refusals.length;
-      if (found === 0) return; // an element without signals is nothing to write
+      keys += decoded.keys ?? 0;
+      // What was said once is kept with every signal, and a short name takes as much room as a long one.
+      reservation.hold((decoded.sharedBytes ?? 0) + (decoded.keys ?? 0) * ROOM_PER_KEY);
+      if (found === 0) {
+        addEmpty(1); // nothing to write, but reading it was work
+        return;
+      }
       signals += found;
-      if (signals > limits.maxSignals) throw new Refusal(tooManySignals(limits));
+      check();
       const known = elements.get(index);
       if (known === undefined) elements.set(index, { slices: [decoded], finished });
       else known.slices.push(decoded);
@@ -244,7 +270,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         if (payload === undefined || belongsOnThread(payload)) return at;
         if (pace.isDue()) await pace.nextTurn();
         try {
-          for (const [index, decoded] of decodePayload(payload, context, MAIN_THREAD_NODES).entries())
+          for (const [index, decoded] of decodePayload(payload, contextNow(), MAIN_THREAD_NODES).entries())
             keep(baseOf(payload) + index, decoded, false);
         } catch (error) {
           if (!(error instanceof BudgetExceeded)) throw error;
@@ -262,7 +288,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         const next = payloads[at];
         if (next !== undefined)
           await countHeavy(next === overBudget || !isLight(next), () =>
-            thread.decode(next, context, ({ element, decoded }) => keep(baseOf(next) + element, decoded, true)),
+            thread.decode(next, contextNow(), ({ element, decoded }) => keep(baseOf(next) + element, decoded, true)),
           );
       }
     };
@@ -275,7 +301,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           : error;
       }
     };
-    return { intake: { reservation, add }, elements };
+    return { intake: { reservation, add, addBlank: addEmpty }, elements };
   };
 
   const refund = ({ admitted, takenAtMs }: Pick<Unit, 'admitted' | 'takenAtMs'>): void => {

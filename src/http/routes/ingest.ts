@@ -4,6 +4,7 @@ import { checkBodyHeaders, type IncomingBody, readBody, streamBody } from '../..
 import type { OtlpSignal, Payload } from '../../ingest/decode.ts';
 import { createLineSplitter, isBlank } from '../../ingest/lines.ts';
 import type { IngestResult, Intake, Pipeline } from '../../ingest/pipeline.ts';
+import { tooManyBatches } from '../../ingest/limits.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import { discardBody, incomingBodyOf } from '../body/incoming-body.ts';
 import { encodeStatus, encodeExportResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
@@ -66,20 +67,25 @@ export const ingestRoutes = ({
   const lineByLine: BodyReader = async (body, intake, abandoned) => {
     const splitter = createLineSplitter();
     let element = 0;
-    const payloadsOf = (lines: readonly Buffer[]): Payload[] =>
-      lines.filter((line) => !isBlank(line)).map((line) => ({ kind: 'native_line', body: line, element: element++ }));
+    const payloadsOf = (lines: readonly Buffer[], intake: Intake): Payload[] => {
+      const batches = lines.filter((line) => !isBlank(line));
+      if (batches.length < lines.length) intake.addBlank(lines.length - batches.length);
+      // Each line counts as one signal at least: what is over the bound is not even begun.
+      if (element + batches.length > limits.maxSignals) throw new Refusal(tooManyBatches(limits));
+      return batches.map((line) => ({ kind: 'native_line', body: line, element: element++ }));
+    };
     await streamBody(
       body,
       limits,
       intake.reservation,
       (piece) => {
-        const payloads = payloadsOf(splitter.push(piece));
+        const payloads = payloadsOf(splitter.push(piece), intake);
         return payloads.length === 0 ? undefined : intake.add(payloads);
       },
       abandoned,
     );
     const last = splitter.end();
-    if (last !== undefined) await intake.add(payloadsOf([last]));
+    if (last !== undefined) await intake.add(payloadsOf([last], intake));
   };
 
   const otlp =

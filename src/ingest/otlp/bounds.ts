@@ -19,14 +19,82 @@ export class BudgetExceeded extends Error {
   }
 }
 
-/** What to throw when a body has more nodes than the budget: up to the hard bound the caller may try again with more. */
-export const overBudget = (budget: number): BudgetExceeded | Refusal =>
-  budget < MOST_NODES
+/**
+ * What to throw when a body has more nodes than the budget: up to the hard bound the caller may try again with more.
+ * @param most the hard bound
+ */
+export const overBudget = (budget: number, most: number = MOST_NODES): BudgetExceeded | Refusal =>
+  budget < most
     ? new BudgetExceeded(budget)
     : new Refusal({
         code: 'payload_too_large',
-        message: `the request has more than ${MOST_NODES} attributes, nested values, events and links; send smaller batches`,
+        message: `the request has more than ${most} attributes, nested values, events and links, the most for a body of its size; send smaller batches`,
       });
+
+/**
+ * Most attributes, and bytes of them, that the signals of one request hold of resources and scopes together. What is said
+ * once and shared is kept with every signal: ten thousand of them with fifty attributes of 3 KiB are within.
+ */
+export const MOST_SHARED_ATTRIBUTES = 500_000;
+export const MOST_SHARED_BYTES = 32 * 1024 * 1024;
+
+/** What stands at a resource or scope, and so at each of its signals. */
+export type Shared = { readonly attributes: number; readonly bytes: number };
+
+export const NOTHING_SHARED: Shared = { attributes: 0, bytes: 0 };
+
+/**
+ * Counts what the parts of one request mean before they cost anything: a resource or scope without a signal counts as a
+ * signal, and what a resource or scope says counts once for each signal below it.
+ * @see Interface decisions, "12. Decided since", Bounds that were missing
+ */
+export class RequestMeaning {
+  private readonly maxSignals: number;
+  private empty = 0;
+  private attributes = 0;
+  /** Bytes that signals hold of resources and scopes. */
+  bytes = 0;
+
+  constructor(maxSignals: number) {
+    this.maxSignals = maxSignals;
+  }
+
+  /**
+   * Counts a resource or scope that holds nothing.
+   * @param signals those of the request so far
+   * @throws Refusal `payload_too_large` when there are more of both than signals may be
+   */
+  addEmpty(signals: number): void {
+    this.empty += 1;
+    this.check(signals);
+  }
+
+  /** @throws Refusal `payload_too_large` when signals and empty parts are more than signals may be */
+  check(signals: number): void {
+    if (this.empty === 0 || signals + this.empty <= this.maxSignals) return;
+    throw new Refusal({
+      code: 'payload_too_large',
+      message:
+        `the request has more than ${this.maxSignals} signals, resources without a signal and scopes without a signal; ` +
+        'leave out what is empty',
+    });
+  }
+
+  /** Counts what is shared by `signals` signals. @throws Refusal `payload_too_large` */
+  addShared(signals: number, ...shared: readonly Shared[]): void {
+    for (const { attributes, bytes } of shared) {
+      this.attributes += attributes * signals;
+      this.bytes += bytes * signals;
+    }
+    if (this.attributes <= MOST_SHARED_ATTRIBUTES && this.bytes <= MOST_SHARED_BYTES) return;
+    throw new Refusal({
+      code: 'payload_too_large',
+      message:
+        `resources and scopes give the signals of the request more than ${MOST_SHARED_ATTRIBUTES} attributes or ` +
+        `${MOST_SHARED_BYTES} bytes of them, counted at each signal; send smaller batches`,
+    });
+  }
+}
 
 /**
  * The refusal of a request with too many signals.

@@ -1,8 +1,11 @@
 import { Refusal } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import { parseJsonText } from '../json-text.ts';
+import type { DecodeContext } from '../decoded.ts';
+import { parseCounted } from '../json-text.ts';
+import { KeyCount, MOST_KEYS } from '../keys.ts';
 import type { AttributeKey } from '../mapping/key.ts';
 import { type Readings, readResource } from '../mapping/readings.ts';
+import { RequestMeaning, type Shared } from './bounds.ts';
 import { emitterOfScope } from './scope.ts';
 import { asObject, eachAttribute, isObject, listAt, objectAt, textAt, WrongType } from './tree.ts';
 
@@ -18,19 +21,28 @@ export type GroupNames = {
 export type ScopeGroup = {
   readonly scopeName: string;
   readonly records: readonly Json[];
+  /** What each of the records holds of resource and scope. */
+  readonly shared: readonly Shared[];
   /** Makes the attributes of resource and scope those of the signals read next. */
   use(readings: Readings): void;
 };
+
+/** An attribute of OTLP/JSON is `{"key": ..., "value": {"stringValue": ...}}`; the rest is for the members of its record. */
+const MEMBERS_PER_ATTRIBUTE = 4;
 
 /**
  * Parses a request of logs or metrics.
  * @throws Refusal `invalid_body`, whose message begins `body is not valid JSON` for a body in protobuf or in no JSON, and
  * names the exporter's variable to set
  */
-export const parseRequest = (body: Uint8Array, signal: GroupNames['signal']): JsonObject => {
+export const parseRequest = (
+  body: Uint8Array,
+  signal: GroupNames['signal'],
+  { maxKeys = MOST_KEYS }: Pick<DecodeContext, 'maxKeys'>,
+): JsonObject => {
   let parsed: Json;
   try {
-    parsed = parseJsonText(body);
+    parsed = parseCounted(body, new KeyCount(maxKeys * MEMBERS_PER_ATTRIBUTE), 0);
   } catch (error) {
     if (!(error instanceof Refusal) || !error.message.startsWith('body is not valid JSON')) throw error;
     throw new Refusal({
@@ -43,22 +55,38 @@ export const parseRequest = (body: Uint8Array, signal: GroupNames['signal']): Js
   return parsed;
 };
 
-const readShared = (owner: JsonObject): { keys: AttributeKey[]; values: Json[] } => {
+/** About as many bytes as a value has in JSON. */
+const sizeOf = (value: Json): number => {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  return Object.entries(value).reduce((size, [key, member]) => size + key.length + sizeOf(member), 2);
+};
+
+const readShared = (owner: JsonObject): { keys: AttributeKey[]; values: Json[]; cost: Shared } => {
   const keys: AttributeKey[] = [];
   const values: Json[] = [];
+  let bytes = 0;
   eachAttribute(owner, 'attributes', (key, value) => {
     keys.push(key);
     values.push(value);
+    bytes += key.name.length + sizeOf(value);
   });
-  return { keys, values };
+  return { keys, values, cost: { attributes: keys.length, bytes } };
 };
 
-/** The scopes of a request, in its order. @throws Refusal when the body is no request of that signal */
-export const readGroups = (request: JsonObject, names: GroupNames): ScopeGroup[] => {
+/**
+ * The scopes of a request, in its order.
+ * @param maxSignals most records, together with resources and scopes without one
+ * @throws Refusal when the body is no request of that signal, or too much of it is empty
+ */
+export const readGroups = (request: JsonObject, names: GroupNames, maxSignals: number): ScopeGroup[] => {
   const groups: ScopeGroup[] = [];
+  const meaning = new RequestMeaning(maxSignals);
+  let found = 0;
   try {
     for (const item of listAt(request, names.resources)) {
       const owner = asObject(item, names.resources);
+      const before = found;
       const shared = readShared(objectAt(owner, 'resource') ?? {});
       const resource = readResource(shared.keys, shared.values);
       for (const scopeItem of listAt(owner, names.scopes)) {
@@ -67,16 +95,22 @@ export const readGroups = (request: JsonObject, names: GroupNames): ScopeGroup[]
         const scopeName = textAt(scope, 'name') ?? '';
         const own = readShared(scope);
         const scopeNames = own.keys.map((key) => key.name);
+        const records = listAt(scoped, names.records);
+        found += records.length;
+        if (records.length === 0) meaning.addEmpty(found);
         groups.push({
           scopeName,
-          records: listAt(scoped, names.records),
+          records,
+          shared: [shared.cost, own.cost],
           use: (readings) => {
             readings.useResource(resource);
             readings.useScope(scopeNames, own.values, emitterOfScope(scopeName));
           },
         });
       }
+      if (found === before) meaning.addEmpty(found);
     }
+    if (found <= maxSignals) meaning.check(found); // else the refusal names how many there are
   } catch (error) {
     if (!(error instanceof WrongType)) throw error;
     throw new Refusal({

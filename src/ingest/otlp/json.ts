@@ -24,9 +24,9 @@ export const decodeOtlpJson = (
     case 'traces':
       return decodeTracesJson(body, context);
     case 'logs':
-      return decodeLogs(parseRequest(body, 'logs'), context);
+      return decodeLogs(parseRequest(body, 'logs', context), context);
     case 'metrics':
-      return decodeMetrics(parseRequest(body, 'metrics'), context);
+      return decodeMetrics(parseRequest(body, 'metrics', context), context);
     default:
       return signal satisfies never;
   }

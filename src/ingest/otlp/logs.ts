@@ -8,7 +8,7 @@ import { EVALUATION_EVENT, scoreOfEvent } from '../mapping/evaluations.ts';
 import { fieldIndex } from '../mapping/key.ts';
 import { spanOfLog } from '../mapping/log-spans.ts';
 import { createReadings } from '../mapping/readings.ts';
-import { tooManySignals } from './bounds.ts';
+import { RequestMeaning, tooManySignals } from './bounds.ts';
 import { readGroups } from './groups.ts';
 import { anyValueOf, asObject, eachAttribute, idsOf, member, textAt, WrongType } from './tree.ts';
 import { enumOf, timeOf } from './wire-json.ts';
@@ -49,14 +49,15 @@ const messageOf = (body: Json, eventName: string): string => {
  * @see Interface specification, "OTLP attribute mapping", Logs
  */
 export const decodeLogs = (request: JsonObject, context: DecodeContext): DecodedBatch => {
-  const groups = readGroups(request, {
-    signal: 'logs',
-    resources: 'resourceLogs',
-    scopes: 'scopeLogs',
-    records: 'logRecords',
-  });
+  const groups = readGroups(
+    request,
+    { signal: 'logs', resources: 'resourceLogs', scopes: 'scopeLogs', records: 'logRecords' },
+    context.maxSignals,
+  );
   const found = groups.reduce((sum, group) => sum + group.records.length, 0);
   if (found > context.maxSignals) throw tooManySignals(found, context.maxSignals);
+  const meaning = new RequestMeaning(context.maxSignals);
+  for (const { records, shared } of groups) meaning.addShared(records.length, ...shared);
   const readings = createReadings();
   const logs: LogRecord[] = [];
   const spans: Span[] = [];
@@ -120,7 +121,11 @@ export const decodeLogs = (request: JsonObject, context: DecodeContext): Decoded
       index++;
     }
   }
-  return { batch: { spans, logs, metrics: [], scores, feedback: [], aspectNotes: [] }, refusals };
+  return {
+    batch: { spans, logs, metrics: [], scores, feedback: [], aspectNotes: [] },
+    refusals,
+    sharedBytes: meaning.bytes,
+  };
 };
 
 const pick = ({ timestamp, receivedAt, correlation }: LogRecord) => ({ timestamp, receivedAt, correlation });

@@ -3,7 +3,7 @@ import type { Exemplar, MetricPoint } from '../../model/signal.ts';
 import { MAX_UNIX_NANO, type UnixNano } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
 import { createReadings } from '../mapping/readings.ts';
-import { tooManySignals } from './bounds.ts';
+import { RequestMeaning, tooManySignals } from './bounds.ts';
 import { explicitOf, type ExponentialBuckets } from './exponential.ts';
 import { readGroups } from './groups.ts';
 import { asObject, attributesIn, eachAttribute, idsOf, listAt, member, objectAt, textAt, WrongType } from './tree.ts';
@@ -160,12 +160,11 @@ const exemplarOf = (item: Json, pointTime: UnixNano): Exemplar => {
  * @see Interface specification, "OTLP attribute mapping", Metrics; Interface decisions, "5. Ingest policy"
  */
 export const decodeMetrics = (request: JsonObject, context: DecodeContext): DecodedBatch => {
-  const groups = readGroups(request, {
-    signal: 'metrics',
-    resources: 'resourceMetrics',
-    scopes: 'scopeMetrics',
-    records: 'metrics',
-  });
+  const groups = readGroups(
+    request,
+    { signal: 'metrics', resources: 'resourceMetrics', scopes: 'scopeMetrics', records: 'metrics' },
+    context.maxSignals,
+  );
   const readings = createReadings();
   const metrics: MetricPoint[] = [];
   const refusals: SignalRefusal[] = [];
@@ -221,11 +220,11 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
       }
     }),
   );
-  const found = series.reduce(
-    (sum, { series, fault }) => sum + (fault === undefined ? (series?.points.length ?? 0) : 1),
-    0,
-  );
+  // A metric without points counts as one, as any part without a signal does.
+  const found = series.reduce((sum, { series }) => sum + Math.max(1, series?.points.length ?? 0), 0);
   if (found > context.maxSignals) throw tooManySignals(found, context.maxSignals);
+  const meaning = new RequestMeaning(context.maxSignals);
+  for (const { group, series: known } of series) meaning.addShared(known?.points.length ?? 0, ...group.shared);
 
   for (const { group, series: known, fault } of series) {
     if (fault !== undefined) refuse(fault.message, fault.field);
@@ -241,5 +240,9 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
       }
     }
   }
-  return { batch: { spans: [], logs: [], metrics, scores: [], feedback: [], aspectNotes: [] }, refusals };
+  return {
+    batch: { spans: [], logs: [], metrics, scores: [], feedback: [], aspectNotes: [] },
+    refusals,
+    sharedBytes: meaning.bytes,
+  };
 };

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import { type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { MOST_KEYS } from '../keys.ts';
 import { MOST_NODES, MOST_VALUE_DEPTH, overBudget } from './bounds.ts';
 import { WireReader } from './wire.ts';
 
@@ -187,6 +188,8 @@ const LEVELS_ABOVE_VALUES = 8;
 /** Each level of a nested value is up to three messages: the value, its list, a key with its value. */
 const MOST_MESSAGES_DEEP = LEVELS_ABOVE_VALUES + 3 * MOST_VALUE_DEPTH;
 
+const MESSAGES_PER_KEY = 3;
+
 /**
  * Reads an export request of logs or metrics in protobuf into the tree of its OTLP/JSON.
  * @param nodeBudget most messages and repeated values to read; at most, and by default, the hard bound
@@ -197,13 +200,16 @@ export const readProtobufTree = (
   signal: 'logs' | 'metrics',
   body: Uint8Array,
   nodeBudget: number = MOST_NODES,
+  maxKeys: number = MOST_KEYS,
 ): JsonObject => {
   const wire = new WireReader(body);
-  const budget = Math.min(nodeBudget, MOST_NODES);
+  // An attribute is three messages: itself, its value, and what the value holds.
+  const most = Math.min(MOST_NODES, maxKeys * MESSAGES_PER_KEY);
+  const budget = Math.min(nodeBudget, most);
   let nodes = 0;
   const count = (): void => {
     nodes += 1;
-    if (nodes > budget) throw overBudget(budget);
+    if (nodes > budget) throw overBudget(budget, most);
   };
 
   const listIn = (object: MutableJsonObject, name: string): Json[] => {

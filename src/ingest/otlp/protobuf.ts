@@ -3,10 +3,19 @@ import type { SpanEvent, SpanLink } from '../../model/span.ts';
 import { Refusal } from '../../model/failure.ts';
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
 import { newJsonObject, type MutableJsonObject } from '../json-object.ts';
+import { MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import type { AttributeKey } from '../mapping/key.ts';
 import { readResource } from '../mapping/readings.ts';
 import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span-mapper.ts';
-import { MOST_NODES, MOST_VALUE_DEPTH, overBudget, tooManySignals } from './bounds.ts';
+import {
+  MOST_NODES,
+  MOST_VALUE_DEPTH,
+  NOTHING_SHARED,
+  overBudget,
+  RequestMeaning,
+  type Shared,
+  tooManySignals,
+} from './bounds.ts';
 import { emitterOfScope } from './scope.ts';
 import { WireReader } from './wire.ts';
 
@@ -19,6 +28,10 @@ class TracesReader {
   readonly wire: WireReader;
   private readonly mapper: SpanMapper;
   private readonly budget: number;
+  private readonly mostNodes: number;
+  private readonly meaning: RequestMeaning;
+  private ofResource: Shared = NOTHING_SHARED;
+  private ofScope: Shared = NOTHING_SHARED;
   private nodes = 0;
   private tooDeep = false;
   private lastTraceStart = -1;
@@ -28,7 +41,9 @@ class TracesReader {
   constructor(body: Uint8Array, context: DecodeContext, budget: number) {
     this.wire = new WireReader(body);
     this.mapper = createSpanMapper(context);
-    this.budget = budget;
+    this.mostNodes = Math.min(MOST_NODES, context.maxKeys ?? MOST_NODES);
+    this.budget = Math.min(budget, this.mostNodes);
+    this.meaning = new RequestMeaning(context.maxSignals);
   }
 
   /** Counts the spans of the request without reading one. */
@@ -44,6 +59,7 @@ class TracesReader {
         continue;
       }
       const resourceEnd = wire.length(end);
+      const spansBefore = spans;
       while (wire.pos < resourceEnd) {
         const inner = wire.tag(resourceEnd);
         if (inner !== LEN_2) {
@@ -51,15 +67,23 @@ class TracesReader {
           continue;
         }
         const scopeEnd = wire.length(resourceEnd);
+        const before = spans;
         while (wire.pos < scopeEnd) {
           const innermost = wire.tag(scopeEnd);
           if (innermost === LEN_2) spans++;
           wire.skip(innermost, scopeEnd);
         }
+        if (spans === before) this.meaning.addEmpty(spans);
       }
+      if (spans === spansBefore) this.meaning.addEmpty(spans);
     }
     wire.pos = 0;
     return spans;
+  }
+
+  /** @throws Refusal when spans and empty parts are more than spans may be */
+  checkEmpty(spans: number): void {
+    this.meaning.check(spans);
   }
 
   request(): DecodedBatch {
@@ -70,11 +94,11 @@ class TracesReader {
       if (tag === LEN_1) this.resourceSpans(wire.length(end));
       else wire.skip(tag, end);
     }
-    return this.mapper.decoded();
+    return { ...this.mapper.decoded(), keys: this.nodes, sharedBytes: this.meaning.bytes };
   }
 
   private count(): void {
-    if (++this.nodes > this.budget) throw overBudget(this.budget);
+    if (++this.nodes > this.budget) throw overBudget(this.budget, this.mostNodes);
   }
 
   /** Refuses the whole request: what the text belongs to is no single span. */
@@ -93,12 +117,17 @@ class TracesReader {
     const start = wire.pos;
     const keys: AttributeKey[] = [];
     const values: Json[] = [];
+    let bytes = 0;
     // Fields may come in any order, and spans need their resource: it is looked for first.
     while (wire.pos < end) {
       const tag = wire.tag(end);
-      if (tag === LEN_1) this.attributeList(wire.length(end), LEN_1, keys, values);
-      else wire.skip(tag, end);
+      if (tag === LEN_1) {
+        const resourceEnd = wire.length(end);
+        bytes += resourceEnd - wire.pos;
+        this.attributeList(resourceEnd, LEN_1, keys, values);
+      } else wire.skip(tag, end);
     }
+    this.ofResource = { attributes: keys.length, bytes };
     this.checkShared('a resource');
     this.mapper.readings.useResource(readResource(keys, values));
     wire.pos = start;
@@ -125,6 +154,7 @@ class TracesReader {
     const { wire } = this;
     const start = wire.pos;
     let name = '';
+    let bytes = 0;
     const keys: AttributeKey[] = [];
     const values: Json[] = [];
     while (wire.pos < end) {
@@ -134,6 +164,7 @@ class TracesReader {
         continue;
       }
       const scopeEnd = wire.length(end);
+      bytes += scopeEnd - wire.pos;
       while (wire.pos < scopeEnd) {
         const inner = wire.tag(scopeEnd);
         if (inner === LEN_1) name = wire.text(wire.length(scopeEnd));
@@ -143,6 +174,7 @@ class TracesReader {
         } else wire.skip(inner, scopeEnd);
       }
     }
+    this.ofScope = { attributes: keys.length, bytes };
     this.checkShared('a scope');
     this.mapper.readings.useScope(
       keys.map((key) => key.name),
@@ -160,6 +192,8 @@ class TracesReader {
   private span(end: number, scopeName: string): void {
     const { wire, mapper } = this;
     const { draft, readings } = mapper;
+    let attributes = 0;
+    this.meaning.addShared(1, this.ofResource, this.ofScope);
     mapper.begin();
     while (wire.pos < end) {
       const tag = wire.tag(end);
@@ -195,6 +229,7 @@ class TracesReader {
           draft.endTime = wire.fixed64(end);
           break;
         case 0x4a: {
+          if (++attributes > MOST_KEYS_OF_ONE) throw tooManyKeysOfOne();
           const key = this.keyValue(wire.length(end), 0);
           readings.attribute(key, this.attributeValue);
           break;
@@ -414,6 +449,7 @@ export const decodeTracesProtobuf = (
   const reader = new TracesReader(body, context, Math.min(nodeBudget, MOST_NODES));
   const spans = reader.countSpans();
   if (spans > context.maxSignals) throw tooManySignals(spans, context.maxSignals);
+  reader.checkEmpty(spans);
   return reader.request();
 };
 

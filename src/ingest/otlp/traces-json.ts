@@ -4,10 +4,11 @@ import type { SpanEvent, SpanLink } from '../../model/span.ts';
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
 import { newJsonObject } from '../json-object.ts';
 import { type JsonMark, JsonReader } from '../json-reader.ts';
+import { KeyCount, MOST_KEYS, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readResource } from '../mapping/readings.ts';
 import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span-mapper.ts';
-import { tooManySignals } from './bounds.ts';
+import { NOTHING_SHARED, RequestMeaning, type Shared, tooManySignals } from './bounds.ts';
 import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
 import { readIdText } from './id-text.ts';
 import { keysByBytes } from './keys-by-bytes.ts';
@@ -38,6 +39,12 @@ class TracesJsonReader {
   private readonly reader: JsonReader;
   private readonly mapper: SpanMapper;
   private readonly limit: number;
+  private readonly meaning: RequestMeaning;
+  private readonly keys: KeyCount;
+  /** Of the present span. */
+  private attributes = 0;
+  private ofResource: Shared = NOTHING_SHARED;
+  private ofScope: Shared = NOTHING_SHARED;
   private spans = 0;
   private mismatch: string | undefined;
   private attributeValue: Json = null;
@@ -46,6 +53,8 @@ class TracesJsonReader {
     this.reader = new JsonReader(body);
     this.mapper = createSpanMapper(context);
     this.limit = context.maxSignals;
+    this.meaning = new RequestMeaning(context.maxSignals);
+    this.keys = new KeyCount(context.maxKeys ?? MOST_KEYS);
   }
 
   request(): DecodedBatch {
@@ -63,7 +72,8 @@ class TracesJsonReader {
     reader.expectEnd();
     this.checkShared();
     if (this.spans > this.limit) throw tooManySignals(this.spans, this.limit);
-    return this.mapper.decoded();
+    this.meaning.check(this.spans);
+    return { ...this.mapper.decoded(), keys: this.keys.count, sharedBytes: this.meaning.bytes };
   }
 
   private member(): FieldName | undefined {
@@ -121,14 +131,18 @@ class TracesJsonReader {
     const { reader, mapper } = this;
     const later: JsonMark[] = [];
     let known = false;
+    const before = this.spans;
+    this.ofResource = NOTHING_SHARED;
     if (reader.enterObject())
       do {
         const field = this.member();
         if (field === 'resource') {
           const keys: AttributeKey[] = [];
           const values: Json[] = [];
+          const { pos } = reader;
           this.attributesOf('resource', keys, values);
           this.checkShared();
+          this.ofResource = { attributes: keys.length, bytes: reader.pos - pos };
           mapper.readings.useResource(readResource(keys, values));
           known = true;
         } else if (field === 'scopeSpans') {
@@ -142,6 +156,7 @@ class TracesJsonReader {
       } while (reader.moreMembers());
     if (!known) mapper.readings.useResource(readResource([], []));
     this.revisit(later, () => this.eachObject('scopeSpans', this.scopeSpans));
+    if (this.spans === before) this.meaning.addEmpty(this.spans);
   }
 
   private revisit(marks: readonly JsonMark[], read: () => void): void {
@@ -177,6 +192,8 @@ class TracesJsonReader {
     const later: JsonMark[] = [];
     let known = false;
     let name = '';
+    const before = this.spans;
+    this.ofScope = NOTHING_SHARED;
     const useScope = (keys: AttributeKey[], values: Json[]): void =>
       mapper.readings.useScope(
         keys.map((key) => key.name),
@@ -189,6 +206,7 @@ class TracesJsonReader {
         if (field === 'scope') {
           const keys: AttributeKey[] = [];
           const values: Json[] = [];
+          const { pos } = reader;
           if (reader.peek() !== OBJECT) this.wrongType('scope');
           else if (reader.enterObject())
             do {
@@ -202,6 +220,7 @@ class TracesJsonReader {
               else reader.skipValue();
             } while (reader.moreMembers());
           this.checkShared();
+          this.ofScope = { attributes: keys.length, bytes: reader.pos - pos };
           useScope(keys, values);
           known = true;
         } else if (field === 'spans') {
@@ -214,6 +233,7 @@ class TracesJsonReader {
       } while (reader.moreMembers());
     if (!known) useScope([], []);
     this.revisit(later, () => this.eachSpan(name));
+    if (this.spans === before) this.meaning.addEmpty(this.spans);
   }
 
   /** Unlike those of other lists, an item that is no object, null included, is a bad signal of its own. */
@@ -230,6 +250,7 @@ class TracesJsonReader {
         else {
           reader.skipValue();
           if (++this.spans > this.limit) continue;
+          this.meaning.addShared(1, this.ofResource, this.ofScope);
           mapper.begin();
           mapper.draft.fault = { code: 'invalid_body', message: 'the span must be a JSON object' };
           mapper.end(scopeName);
@@ -245,6 +266,8 @@ class TracesJsonReader {
       reader.skipValue();
       return;
     }
+    this.meaning.addShared(1, this.ofResource, this.ofScope);
+    this.attributes = 0;
     mapper.begin();
     if (reader.enterObject())
       do {
@@ -304,6 +327,7 @@ class TracesJsonReader {
   }
 
   private spanAttribute(): void {
+    if (++this.attributes > MOST_KEYS_OF_ONE) throw tooManyKeysOfOne();
     const key = this.compactKeyValue() ?? this.keyValue();
     this.mapper.readings.attribute(key, this.attributeValue);
   }
@@ -450,6 +474,7 @@ class TracesJsonReader {
     }
     reader.pos += 2;
     reader.countObjects(2);
+    this.keys.add();
     this.attributeValue = value;
     return this.keyAt(keyStart, at);
   }
@@ -476,6 +501,7 @@ class TracesJsonReader {
   /** Reads one attribute; its value is left in `attributeValue`. */
   private keyValue(): AttributeKey {
     const { reader } = this;
+    this.keys.add();
     let key: AttributeKey | undefined;
     let value: Json = null;
     if (reader.enterObject())
@@ -497,7 +523,11 @@ class TracesJsonReader {
     }
     const escaped = reader.findString();
     const { stringStart, stringEnd } = reader;
-    if (escaped) return attributeKey(reader.textOf(stringStart, stringEnd, true));
+    if (escaped) {
+      const key = attributeKey(reader.textOf(stringStart, stringEnd, true));
+      this.keys.addName(key.name);
+      return key;
+    }
     return this.keyAt(stringStart, stringEnd);
   }
 
@@ -507,6 +537,7 @@ class TracesJsonReader {
     const known = keysByBytes.find(reader.view, start, end - start);
     if (known !== undefined) return known;
     const key = attributeKey(reader.textOf(start, end, false));
+    this.keys.addName(key.name);
     keysByBytes.put(reader.view, start, end - start, key);
     return key;
   }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import { isSpanId, isTraceId } from '../../model/ids.ts';
 import { newJsonObject, type MutableJsonObject } from '../json-object.ts';
+import { MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readIdText } from './id-text.ts';
 import { bytesText, doubleOf, integerOf, wrongTypeMessage } from './wire-json.ts';
@@ -113,7 +114,9 @@ export const eachAttribute = (
   name: string,
   take: (key: AttributeKey, value: Json) => void,
 ): void => {
-  for (const item of listAt(object, name)) {
+  const items = listAt(object, name);
+  if (items.length > MOST_KEYS_OF_ONE) throw tooManyKeysOfOne();
+  for (const item of items) {
     const attribute = asObject(item, name);
     take(attributeKey(textAt(attribute, 'key') ?? ''), anyValueOf(member(attribute, 'value')));
   }

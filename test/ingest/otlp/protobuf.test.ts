@@ -333,12 +333,14 @@ describe('bounds', () => {
     expect(() => decodeTracesProtobuf(body, aContext(), 5)).toThrow(BudgetExceeded);
   });
 
-  it('1,000,000 nodes are taken, one more is refused, naming the bound', () => {
+  it('as many attributes as the size of the body allows are taken, one more is refused, naming the bound', () => {
     // An attribute without key or value takes two bytes.
     const attributes = (count: number) => around(...ids, Buffer.alloc(count * 2, Buffer.from([0x4a, 0x00])));
-    expect(decode(attributes(1_000_000)).batch.spans).toHaveLength(1);
-    const refusal = refusalOf(() => decode(attributes(1_000_001)));
+    expect(decode(attributes(50), { maxKeys: 50 }).batch.spans).toHaveLength(1);
+    const refusal = refusalOf(() => decode(attributes(51), { maxKeys: 50 }));
     expect(refusal.failure).toMatchObject({ code: 'payload_too_large' });
-    expect(refusal.message).toContain('1000000');
+    expect(refusal.message).toContain('more than 50 attributes');
+    expect(decode(attributes(10_000)).batch.spans).toHaveLength(1);
+    expect(refusalOf(() => decode(attributes(10_001))).message).toContain('more than 10000 members or attributes');
   });
 });

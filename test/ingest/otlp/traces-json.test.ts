@@ -275,9 +275,12 @@ describe('what is refused', () => {
       (count: number) => `${spans(count)},"scope":{}`,
     ]) {
       const body = (count: number) => `{"resourceSpans":[{"resource":{},"scopeSpans":[{${scoped(count)}}]}]}`;
-      // Ten objects and arrays stand around the attributes, each of which is two.
-      expect(decode(body(499_995)).batch.spans).toHaveLength(1);
-      expect(refusalOf(() => decode(body(499_996))).failure).toMatchObject({ code: 'payload_too_large' });
+      expect(decode(body(20), { maxKeys: 20 }).batch.spans).toHaveLength(1);
+      const refusal = refusalOf(() => decode(body(21), { maxKeys: 20 }));
+      expect(refusal.failure).toMatchObject({ code: 'payload_too_large' });
+      expect(refusal.message).toContain('more than 20 attributes');
+      expect(decode(body(10_000)).batch.spans).toHaveLength(1);
+      expect(refusalOf(() => decode(body(10_001))).message).toContain('more than 10000 members or attributes');
     }
   });
 });

@@ -1,0 +1,57 @@
+import { Refusal } from '../model/failure.ts';
+
+/**
+ * Attributes and members of payloads that any request may bring, however few bytes were received, and how many received
+ * bytes allow one more. Each costs a microsecond on its way to the disk; compressed, thousands are a few bytes.
+ */
+const FREE_KEYS = 100_000;
+const BYTES_PER_KEY = 8;
+/** Most of them in one request, whatever its size. */
+export const MOST_KEYS = 1_000_000;
+
+/** Most members of one object, and attributes of one signal. Exporters stop at 128 unless they are told otherwise. */
+export const MOST_KEYS_OF_ONE = 10_000;
+
+/** Most different names in one body. A name that nobody has seen before costs some five times as much as a known one. */
+export const MOST_NAMES = 50_000;
+
+/** How many keys a request may bring of which so many bytes were received. */
+export const mostKeys = (receivedBytes: number): number =>
+  Math.min(MOST_KEYS, FREE_KEYS + Math.floor(receivedBytes / BYTES_PER_KEY));
+
+const tooMany = (message: string): Refusal =>
+  new Refusal({ code: 'payload_too_large', message: `${message}; send smaller batches` });
+
+/** @see mostKeys */
+export const tooManyKeys = (most: number): Refusal =>
+  tooMany(
+    `the request has more than ${most} attributes and members of payloads, which is the most for a body of its size ` +
+      `(${FREE_KEYS}, and one for each ${BYTES_PER_KEY} bytes received)`,
+  );
+export const tooManyKeysOfOne = (): Refusal =>
+  tooMany(`an object or a signal of the request has more than ${MOST_KEYS_OF_ONE} members or attributes`);
+export const tooManyNames = (): Refusal =>
+  tooMany(`the request has more than ${MOST_NAMES} different names of attributes and members`);
+
+/** Counts the keys of one body while it is read. */
+export class KeyCount {
+  /** Keys so far. */
+  count = 0;
+  private readonly most: number;
+  private readonly names = new Set<string>();
+
+  /** @param most refuses the request above it; `mostKeys` of what was received */
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  /** @throws Refusal `payload_too_large` */
+  add(): void {
+    if (++this.count > this.most) throw tooManyKeys(this.most);
+  }
+
+  /** Notes a name that no earlier body is known to have had. @throws Refusal `payload_too_large` */
+  addName(name: string): void {
+    if (this.names.add(name).size > MOST_NAMES) throw tooManyNames();
+  }
+}

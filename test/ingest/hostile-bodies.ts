@@ -1,0 +1,406 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+
+/** A body of at most 1 MiB as sent that is built to cost more than it means. */
+export type HostileBody = {
+  readonly name: string;
+  readonly path: '/v1/ingest' | '/v1/traces' | '/v1/logs' | '/v1/metrics';
+  readonly contentType: 'application/json' | 'application/x-ndjson' | 'application/x-protobuf';
+  readonly gzip: boolean;
+  /** The body as sent. */
+  readonly make: () => Buffer;
+  /** What it is answered. */
+  readonly answer: 200 | 400 | 413;
+};
+
+export const MOST_BYTES = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+
+/** `head`, as many `unit`s as give `bytes`, `tail`. */
+const filled = (head: string, unit: string, separator: string, tail: string, bytes: number): Buffer => {
+  const times = Math.floor((bytes - head.length - tail.length) / (unit.length + separator.length));
+  const units = Buffer.alloc(times * (unit.length + separator.length), unit + separator);
+  return Buffer.concat([Buffer.from(head), units.subarray(0, units.length - separator.length), Buffer.from(tail)]);
+};
+const numbered = (head: string, unit: (n: number) => string, separator: string, tail: string, times: number): Buffer =>
+  Buffer.from(head + Array.from({ length: times }, (_, n) => unit(n)).join(separator) + tail);
+
+const id = (n: number, digits: number): string => (n + 1).toString(16).padStart(digits, '0');
+const nativeSpan = (n: number, more = ''): string =>
+  `{"trace_id":"${id(n, 32)}","span_id":"${id(n, 16)}","name":"s","kind":"generic","status":"ok","start_time":"2026-11-20T09:00:00Z"${more}}`;
+const otlpSpan = (n: number, attributes: string): string =>
+  `{"traceId":"${id(n, 32)}","spanId":"${id(n, 16)}","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[${attributes}]}`;
+const inTraces = (spans: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`;
+const words = (bytes: number): string => 'the quick brown fox jumps over the lazy dog '.repeat(Math.ceil(bytes / 44));
+
+/** Text that does not compress to less than half. */
+export const noise = (seed: number, characters: number): string =>
+  createHash('shake256', { outputLength: characters / 2 })
+    .update(String(seed))
+    .digest('hex');
+
+type Plain = Omit<HostileBody, 'gzip'>;
+const asSent = (body: Plain): HostileBody => ({ ...body, gzip: false });
+/** As much as any body may inflate to, however few bytes are sent. */
+const FREE_BYTES = 8 * MEBIBYTE;
+/** Compressed: small as sent, and not more when inflated than any body may be. */
+const zipped = (body: Omit<Plain, 'make'> & { readonly make: (bytes: number) => Buffer }): HostileBody => ({
+  ...body,
+  gzip: true,
+  make: () => {
+    const sent = gzipSync(body.make(FREE_BYTES));
+    if (sent.length > MOST_BYTES) throw new Error(`${body.name} is ${sent.length} bytes as sent`);
+    return sent;
+  },
+});
+
+const json = { contentType: 'application/json' } as const;
+const lines = { path: '/v1/ingest', contentType: 'application/x-ndjson' } as const;
+const native = { path: '/v1/ingest', ...json } as const;
+const traces = { path: '/v1/traces', ...json } as const;
+const protobuf = { path: '/v1/traces', contentType: 'application/x-protobuf' } as const;
+
+const otlpNames = [
+  { path: '/v1/traces', resources: 'resourceSpans', scopes: 'scopeSpans', records: 'spans' },
+  { path: '/v1/logs', resources: 'resourceLogs', scopes: 'scopeLogs', records: 'logRecords' },
+  { path: '/v1/metrics', resources: 'resourceMetrics', scopes: 'scopeMetrics', records: 'metrics' },
+] as const;
+
+export const hostileBodies: readonly HostileBody[] = [
+  // Lines that mean nothing.
+  zipped({ ...lines, name: '200,000 lines {}', answer: 413, make: () => Buffer.from('{}\n'.repeat(200_000)) }),
+  asSent({ ...lines, name: 'lines {}', answer: 413, make: () => filled('', '{}', '\n', '', MOST_BYTES) }),
+  zipped({ ...lines, name: 'lines {}, inflated', answer: 413, make: (bytes) => filled('', '{}', '\n', '', bytes) }),
+  asSent({ ...lines, name: 'line ends', answer: 413, make: () => Buffer.alloc(MOST_BYTES, '\n') }),
+  zipped({ ...lines, name: 'line ends, inflated', answer: 413, make: (bytes) => Buffer.alloc(bytes, '\n') }),
+  zipped({
+    ...lines,
+    name: 'blank lines, inflated',
+    answer: 413,
+    make: (bytes) => filled('', ' \t\r', '\n', '', bytes),
+  }),
+  zipped({ ...lines, name: 'a line of spaces, inflated', answer: 200, make: (bytes) => Buffer.alloc(bytes, ' ') }),
+  zipped({
+    ...lines,
+    name: 'lines with empty arrays, inflated',
+    answer: 413,
+    make: (bytes) => filled('', '{"spans":[],"ingest_key":"k"}', '\n', '', bytes),
+  }),
+  // Batches that mean nothing.
+  asSent({ ...native, name: 'array of {}', answer: 413, make: () => filled('[', '{}', ',', ']', MOST_BYTES) }),
+  zipped({
+    ...native,
+    name: 'array of {}, inflated',
+    answer: 413,
+    make: (bytes) => filled('[', '{}', ',', ']', bytes),
+  }),
+  zipped({
+    ...native,
+    name: 'signals [], inflated',
+    answer: 413,
+    make: (b) => filled('{"spans":[', '[]', ',', ']}', b),
+  }),
+  zipped({ ...native, name: 'signals 0, inflated', answer: 413, make: (b) => filled('{"spans":[', '0', ',', ']}', b) }),
+  zipped({
+    ...native,
+    name: 'one key many times, inflated',
+    answer: 413,
+    make: (bytes) => filled('{', '"spans":[]', ',', '}', bytes),
+  }),
+  zipped({ ...native, name: 'spaces, inflated', answer: 400, make: (bytes) => Buffer.alloc(bytes, ' ') }),
+  // Keys.
+  ...[100_000, 400_000].map((keys) =>
+    zipped({
+      ...native,
+      name: `${keys} keys in one map`,
+      answer: 413,
+      make: () =>
+        numbered(
+          `{"spans":[${nativeSpan(0, ',"attributes":{').slice(0, -1)}`,
+          (n) => `"${n.toString(36)}":0`,
+          ',',
+          '}}]}',
+          keys,
+        ),
+    }),
+  ),
+  asSent({
+    ...native,
+    name: 'keys in one map',
+    answer: 413,
+    make: () =>
+      numbered(
+        `{"spans":[${nativeSpan(0, ',"attributes":{').slice(0, -1)}`,
+        (n) => `"${n.toString(36)}":0`,
+        ',',
+        '}}]}',
+        110_000,
+      ),
+  }),
+  zipped({
+    ...native,
+    name: '1,000 spans of 400 keys',
+    answer: 413,
+    make: () =>
+      numbered(
+        '{"spans":[',
+        (n) => nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`),
+        ',',
+        ']}',
+        1000,
+      ),
+  }),
+  ...[4, 40].map((each) =>
+    zipped({
+      ...native,
+      name: each === 4 ? '36,000 names, 4 a span' : '100,000 names, 40 a span',
+      answer: each === 4 ? 200 : 413,
+      make: () =>
+        numbered(
+          '{"spans":[',
+          (n) =>
+            nativeSpan(
+              n,
+              `,"attributes":{${Array.from({ length: each }, (_, k) => `"${(n * each + k).toString(36)}":0`).join()}}`,
+            ),
+          ',',
+          ']}',
+          Math.min(9000, 100_000 / each),
+        ),
+    }),
+  ),
+  zipped({
+    ...lines,
+    name: '1,000 lines of a span with 400 keys',
+    answer: 413,
+    make: () =>
+      numbered(
+        '',
+        (n) =>
+          `{"spans":[${nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`)}]}`,
+        '\n',
+        '',
+        1000,
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: '100,000 names of attributes, 50 a span',
+    answer: 413,
+    make: () =>
+      Buffer.from(
+        inTraces(
+          Array.from({ length: 2000 }, (_, n) =>
+            otlpSpan(
+              n,
+              Array.from({ length: 50 }, (__, k) => `{"key":"n${n * 50 + k}","value":{"intValue":"1"}}`).join(),
+            ),
+          ).join(),
+        ),
+      ),
+  }),
+  zipped({
+    ...native,
+    name: '400,000 members that are not known',
+    answer: 413,
+    make: () => numbered('{', (n) => `"${n.toString(36)}":0`, ',', '}', 400_000),
+  }),
+  zipped({
+    ...traces,
+    name: '100,000 attributes of one span',
+    answer: 413,
+    make: () =>
+      Buffer.from(
+        inTraces(
+          otlpSpan(
+            0,
+            Array.from({ length: 100_000 }, (_, n) => `{"key":"${n.toString(36)}","value":{"intValue":"1"}}`).join(),
+          ),
+        ),
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: 'attributes {}, inflated',
+    answer: 413,
+    make: (bytes) => filled(inTraces(otlpSpan(0, '#')).split('#')[0] ?? '', '{}', ',', ']}]}]}]}', bytes),
+  }),
+  // Nested values.
+  zipped({
+    ...native,
+    name: 'input of [], inflated',
+    answer: 413,
+    make: (bytes) => filled(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, '[]', ',', ']}]}', bytes),
+  }),
+  zipped({
+    ...native,
+    name: 'input of numbers, inflated',
+    answer: 413,
+    make: (bytes) => filled(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, '1', ',', ']}]}', bytes),
+  }),
+  zipped({
+    ...native,
+    name: 'JSON in text: [[],[]...], inflated',
+    answer: 200,
+    make: (bytes) => filled(`{"spans":[${nativeSpan(0, ',"input":"[').slice(0, -1)}`, '[]', ',', ']"}]}', bytes),
+  }),
+  asSent({
+    ...native,
+    name: 'JSON in text: 100,000 keys',
+    answer: 200,
+    make: () =>
+      numbered(
+        `{"spans":[${nativeSpan(0, ',"input":"{').slice(0, -1)}`,
+        (n) => `\\"${n.toString(36)}\\":0`,
+        ',',
+        '}"}]}',
+        90_000,
+      ),
+  }),
+  // Containers of OTLP without a signal.
+  ...otlpNames.flatMap(({ path, resources, scopes, records }) => [
+    asSent({
+      path,
+      ...json,
+      name: `empty ${resources}`,
+      answer: 413,
+      make: () => filled(`{"${resources}":[`, '{}', ',', ']}', MOST_BYTES),
+    }),
+    zipped({
+      path,
+      ...json,
+      name: `empty ${resources}, inflated`,
+      answer: 413,
+      make: (bytes) => filled(`{"${resources}":[`, '{}', ',', ']}', bytes),
+    }),
+    zipped({
+      path,
+      ...json,
+      name: `empty ${scopes}, inflated`,
+      answer: 413,
+      make: (bytes) => filled(`{"${resources}":[{"${scopes}":[`, `{"${records}":[]}`, ',', ']}]}', bytes),
+    }),
+    zipped({
+      path,
+      ...json,
+      name: `${records} {}, inflated`,
+      answer: 413,
+      make: (bytes) => filled(`{"${resources}":[{"${scopes}":[{"${records}":[`, '{}', ',', ']}]}]}', bytes),
+    }),
+  ]),
+  asSent({
+    ...protobuf,
+    name: 'empty ResourceSpans',
+    answer: 413,
+    make: () => Buffer.alloc(MOST_BYTES, Buffer.from([0x0a, 0])),
+  }),
+  zipped({
+    ...protobuf,
+    name: 'empty ResourceSpans, inflated',
+    answer: 413,
+    make: (bytes) => Buffer.alloc(bytes, Buffer.from([0x0a, 0])),
+  }),
+  zipped({
+    ...protobuf,
+    name: 'fields that are not known, inflated',
+    answer: 200,
+    make: (bytes) => Buffer.alloc(bytes, Buffer.from([0x78, 0])),
+  }),
+  zipped({
+    ...protobuf,
+    name: 'resources with a scope and a span of nothing, inflated',
+    answer: 413,
+    make: (bytes) => Buffer.alloc(bytes - (bytes % 6), Buffer.from([0x0a, 4, 0x12, 2, 0x12, 0])),
+  }),
+  // What one resource or scope says is said of each of its signals.
+  ...otlpNames.slice(0, 2).map(({ path, resources, scopes, records }) =>
+    zipped({
+      path,
+      ...json,
+      name: `1,000 attributes of a resource of 9,000 ${records}`,
+      answer: 413,
+      make: () => {
+        const attributes = Array.from({ length: 1000 }, (_, n) => `{"key":"k${n}","value":{"stringValue":"v"}}`).join();
+        return numbered(
+          `{"${resources}":[{"resource":{"attributes":[${attributes}]},"${scopes}":[{"${records}":[`,
+          (n) => (records === 'spans' ? otlpSpan(n, '') : '{}'),
+          ',',
+          ']}]}]}',
+          9000,
+        );
+      },
+    }),
+  ),
+  zipped({
+    ...traces,
+    name: '64 KiB of text in a scope of 9,000 spans',
+    answer: 413,
+    make: () =>
+      numbered(
+        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${'a'.repeat(65_536)}"}}]},"spans":[`,
+        (n) => otlpSpan(n, ''),
+        ',',
+        ']}]}]}',
+        9000,
+      ),
+  }),
+  // Text that inflates.
+  zipped({
+    ...native,
+    name: 'one span with a text, inflated',
+    answer: 200,
+    make: (bytes) => Buffer.from(`{"spans":[${nativeSpan(0, `,"input":"${'a'.repeat(bytes - 200)}"`)}]}`),
+  }),
+  zipped({
+    ...native,
+    name: '9,000 spans with texts, inflated',
+    answer: 200,
+    make: (bytes) => {
+      const text = words(Math.floor(bytes / 9000) - 200);
+      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${text}"`), ',', ']}', 9000);
+    },
+  }),
+  zipped({
+    ...lines,
+    name: '9,000 lines of one span with a text, inflated',
+    answer: 200,
+    make: (bytes) => {
+      const text = words(Math.floor(bytes / 9000) - 200);
+      return numbered('', (n) => `{"spans":[${nativeSpan(n, `,"input":"${text}"`)}]}`, '\n', '', 9000);
+    },
+  }),
+  zipped({
+    ...native,
+    name: 'a text that grows a thousandfold',
+    answer: 413,
+    make: () => Buffer.from(`{"spans":[${nativeSpan(0, `,"input":"${'a'.repeat(127 * MEBIBYTE)}"`)}]}`),
+  }),
+  zipped({
+    ...native,
+    name: '9,000 spans with texts, as far as 1 MiB may grow',
+    answer: 200,
+    make: () => {
+      const text = words(3000);
+      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${noise(n, 150)}${text}"`), ',', ']}', 9000);
+    },
+  }),
+  // What the largest honest batches cost, to read the others against.
+  zipped({
+    ...native,
+    name: '10,000 small spans',
+    answer: 200,
+    make: () => numbered('{"spans":[', (n) => nativeSpan(n), ',', ']}', 10_000),
+  }),
+  zipped({
+    ...lines,
+    name: '10,000 lines of one small span with a key each',
+    answer: 200,
+    make: () => numbered('', (n) => `{"ingest_key":"k${n}","spans":[${nativeSpan(n)}]}`, '\n', '', 10_000),
+  }),
+  zipped({
+    ...native,
+    name: '1,000 spans of 4 KiB',
+    answer: 200,
+    make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${words(4096)}"`), ',', ']}', 1000),
+  }),
+];
