@@ -22,7 +22,7 @@ function* slicesOf(elements: readonly DecodedBatch[], signalsPerSlice: number): 
       ...(keys === undefined ? {} : { keys }),
       ...(sharedBytes === undefined ? {} : { sharedBytes }),
     };
-    // One that holds nothing is told when it is alone: a line of a stream, which counts all the same.
+    // One that holds nothing is counted when it is alone: a line of a stream, which counts all the same.
     if (countSignals(batch) === 0 && (refusals.length > 0 || elements.length === 1))
       yield { element, decoded: { ...key, ...counted, batch, refusals } };
     let first = true;

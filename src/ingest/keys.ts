@@ -9,7 +9,7 @@ const BYTES_PER_KEY = 8;
 /** Most of them in one request, whatever its size. */
 export const MOST_KEYS = 1_000_000;
 
-/** Most members of one object, and attributes of one signal. Exporters stop at 128 unless they are told otherwise. */
+/** Most members of one object, and attributes of one signal. Exporters stop at 128 unless they are set otherwise. */
 export const MOST_KEYS_OF_ONE = 10_000;
 
 /** Most different names in one body. A name that nobody has seen before costs some five times as much as a known one. */

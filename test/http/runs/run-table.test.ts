@@ -45,8 +45,9 @@ describe('start (definition id and input)', () => {
       updated_at: expect.any(String),
       deadline_at: expect.any(String),
     });
-    const { attempts, timers, waits, children, ...run } = await service.run(answer.body.run_id);
+    const { attempts, timers, waits, children, queued_reason: reason, ...run } = await service.run(answer.body.run_id);
     expect(run).toEqual(answer.body);
+    expect(reason).toBe('workers_busy'); // read with the run, not stored
     expect([attempts, waits, children]).toEqual([[], [], []]);
     expect(timers).toEqual([expect.objectContaining({ due_at: run.deadline_at })]);
     await service.runs.flushOutbox();
