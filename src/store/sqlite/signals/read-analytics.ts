@@ -89,11 +89,11 @@ const readFigures = ([count, errors, cost, input, output, timed, totalNs, maxNs]
   maxNs: maxNs ?? 0,
 });
 
-// A span may end before it began, where a sender's clock was set in between: it took no time. `total` does not overflow.
+// Tokens that a span only repeats are its children's. A span that ended before it began, because a clock was set in between, took no
+// time. `total` does not overflow.
 const CALL_DURATION = 'max(0, r.end_ns - r.start_ns)';
 const CALL_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost),
-  coalesce(sum(r.input_tokens) FILTER (WHERE r.repeats_usage = 0), 0),
-  coalesce(sum(r.output_tokens) FILTER (WHERE r.repeats_usage = 0), 0),
+  coalesce(sum(r.input_tokens * (1 - r.repeats_usage)), 0), coalesce(sum(r.output_tokens * (1 - r.repeats_usage)), 0),
   count(r.end_ns), total(${CALL_DURATION}), max(${CALL_DURATION})`;
 const TRACE_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost), coalesce(sum(r.input_tokens), 0),
   coalesce(sum(r.output_tokens), 0), count(r.duration_ns), total(r.duration_ns), max(r.duration_ns)`;
