@@ -22,9 +22,12 @@ export type DaemonClientOptions = {
 
 /** A question that brought no answer. The message names what to do; it never holds the key. */
 export class DaemonError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** The code of a refusal, where the service gave one. */
+  readonly code: string | undefined;
+  constructor(message: string, { code, ...options }: { readonly cause?: unknown; readonly code?: string } = {}) {
     super(message, options);
     this.name = 'DaemonError';
+    this.code = code;
   }
 }
 
@@ -111,8 +114,14 @@ const createDaemonClient = ({
       return undefined;
     }
   };
-  const refused = (status: number, text: string): DaemonError =>
-    new DaemonError(refusal(status, parsed(text), origin, apiKey !== undefined));
+  const refused = (status: number, text: string): DaemonError => {
+    const body = parsed(text);
+    const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined;
+    return new DaemonError(
+      refusal(status, body, origin, apiKey !== undefined),
+      typeof code === 'string' ? { code } : {},
+    );
+  };
 
   return {
     get: async <T>(path: string, query: Query = {}) => {

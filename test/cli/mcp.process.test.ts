@@ -128,7 +128,7 @@ const lineOf = (text: string, start: string): string =>
   text.split('\n').find((line) => line.startsWith(start)) ?? `no line starts with ${start}`;
 
 describe('find_runs', () => {
-  it('shows one line per run, newest first, of the last 24 hours by default', async () => {
+  it('shows one line per trace, newest first, of the last 24 hours by default', async () => {
     const { call } = await aReader();
     const { text, isError } = await call('find_runs');
     expect(isError).toBe(false);
@@ -172,7 +172,7 @@ describe('find_runs', () => {
     const second = await call('find_runs', { limit: 2, cursor });
     expect(second.text).toContain(FAILED);
     expect(second.text).not.toContain('cursor');
-    expect((await call('find_runs', { user: 'nobody' })).text).toContain('No run matches');
+    expect((await call('find_runs', { user: 'nobody' })).text).toContain('No trace matches');
   });
 });
 
@@ -216,23 +216,109 @@ describe('get_run', () => {
   });
 });
 
+describe('durable runs', () => {
+  const api = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${daemon.url}/v1/api${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${ADMIN_KEY}` },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+  const retry = { max_attempts: 2, backoff_ms: 1, jitter: 'none' };
+  const definitions = [
+    {
+      id: 'refund',
+      version: 1,
+      steps: [
+        { id: 'look', kind: 'task', retry },
+        { id: 'pay', kind: 'task', retry },
+      ],
+    },
+    {
+      ...{ id: 'approval', version: 1 },
+      steps: [{ id: 'ask', kind: 'wait_event', event: 'approved', key: 'ticket-1', timeout_ms: 3_600_000 }],
+    },
+  ];
+  const start = async (id: string): Promise<string> =>
+    (await api('/runs', { definition_id: id, input: {}, project: 'flows' }))['run_id'] as string;
+  /** Takes the next step of a worker that waits for it. */
+  const take = async (runId: string): Promise<string> => {
+    const { leases } = await api('/steps/claim', { worker_id: 'w1', max: 1, wait_ms: 5000, run_id: runId });
+    const [lease] = leases as { lease_id: string }[];
+    if (lease === undefined) throw new Error('no step was offered');
+    await api(`/steps/${lease.lease_id}/started`, { worker_id: 'w1' });
+    return lease.lease_id;
+  };
+  const fail = async (lease: string, kind: string, message: string): Promise<unknown> =>
+    api(`/steps/${lease}/fail`, { worker_id: 'w1', error: { class: kind, message } });
+
+  beforeAll(() => api('/workers/register', { worker_id: 'w1', definitions }));
+
+  it('a waiting run says for what and until when, found by its run_id', async () => {
+    const runId = await start('approval');
+    const { call } = await aReader();
+    for (const tool of ['find_runs', 'get_run']) {
+      const { text } = await call(tool, { run_id: runId });
+      expect(lineOf(text, 'Durable run')).toContain(`${runId}: approval version 1; waiting; at step ask;`);
+      expect(text).toMatch(
+        /Waits for:\n {2}event "approved" with key "ticket-1" at step ask, since \S+, until \S+ \(in \w+\)/,
+      );
+    }
+  });
+
+  it('the failing step is the one that failed the run, never an attempt that was retried', async () => {
+    const runId = await start('refund');
+    await fail(await take(runId), 'retryable', 'down for a moment');
+    await api(`/steps/${await take(runId)}/complete`, { worker_id: 'w1', output: {} });
+    await fail(await take(runId), 'fatal', 'no such account');
+    const { call } = await aReader();
+    const { text } = await call('get_run', { run_id: runId });
+    expect(lineOf(text, 'Durable run')).toContain('refund version 1; failed;');
+    expect(lineOf(text, 'Run failed at')).toBe('Run failed at: pay, visit 1, attempt 1');
+    expect(lineOf(text, 'Reason')).toBe('Reason: fatal: no such account');
+    expect(text).toContain('  look, visit 1, attempt 1: retryable: down for a moment');
+    expect(text).toMatch(/^look +visit 1 +attempt 2 +succeeded +\S+ +\S+ +w1$/m);
+  });
+
+  it.each([
+    ['find_runs', 'No trace matches.'],
+    ['get_run', 'not_found'],
+  ])('%s says that there is no such run', async (tool, words) => {
+    const { call } = await aReader();
+    expect((await call(tool, { run_id: '019aa1ef-8a11-7c42-9d5e-000000000000' })).text).toContain(words);
+  });
+
+  it('another project than that of the tools sees none of it', async () => {
+    const runId = await start('approval');
+    const { call } = await aReader(['--project', 'shop']);
+    for (const tool of ['find_runs', 'get_run']) {
+      const { text, isError } = await call(tool, { run_id: runId });
+      expect([isError, text]).toEqual([true, expect.stringContaining('limited to (--project, SVC_PROJECT)')]);
+      expect(text).not.toContain('approval');
+    }
+  });
+});
+
 describe('run_stats', () => {
   it('adds up cost, failure rate, latency and tokens of a window', async () => {
     const { call } = await aReader();
     const { text } = await call('run_stats');
     const lines = text.split('\n');
-    expect(lines[0]).toMatch(/^the last 24 hours: 3 runs, 1 failed \(33\.3%\), \$\d\S*, 1,203 in, 302 out tokens$/);
+    expect(lines[0]).toMatch(/^the last 24 hours: 3 traces, 1 failed \(33\.3%\), \$\d\S*, 1,203 in, 302 out tokens$/);
     expect(lines[1]).toMatch(/^latency: p50 1\.0s, p95 12\.0s, p99 12\.0s, max 12\.0s$/);
     expect(lines).toHaveLength(2);
-    expect((await call('run_stats', { from: '-7d' })).text).toContain('from -7d to now: 4 runs');
+    expect((await call('run_stats', { from: '-7d' })).text).toContain('from -7d to now: 4 traces');
   });
 
   it.each([
-    ['model', /^own-7b +1 run +0 failed \(0\.0%\) +no cost/m],
-    ['name', /^answer ticket +1 run +1 failed \(100\.0%\) +\$\d/m],
-    ['status', /^error +1 run +1 failed/m],
-    ['environment', /^prod +2 runs +1 failed|^prod +1 run +1 failed/m],
-    ['user', /^u-2 +1 run +0 failed/m],
+    ['model', /^own-7b +1 trace +0 failed \(0\.0%\) +no cost/m],
+    ['name', /^answer ticket +1 trace +1 failed \(100\.0%\) +\$\d/m],
+    ['status', /^error +1 trace +1 failed/m],
+    ['environment', /^prod +2 traces +1 failed|^prod +1 trace +1 failed/m],
+    ['user', /^u-2 +1 trace +0 failed/m],
   ])('groups by %s', async (groupBy, line) => {
     const { call } = await aReader();
     const { text } = await call('run_stats', { group_by: groupBy });
@@ -286,7 +372,7 @@ describe('errors are answers that can be read', () => {
   });
 
   it.each([
-    ['an unknown run', 'get_run', { trace_id: '9'.repeat(32) }, /not_found: no trace 9{32} is stored/],
+    ['an unknown trace', 'get_run', { trace_id: '9'.repeat(32) }, /not_found: no trace 9{32} is stored/],
     ['a malformed id', 'get_run', { trace_id: 'xyz' }, /32 hexadecimal digits/],
     ['a window that is none', 'find_runs', { from: 'yesterday' }, /invalid_parameter: .*\(from\)/],
     ['a limit over 100', 'find_runs', { limit: 101 }, /limit/],
@@ -311,7 +397,7 @@ describe('configuration', () => {
     expect((await fromFlags.call('find_runs')).text).toContain(FAILED);
   });
 
-  it('a project named at the start is a fence: no argument, no foreign run, none in part', async () => {
+  it('a project named at the start is a fence: no argument, no foreign trace, none in part', async () => {
     const { client, call } = await aReader(['--project', 'shop']);
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(3);
@@ -324,7 +410,7 @@ describe('configuration', () => {
       expect(text).toContain('limited to (--project, SVC_PROJECT)');
       expect(text).not.toContain('secret of another');
     }
-    expect((await call('run_stats')).text).toMatch(/project shop: 2 runs/);
+    expect((await call('run_stats')).text).toMatch(/project shop: 2 traces/);
   });
 
   it.each([

@@ -232,7 +232,7 @@ describe('beside a service and without one', () => {
     for (const mode of [['--read-only'], []]) {
       const { code, out } = await doctor(folder, mode);
       expect(code).toBe(0);
-      expect(out).toContain('1 project with 1 run');
+      expect(out).toContain('1 project with 1 trace');
     }
     const again = await startDaemon(folder);
     cleanups.push(() => again.stop('SIGKILL'));
@@ -318,8 +318,8 @@ describe('GET /v1/api/doctor', () => {
     const inside = (await (await fetch(`${daemon.url}/v1/api/doctor`)).json()) as DoctorReport;
     expect(findingsOf(inside, 'runs').map(({ message }) => message)).toEqual([
       'the runs store answers',
-      '1 definition version, 1 run in progress',
-      'a live worker holds "refund" version 1, which 1 open run is pinned to',
+      '1 definition version, 1 durable run in progress',
+      'a live worker holds "refund" version 1, which 1 open durable run is pinned to',
       expect.stringContaining('no key guards'),
     ]);
     const outside = findingsOf(reportOf((await doctor(folder, ['--json'])).out), 'runs');
@@ -334,7 +334,7 @@ describe('GET /v1/api/doctor', () => {
     ])
       expect(findingsOf(report, 'runs')[2]).toEqual({
         level: 'warning',
-        message: 'no worker has registered "refund" version 1, which 1 open run is pinned to',
+        message: 'no worker has registered "refund" version 1, which 1 open durable run is pinned to',
         mend: 'start a worker that registers refund version 1',
       });
   });

@@ -72,7 +72,7 @@ const rows: readonly Row[] = [
     'counts of definition versions and in-progress runs',
     'runs',
     { runs: runsOf({ counts: async () => ({ definitionVersions: 3, openRuns: 1, quarantined: 0 }) }) },
-    /^ok: 3 definition versions, 1 run in progress$/,
+    /^ok: 3 definition versions, 1 durable run in progress$/,
   ],
   [
     'the runs surface without a key on a reachable address',
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
     'the runs surface with keys',
     'runs',
     { flags: { ...OPEN, ...keyed } },
-    /^ok: starting runs and serving their steps needs a key$/,
+    /^ok: starting durable runs and serving their steps needs a key$/,
   ],
   ['runs off', 'runs', { flags: { 'runs-data': ['off'] } }, /^skipped: durable runs are off \(--runs-data off\)$/],
   [
@@ -97,13 +97,13 @@ const rows: readonly Row[] = [
     'a stuck run is a fault',
     'runs',
     { runs: runsOf({ stuckRuns: async () => [{ runId: 'r-1', project: 'p' }] }) },
-    /^fault: 1 run that nothing will ever move: "r-1"/,
+    /^fault: 1 durable run that nothing will ever move: "r-1"/,
   ],
   [
     'a pinned version that no worker registered',
     'runs',
     { runs: runsOf({ pinnedVersions: async () => [{ id: 'refund', version: 2, openRuns: 5 }] }) },
-    /^warning: no worker has registered "refund" version 2, which 5 open runs are pinned to -> start a worker/,
+    /^warning: no worker has registered "refund" version 2, which 5 open durable runs are pinned to -> start a worker/,
   ],
   ...(
     [
@@ -181,12 +181,12 @@ const rows: readonly Row[] = [
   ),
 
   // projects: "Configured projects against projects holding runs"
-  ['nothing stored', 'projects', { signals: signalsOf([]) }, /^skipped: no project holds a run yet/],
+  ['nothing stored', 'projects', { signals: signalsOf([]) }, /^skipped: no project holds a trace yet/],
   [
     'a configured project without runs',
     'projects',
     { config: { projects: { shop: {} } } },
-    /^warning: project "shop" is configured and holds no run -> /,
+    /^warning: project "shop" is configured and holds no trace -> /,
   ],
   [
     'a project that senders alone name',
@@ -194,18 +194,23 @@ const rows: readonly Row[] = [
     { signals: signalsOf([aProject({ project: 'typo\u001b' })]) },
     /^warning: 1 project named by senders alone: "typo\\u001b"; .* -> add them to the projects block/,
   ],
-  ['activity inside the window', 'projects', {}, /^ok: 1 project with 1 run; 1 active in the last 7 days: "default"$/],
+  [
+    'activity inside the window',
+    'projects',
+    {},
+    /^ok: 1 project with 1 trace; 1 active in the last 7 days: "default"$/,
+  ],
   [
     'no activity inside the window',
     'projects',
     { signals: signalsOf([aProject({ lastSeen: NOW - 7n * DAY - 1n })]) },
-    /^warning: no project has a run of the last 7 days/,
+    /^warning: no project has a trace of the last 7 days/,
   ],
   [
     'activity at the edge of the window',
     'projects',
     { signals: signalsOf([aProject({ lastSeen: NOW - 7n * DAY })]) },
-    /^ok: 1 project with 1 run; 1 active/,
+    /^ok: 1 project with 1 trace; 1 active/,
   ],
 
   // retention: "How far back each project's data goes and whether anything will delete it"
@@ -355,13 +360,13 @@ const rows: readonly Row[] = [
     'a monitor of a project without runs',
     'monitors',
     { config: { monitors: [{ ...monitor, project: 'shop' }] } },
-    /^warning: monitor "m" .* reads project "shop", which holds no run: it will never report/,
+    /^warning: monitor "m" .* reads project "shop", which holds no trace: it will never report/,
   ],
   [
     'a monitor of a project that fell silent',
     'monitors',
     { config: { monitors: [monitor] }, signals: signalsOf([aProject({ lastSeen: NOW - 8n * DAY })]) },
-    /^warning: monitor "m" .* whose last run is of 2026-11-12/,
+    /^warning: monitor "m" .* whose last trace is of 2026-11-12/,
   ],
   [
     'a monitor of scores that nobody writes',
@@ -385,22 +390,22 @@ const rows: readonly Row[] = [
     'an objective of a project without runs',
     'monitors',
     { config: { slos: [{ id: 's', objective: 0.99, window_days: 1, project: 'shop' }] } },
-    /^warning: objective "s" \(0\.99\) reads project "shop", which holds no run/,
+    /^warning: objective "s" \(0\.99\) reads project "shop", which holds no trace/,
   ],
 
   // clock: "Runs at both ends of each project's history against this machine's clock"
-  ['clocks agree', 'clock', {}, /^ok: runs at both ends of 1 project agree with this machine's clock$/],
+  ['clocks agree', 'clock', {}, /^ok: traces at both ends of 1 project agree with this machine's clock$/],
   [
-    'the newest run starts in the future',
+    'the newest trace starts in the future',
     'clock',
     { signals: signalsOf([aProject()], [aSpan({ startTime: NOW + 3600n * SECOND })]) },
-    /^warning: the newest run of "default" starts at 2026-11-20T10:00:00Z, 60 minutes after this machine's time/,
+    /^warning: the newest trace of "default" starts at 2026-11-20T10:00:00Z, 60 minutes after this machine's time/,
   ],
   [
     'five minutes are within tolerance',
     'clock',
     { signals: signalsOf([aProject()], [aSpan({ startTime: NOW + 300n * SECOND, receivedAt: NOW })]) },
-    /^ok: runs at both ends/,
+    /^ok: traces at both ends/,
   ],
   [
     'this machine stored spans at a time that has not come: its clock went back',
@@ -415,12 +420,12 @@ const rows: readonly Row[] = [
     /^warning: "default" holds a span that started 24 hours after it was received/,
   ],
   [
-    'the oldest run is before anything that sends spans',
+    'the oldest trace is before anything that sends spans',
     'clock',
     { signals: signalsOf([aProject()], [aSpan(), aSpan({ startTime: 1_700_000_000n })]) },
-    /^warning: the oldest run of "default" is of 1970-01-01T/,
+    /^warning: the oldest trace of "default" is of 1970-01-01T/,
   ],
-  ['no runs', 'clock', { signals: signalsOf([]) }, /^skipped: no run is stored to compare this clock with$/],
+  ['no traces', 'clock', { signals: signalsOf([]) }, /^skipped: no trace is stored to compare this clock with$/],
 
   // pricing: "Recent model spans against the price book; names unpriced models"
   [

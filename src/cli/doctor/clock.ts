@@ -52,7 +52,7 @@ const examineProject = async (reads: SignalReads, project: string, { now, from }
   if (newest !== undefined && newest.startTime > now + TOLERANCE)
     findings.push(
       warning(
-        `the newest run of ${name} starts at ${formatTimestamp(newest.startTime)}, ${apart(newest.startTime - now)} after this machine's time`,
+        `the newest trace of ${name} starts at ${formatTimestamp(newest.startTime)}, ${apart(newest.startTime - now)} after this machine's time`,
         "set the sender's clock, and this machine's, by the network (NTP)",
       ),
     );
@@ -69,24 +69,24 @@ const examineProject = async (reads: SignalReads, project: string, { now, from }
   if (oldest !== undefined && oldest.startTime < PLAUSIBLE)
     findings.push(
       warning(
-        `the oldest run of ${name} is of ${formatTimestamp(oldest.startTime)}: a sender takes seconds or milliseconds for nanoseconds, or its clock is not set`,
-        'correct the sender; DELETE /v1/api/traces/{trace_id} removes the run',
+        `the oldest trace of ${name} is of ${formatTimestamp(oldest.startTime)}: a sender takes seconds or milliseconds for nanoseconds, or its clock is not set`,
+        'correct the sender; DELETE /v1/api/traces/{trace_id} removes the trace',
       ),
     );
   return findings;
 };
 
-/** Runs at both ends of each project's history, against this machine's clock. */
+/** Traces at both ends of each project's history, against this machine's clock. */
 export const examineClock = async (look: Look): Promise<Finding[]> => {
   const { signals } = look;
   if ('unread' in signals) return [skipped(signals.unread)];
   const holding = (await look.projects(signals.reads)).filter(({ traceCount }) => traceCount > 0);
-  if (holding.length === 0) return [skipped('no run is stored to compare this clock with')];
+  if (holding.length === 0) return [skipped('no trace is stored to compare this clock with')];
   const examined = holding.slice(0, MOST_PROJECTS);
   const findings: Finding[] = [];
   for (const { project } of examined) findings.push(...(await examineProject(signals.reads, project, look)));
   if (findings.length === 0)
-    findings.push(ok(`runs at both ends of ${counted(examined.length, 'project')} agree with this machine's clock`));
+    findings.push(ok(`traces at both ends of ${counted(examined.length, 'project')} agree with this machine's clock`));
   if (examined.length < holding.length)
     findings.push(skipped(`${counted(holding.length - examined.length, 'further project')} were not looked at`));
   return findings;

@@ -22,12 +22,12 @@ const exposure: Readonly<
   },
   execute: {
     level: 'warning',
-    what: 'can start, signal and cancel runs',
+    what: 'can start, signal and cancel durable runs',
     mend: 'set --execute-key or --write-key',
   },
   worker: {
     level: 'fault',
-    what: 'can take steps of runs with their inputs, and answer them',
+    what: 'can take steps of durable runs with their inputs, and answer them',
     mend: 'set --worker-key or --write-key',
   },
 };
@@ -72,7 +72,7 @@ export const examineKeys = ({ scopes, settings }: Look): Finding[] => {
 /** Whether the runs surface needs a key, in one line. */
 export const examineRunsDoor = ({ scopes, settings: { host } }: Look): Finding => {
   const open = scopes.filter(({ scope, open: isOpen }) => isOpen && isRunScope(scope)).map(({ scope }) => scope);
-  if (open.length === 0) return ok('starting runs and serving their steps needs a key');
+  if (open.length === 0) return ok('starting durable runs and serving their steps needs a key');
   if (isLoopbackHost(host))
     return ok(`no key guards ${open.join(' and ')}; ${host} is reached from this machine alone`);
   const level = open.some((scope) => exposure[scope].level === 'fault') ? fault : warning;

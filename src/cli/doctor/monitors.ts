@@ -18,12 +18,12 @@ const examineProject = (
   const found = stored.find((one) => one.project === project);
   if (found?.lastSeen === undefined)
     return warning(
-      `${what} reads project ${quoted(project)}, which holds no run: it will never report`,
-      'correct its project in the config file, or send runs to that project',
+      `${what} reads project ${quoted(project)}, which holds no trace: it will never report`,
+      'correct its project in the config file, or send traces to that project',
     );
   if (found.lastSeen < from)
     return warning(
-      `${what} reads project ${quoted(project)}, whose last run is of ${formatTimestamp(found.lastSeen).slice(0, 10)}, more than ${counted(windowDays, 'day')} ago: it stays silent`,
+      `${what} reads project ${quoted(project)}, whose last trace is of ${formatTimestamp(found.lastSeen).slice(0, 10)}, more than ${counted(windowDays, 'day')} ago: it stays silent`,
       'check the senders of that project',
     );
   return ok(`${what} reads project ${quoted(project)}`);

@@ -7,7 +7,7 @@ export const examineProjects = async (look: Look): Promise<Finding[]> => {
   if ('unread' in signals) return [skipped(signals.unread)];
   const stored = await look.projects(signals.reads);
   const holding = stored.filter(({ traceCount }) => traceCount > 0);
-  if (holding.length === 0) return [skipped('no project holds a run yet, so there is nothing to compare with')];
+  if (holding.length === 0) return [skipped('no project holds a trace yet, so there is nothing to compare with')];
 
   const configured = Object.keys(settings.projects);
   const known = new Set([...configured, settings.project]);
@@ -18,13 +18,13 @@ export const examineProjects = async (look: Look): Promise<Finding[]> => {
   const findings: Finding[] = [
     active.length === 0
       ? warning(
-          `no project has a run of ${window}`,
+          `no project has a trace of ${window}`,
           'check that the senders run, and that their exporters name this address and a key of it',
         )
       : ok(
           `${counted(holding.length, 'project')} with ${counted(
             holding.reduce((sum, { traceCount }) => sum + traceCount, 0),
-            'run',
+            'trace',
           )}; ${active.length} active in ${window}: ${listed(active.map(({ project }) => project))}`,
         ),
   ];
@@ -32,7 +32,7 @@ export const examineProjects = async (look: Look): Promise<Finding[]> => {
     if (!names.has(project))
       findings.push(
         warning(
-          `project ${quoted(project)} is configured and holds no run`,
+          `project ${quoted(project)} is configured and holds no trace`,
           `send to it (svc.project, SVC_PROJECT), correct its name, or take projects.${project} out of the config file`,
         ),
       );

@@ -21,7 +21,7 @@ export const examineRetention = async (look: Look): Promise<Finding[]> => {
     const age = firstSeen === undefined ? undefined : (now - firstSeen) / NANOS_PER_DAY;
     const reach =
       firstSeen === undefined
-        ? `${quoted(project)} holds no run`
+        ? `${quoted(project)} holds no trace`
         : `${quoted(project)} goes back to ${formatTimestamp(firstSeen).slice(0, 10)}`;
     if (!known.has(project))
       return warning(

@@ -16,7 +16,7 @@ const examinePinned = async (reads: RunReads, nowMs: number): Promise<Finding[]>
     .filter(({ openRuns }) => openRuns > 0)
     .map((version): Finding => {
       const { id, openRuns } = version;
-      const what = `${quoted(id)} version ${version.version}, which ${counted(openRuns, 'open run')} ${openRuns === 1 ? 'is' : 'are'} pinned to`;
+      const what = `${quoted(id)} version ${version.version}, which ${counted(openRuns, 'open durable run')} ${openRuns === 1 ? 'is' : 'are'} pinned to`;
       const holders = workers.filter((worker) => holds(worker, version));
       const mend = `start a worker that registers ${id} version ${version.version}`;
       if (holders.length === 0) return warning(`no worker has registered ${what}`, mend);
@@ -37,11 +37,13 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
   const findings: Finding[] = [...runs.findings];
   if ('reads' in runs) {
     const { definitionVersions, openRuns, quarantined } = await runs.reads.counts();
-    findings.push(ok(`${counted(definitionVersions, 'definition version')}, ${counted(openRuns, 'run')} in progress`));
+    findings.push(
+      ok(`${counted(definitionVersions, 'definition version')}, ${counted(openRuns, 'durable run')} in progress`),
+    );
     if (quarantined > 0)
       findings.push(
         fault(
-          `${counted(quarantined, 'actor')} quarantined: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the runs stand still`,
+          `${counted(quarantined, 'actor')} quarantined: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the durable runs stand still`,
           'GET /v1/api/actors?status=quarantined names them; start the release that wrote them',
         ),
       );
@@ -49,7 +51,7 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
     if (stuck.length > 0)
       findings.push(
         fault(
-          `${counted(stuck.length, 'run')} that nothing will ever move: ${listed(stuck.map(({ runId }) => runId))}`,
+          `${counted(stuck.length, 'durable run')} that nothing will ever move: ${listed(stuck.map(({ runId }) => runId))}`,
           'cancel them (POST /v1/api/runs/{run}/cancel) and report it: there must be none',
         ),
       );

@@ -5,7 +5,17 @@ import type { Json } from '../../model/json.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { cost, count, counted, duration, oneLine, table, tokens } from './format.ts';
 import { payloadLines } from './payload.ts';
+import {
+  type DurableRun,
+  durableRunLines,
+  failingAttempt,
+  findDurableRun,
+  isRunId,
+  readDurableRun,
+  spanIdOfRun,
+} from './durable-run.ts';
 import type { ProjectScope } from './scope.ts';
+import { waitEventLines } from './wait-events.ts';
 
 type Schemas = components['schemas'];
 type Span = Schemas['Span'];
@@ -13,19 +23,31 @@ type Detail = Schemas['TraceDetail'];
 
 const MOST_CHARACTERS = 20_000;
 
-export const getRunInput = z.strictObject({
-  trace_id: z
-    .string()
-    .transform((id) => id.trim().toLowerCase())
-    .refine(isTraceId, '32 hexadecimal digits, not all zero')
-    .describe('The id that find_runs shows: 32 hexadecimal digits.'),
-  max_payload_characters: z
-    .int()
-    .min(0)
-    .max(MOST_CHARACTERS)
-    .default(2000)
-    .describe('Where each prompt, completion, input or output is cut; 0 leaves them out.'),
-});
+export const getRunInput = z
+  .strictObject({
+    trace_id: z
+      .string()
+      .transform((id) => id.trim().toLowerCase())
+      .refine(isTraceId, '32 hexadecimal digits, not all zero')
+      .optional()
+      .describe('The id of a trace, which find_runs shows: 32 hexadecimal digits.'),
+    run_id: z
+      .string()
+      .transform((id) => id.trim().toLowerCase())
+      .refine(isRunId, 'the id of a durable run, a UUID; a trace is named by trace_id')
+      .optional()
+      .describe('The id of a durable run, a UUID, instead of a trace: how it stands, its attempts, and its trace.'),
+    max_payload_characters: z
+      .int()
+      .min(0)
+      .max(MOST_CHARACTERS)
+      .default(2000)
+      .describe('Where each prompt, completion, input or output is cut; 0 leaves them out.'),
+  })
+  .refine(
+    ({ trace_id: trace, run_id: run }) => (trace === undefined) !== (run === undefined),
+    'either trace_id or run_id, and not both',
+  );
 
 /** Lines of the waterfall; failed steps beyond them are added. */
 const MOST_STEPS = 200;
@@ -60,13 +82,33 @@ const stepsOf = (spans: readonly Span[]): Step[] => {
     return step;
   });
 };
+const endOf = ({ span }: Step): number => millis(span.end_time ?? span.start_time);
+
 /** The steps at which something went wrong first: those that failed without a failed step beneath them. */
 const failedSteps = (steps: readonly Step[]): Step[] => {
   const failed = steps.filter(({ span }) => span.status === 'error');
   const aboveFailed = new Set(failed.map(({ span }) => span.parent_span_id));
-  return failed
-    .filter(({ span }) => !aboveFailed.has(span.span_id))
-    .toSorted((a, b) => millis(a.span.end_time ?? a.span.start_time) - millis(b.span.end_time ?? b.span.start_time));
+  return failed.filter(({ span }) => !aboveFailed.has(span.span_id)).toSorted((a, b) => endOf(a) - endOf(b));
+};
+
+/** The span of the durable run that a trace is of. */
+const runSpanOf = (steps: readonly Step[], run: DurableRun | undefined): Span | undefined => {
+  if (run === undefined) return steps[0]?.span.kind === 'workflow_run' ? steps[0].span : undefined;
+  const id = spanIdOfRun(run);
+  return steps.find(({ span }) => span.span_id === id)?.span;
+};
+
+/**
+ * The span of the attempt that failed a durable run: what the run says, else the failed one that ended last. An attempt that
+ * was retried, or whose failure the definition handled, is not where the run failed.
+ */
+const failingSpan = (steps: readonly Step[], runSpan: Span | undefined, run: DurableRun | undefined) => {
+  if (run !== undefined) return failingAttempt(run)?.span_id;
+  if (runSpan?.status !== 'error') return undefined;
+  return steps
+    .filter(({ span }) => span.status === 'error' && span.parent_span_id === runSpan.span_id)
+    .toSorted((a, b) => endOf(a) - endOf(b))
+    .at(-1)?.span.span_id;
 };
 
 const reasonOf = ({ error }: Span): string => {
@@ -103,21 +145,44 @@ const waterfall = (steps: readonly Step[]): string[] => {
   ];
 };
 
-const failure = (failed: readonly Step[]): string[] => {
-  const [first, ...others] = failed;
-  if (first === undefined) return ['No step failed.'];
+const alsoFailed = (others: readonly Step[]): string =>
+  `${others
+    .slice(0, MOST_FAILED)
+    .map((step) => `${oneLine(step.span.name, 60)} (${reasonOf(step.span)})`)
+    .join('; ')}${others.length > MOST_FAILED ? `; and ${others.length - MOST_FAILED} more` : ''}`;
+
+/**
+ * Where the trace failed, and what failed besides.
+ * @param within the span of the attempt that failed a durable run; `undefined` where none did
+ */
+const failure = (
+  failed: readonly Step[],
+  trace: Detail['trace'],
+  durable: { readonly within: string | undefined } | undefined,
+): string[] => {
+  if (failed.length === 0) return ['No step failed.'];
+  const first =
+    durable === undefined
+      ? failed[0]
+      : failed.find(({ path }) => path.some(({ span_id: id }) => id === durable.within));
+  const others = failed.filter((step) => step !== first);
+  if (first === undefined)
+    return [
+      durable?.within === undefined
+        ? 'No step failed the durable run.'
+        : 'The span of the failing attempt is not stored.',
+      `Failed, and retried or handled: ${alsoFailed(others)}`,
+    ];
   const { span, path } = first;
   const lines = [
     `Failed at: ${oneLine(span.name, 80)} (${span.kind}, span ${span.span_id}), after ${took(span)}`,
     `Reason: ${reasonOf(span)}`,
   ];
   if (path.length > 1) lines.push(`Path: ${path.map(({ name }) => oneLine(name, 60)).join(' > ')}`);
+  if (trace.status === 'ok') lines.push('The trace itself ended ok.');
   if (others.length > 0)
     lines.push(
-      `Failed as well: ${others
-        .slice(0, MOST_FAILED)
-        .map((step) => `${oneLine(step.span.name, 60)} (${reasonOf(step.span)})`)
-        .join('; ')}${others.length > MOST_FAILED ? `; and ${others.length - MOST_FAILED} more` : ''}`,
+      `${durable === undefined ? 'Failed as well' : 'Failed as well, or retried or handled'}: ${alsoFailed(others)}`,
     );
   return lines;
 };
@@ -223,9 +288,9 @@ const heading = ({ trace, spans }: Pick<Detail, 'trace' | 'spans'>): string[] =>
     correlation.session_id !== undefined && `session ${oneLine(correlation.session_id)}`,
   ].filter((note) => note !== false);
   return [
-    `Run ${trace.trace_id}: ${oneLine(trace.name, 120)}`,
+    `Trace ${trace.trace_id}: ${oneLine(trace.name, 120)}`,
     [
-      trace.status,
+      trace.cancelled === true ? 'cancelled' : trace.status,
       nanos === null ? 'still running' : duration(nanos / 1e6),
       cost(trace.cost),
       tokens(trace.usage) ?? 'no tokens',
@@ -236,27 +301,60 @@ const heading = ({ trace, spans }: Pick<Detail, 'trace' | 'spans'>): string[] =>
   ];
 };
 
-/** One run: what happened in which order, where and why it failed, what was asked and answered, logs and scores. */
+/** The waits of a durable run, which its span tells as events. */
+const waits = async (client: DaemonClient, runSpan: Span | undefined, steps: readonly Step[]): Promise<string[]> => {
+  if (runSpan === undefined) return [];
+  const { span } = await client.get<{ span: Span }>(`/v1/api/traces/${runSpan.trace_id}/spans/${runSpan.span_id}`);
+  const lines = waitEventLines(span.events, Math.min(...steps.map((step) => millis(step.span.start_time))));
+  return lines.length === 0 ? [] : ['', ...lines];
+};
+
+/** The trace of a durable run that has just begun may not be stored yet. */
+const findTrace = async (client: DaemonClient, traceId: string, run: DurableRun | undefined) => {
+  try {
+    return await client.get<Detail>(`/v1/api/traces/${traceId}`, { payloads: 'none', include: 'all' });
+  } catch (error) {
+    if (run !== undefined && error instanceof DaemonError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+};
+
+/**
+ * One trace: what happened in which order, where and why it failed, what was asked and answered, logs and scores. That of a
+ * durable run begins with how the run stands.
+ */
 export const getRun = async (
   client: DaemonClient,
-  { fixed }: ProjectScope,
-  { trace_id: traceId, max_payload_characters: most }: z.output<typeof getRunInput>,
+  scope: ProjectScope,
+  { trace_id: given, run_id: runId, max_payload_characters: most }: z.output<typeof getRunInput>,
 ): Promise<string> => {
-  const detail = await client.get<Detail>(`/v1/api/traces/${traceId}`, { payloads: 'none', include: 'all' });
+  const { fixed } = scope;
+  const asked = runId === undefined ? undefined : await readDurableRun(client, scope, runId);
+  const traceId = asked?.trace_id ?? given ?? '';
+  const detail = await findTrace(client, traceId, asked);
+  if (detail === undefined)
+    return [...(asked === undefined ? [] : durableRunLines(asked, Date.now())), '', 'Its trace is not stored.'].join(
+      '\n',
+    );
   const isOurs = ({ correlation }: { readonly correlation: { readonly project: string } }): boolean =>
     fixed === undefined || correlation.project === fixed;
   const spans = detail.spans.filter(isOurs);
   // A trace that several projects share has one summary, with the figures of all of them: it is not shown to one.
   if (!isOurs(detail.trace) || spans.length < detail.spans.length)
     throw new DaemonError(
-      `run ${traceId} is not, or not alone, of project ${fixed}, which these tools are limited to (--project, SVC_PROJECT)`,
+      `trace ${traceId} is not, or not alone, of project ${fixed}, which these tools are limited to (--project, SVC_PROJECT)`,
     );
+  const run = asked ?? (await findDurableRun(client, scope, detail.trace));
   const steps = stepsOf(spans);
   const failed = failedSteps(steps);
+  const runSpan = runSpanOf(steps, run);
+  const durable = run === undefined && runSpan === undefined ? undefined : { within: failingSpan(steps, runSpan, run) };
   return [
+    ...(run === undefined ? [] : [...durableRunLines(run, Date.now()), '']),
     ...heading(detail),
     '',
-    ...failure(failed),
+    ...failure(failed, detail.trace, durable),
+    ...(await waits(client, runSpan, steps)),
     '',
     ...waterfall(steps),
     ...(await payloads(client, steps, failed, most, isOurs)),

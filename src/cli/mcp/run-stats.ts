@@ -15,6 +15,8 @@ const groupings = {
   user: 'user_id',
 } as const;
 
+const MODELS_SHOWN = 10;
+
 export const runStatsInput = (scope: ProjectScope) =>
   z.strictObject({
     ...projectArgument(scope),
@@ -25,9 +27,15 @@ export const runStatsInput = (scope: ProjectScope) =>
       .describe('Adds one line for each value.'),
   });
 
-const runsOf = ({ trace_count: runs, error_count: failed }: Totals): string[] => [
-  counted(runs, 'run'),
-  runs === 0 ? 'none failed' : `${count(failed)} failed (${percent(failed / runs)})`,
+/** A cancelled run neither succeeded nor failed: it is counted apart, and in no share. */
+const tracesOf = ({
+  trace_count: traces,
+  error_count: failed,
+  error_rate: rate,
+  cancelled_count: cancelled,
+}: Totals) => [
+  counted(traces, 'trace'),
+  `${rate === undefined ? 'none failed' : `${count(failed)} failed (${percent(rate)})`}${cancelled > 0 ? `, ${count(cancelled)} cancelled` : ''}`,
 ];
 const spentOf = (
   { total_cost: spent, input_tokens: input, output_tokens: output }: Totals,
@@ -38,8 +46,21 @@ const spentOf = (
 ];
 const latencyOf = ({ latency }: Totals): string =>
   latency === undefined
-    ? 'no run has ended'
+    ? 'nothing has ended'
     : `p50 ${duration(latency.p50)}, p95 ${duration(latency.p95)}, p99 ${duration(latency.p99)}, max ${duration(latency.max)}`;
+
+type Group = NonNullable<Report['groups']>[number];
+
+/** The ids under which a model was called, where they are not the one name of its group. */
+const modelLines = ({ models = [] }: Group, currency: string | undefined): string[] => [
+  ...models
+    .slice(0, MODELS_SHOWN)
+    .map(
+      ({ model, count: calls, total_cost: spent }) =>
+        `  as ${oneLine(model, 60)}: ${counted(calls, 'call')}, ${spent === undefined ? 'no cost' : money(spent, currency)}`,
+    ),
+  ...(models.length > MODELS_SHOWN ? [`  and ${models.length - MODELS_SHOWN} more ids`] : []),
+];
 
 /** Cost, failure rate, latency and tokens over a window, in total or by group. */
 export const runStats = async (
@@ -55,23 +76,25 @@ export const runStats = async (
   });
   const { currency, groups = [] } = report;
   const lines = [
-    `${windowText(args)}${project === undefined ? '' : `, project ${oneLine(project)}`}: ${[...runsOf(report), ...spentOf(report, currency)].join(', ')}`,
+    `${windowText(args)}${project === undefined ? '' : `, project ${oneLine(project)}`}: ${[...tracesOf(report), ...spentOf(report, currency)].join(', ')}`,
     `latency: ${latencyOf(report)}`,
   ];
   if (groupBy !== undefined)
     lines.push(
       '',
-      `by ${groupBy}:`,
+      groupBy === 'model'
+        ? 'by model: (a trace is in each group that it called; cost and tokens are those of the calls)'
+        : `by ${groupBy}:`,
       ...(groups.length === 0
         ? ['nothing to group']
         : table(
             groups.map((group) => [
               group.key === undefined ? `(no ${groupBy})` : oneLine(group.key, 60),
-              ...runsOf(group),
+              ...tracesOf(group),
               ...spentOf(group, currency),
               latencyOf(group),
             ]),
-          )),
+          ).flatMap((line, at) => [line, ...(groups[at] === undefined ? [] : modelLines(groups[at], currency))])),
     );
   return lines.join('\n');
 };

@@ -21,16 +21,19 @@ export const projectArgument = ({ fixed }: ProjectScope) =>
 export const projectOf = ({ fixed }: ProjectScope, args: object): string | undefined =>
   fixed ?? (args as { readonly project?: string }).project;
 
+/** Where the window begins that nobody named. */
+export const DEFAULT_FROM = '-24h';
+
 export const window = {
   from: z
     .string()
     .max(64)
-    .default('-24h')
+    .default(DEFAULT_FROM)
     .describe('Begin of the window: RFC 3339, or relative as -1h, -7d. Default: the last 24 hours.'),
   to: z.string().max(64).optional().describe('End of the window, exclusive. Default: now.'),
 };
 
 export const windowText = ({ from, to }: { readonly from: string; readonly to?: string | undefined }): string => {
-  if (from === '-24h' && to === undefined) return 'the last 24 hours';
+  if (from === DEFAULT_FROM && to === undefined) return 'the last 24 hours';
   return `from ${from} to ${to ?? 'now'}`;
 };

@@ -1,0 +1,201 @@
+import { spanIdOf } from '../../actors/run/run-spans.ts';
+import type { components } from '../../model/generated/openapi.ts';
+import { type DaemonClient, DaemonError } from '../daemon-client.ts';
+import { count, counted, duration, money, oneLine, table } from './format.ts';
+import type { ProjectScope } from './scope.ts';
+
+type Schemas = components['schemas'];
+export type DurableRun = Schemas['RunDetail'];
+type Attempt = DurableRun['attempts'][number];
+
+/** Attempts, waits and children that are shown; the others are counted. */
+const MOST_ATTEMPTS = 100;
+const MOST_SHOWN = 20;
+
+/** A durable run's id, which `correlation.run_id` of a trace holds, among whatever senders put there. */
+const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const isRunId = (text: string): boolean => RUN_ID.test(text);
+
+/** The span of a run within its trace. */
+export const spanIdOfRun = (run: Pick<DurableRun, 'run_id'>): string => spanIdOf(run.run_id);
+
+/** @throws DaemonError when there is no such run, or it is of a project that the tools do not answer for */
+export const readDurableRun = async (client: DaemonClient, { fixed }: ProjectScope, runId: string) => {
+  const run = await client.get<DurableRun>(`/v1/api/runs/${encodeURIComponent(runId)}`);
+  if (fixed !== undefined && run.project !== fixed)
+    throw new DaemonError(
+      `durable run ${runId} is not of project ${fixed}, which these tools are limited to (--project, SVC_PROJECT)`,
+    );
+  return run;
+};
+
+/**
+ * The durable run that a trace is of.
+ * @returns nothing for a trace of anything else, of a run that is kept no longer, and where durable runs are off or out of the key's reach
+ */
+export const findDurableRun = async (
+  client: DaemonClient,
+  scope: ProjectScope,
+  { trace_id: traceId, correlation }: Schemas['TraceSummary'],
+): Promise<DurableRun | undefined> => {
+  const { run_id: runId } = correlation;
+  if (runId === undefined || !isRunId(runId)) return undefined;
+  try {
+    const run = await readDurableRun(client, scope, runId);
+    return run.trace_id === traceId ? run : undefined;
+  } catch (error) {
+    if (error instanceof DaemonError) return undefined;
+    throw error;
+  }
+};
+
+/** A time as people read it, to the second. */
+const moment = (time: string): string => time.replace(/\.\d+Z$/, 'Z');
+
+/** How far off a time is, as this machine's clock says. */
+const away = (time: string, now: number): string => {
+  const ms = Date.parse(time) - now;
+  return ms >= 0 ? `in ${duration(ms)}` : `${duration(-ms)} ago`;
+};
+
+const until = (time: string | undefined, now: number): string =>
+  time === undefined ? 'without an end' : `until ${moment(time)} (${away(time, now)})`;
+
+const errorText = ({ class: kind, code, message }: Schemas['StepError']): string =>
+  `${oneLine(kind, 80)}${code === undefined ? '' : ` (${oneLine(code, 80)})`}: ${oneLine(message, 500)}`;
+
+const listed = (items: readonly string[], noun: string): string[] =>
+  items.length <= MOST_SHOWN
+    ? [...items]
+    : [...items.slice(0, MOST_SHOWN), `  and ${count(items.length - MOST_SHOWN)} more ${noun}`];
+
+/** The attempt that the error of a run is about: the last one of the step that failed it. */
+export const failingAttempt = ({ status, error, attempts }: DurableRun): Attempt | undefined =>
+  status !== 'failed' || error?.step_id === undefined
+    ? undefined
+    : attempts.findLast(
+        (attempt) => attempt.step_id === error.step_id && attempt.status !== 'succeeded' && attempt.status !== 'lapsed',
+      );
+
+const hasFailed = ({ status }: Attempt): boolean =>
+  status === 'failed' || status === 'orphaned' || status === 'unservable';
+
+const attemptName = ({ step_id: step, visit, attempt }: Attempt): string =>
+  `${oneLine(step, 64)}, visit ${visit}, attempt ${attempt}`;
+
+const timerText = (timer: DurableRun['timers'][number], attempts: readonly Attempt[], now: number): string[] => {
+  const step = timer.step_id === undefined ? '' : ` at step ${oneLine(timer.step_id, 64)}`;
+  const end = until(timer.due_at, now);
+  switch (timer.name) {
+    case 'sleep':
+      return [`  a sleep${step}, ${end}`];
+    case 'backoff': {
+      const last = attempts.findLast((attempt) => attempt.step_id === timer.step_id);
+      const why = last?.error === undefined ? '' : `; attempt ${last.attempt} failed: ${errorText(last.error)}`;
+      return [`  the next attempt${step}, ${end}${why}`];
+    }
+    default:
+      // The deadline of a wait stands with the wait; deadlines of the run and of bodies are no waits.
+      return [];
+  }
+};
+
+/** What the run waits for and until when. */
+const waitLines = (run: DurableRun, now: number): string[] => {
+  const { waits, timers, attempts, children, status, cursor } = run;
+  const open = children.filter((child) => !['succeeded', 'failed', 'cancelled'].includes(child.status));
+  const at = cursor === undefined ? '' : ` at step ${oneLine(cursor, 64)}`;
+  const lines = [
+    ...waits.map(
+      ({ event, key, step_id: step, since, deadline_at: deadline }) =>
+        `  event "${oneLine(event)}" with key "${oneLine(key)}" at step ${oneLine(step, 64)}, since ${moment(since)}, ${until(deadline, now)}`,
+    ),
+    ...timers.flatMap((timer) => timerText(timer, attempts, now)),
+    ...open.map(
+      (child) =>
+        `  child run ${child.run_id} of step ${oneLine(child.step_id, 64)}: ${oneLine(child.definition_id, 64)} version ${child.definition_version}, ${child.status}`,
+    ),
+    ...(status === 'queued'
+      ? [`  a worker${at}${run.queued_reason === undefined ? '' : ` (${run.queued_reason.replaceAll('_', ' ')})`}`]
+      : []),
+  ];
+  return lines.length === 0 ? [] : ['Waits for:', ...listed(lines, 'waits')];
+};
+
+const failureLines = (run: DurableRun): string[] => {
+  const { status, error, attempts } = run;
+  const failing = failingAttempt(run);
+  const others = attempts.filter((attempt) => hasFailed(attempt) && attempt !== failing);
+  const lines: string[] = [];
+  if (status === 'failed') {
+    const where =
+      failing !== undefined
+        ? attemptName(failing)
+        : error?.step_id === undefined
+          ? 'the run itself, at no step'
+          : oneLine(error.step_id, 64);
+    lines.push(`Run failed at: ${where}`);
+    if (error !== undefined)
+      lines.push(`Reason: ${errorText(error)}${error.limit === undefined ? '' : `; limit ${error.limit}`}`);
+  } else lines.push('No step failed the run.');
+  if (others.length > 0)
+    lines.push(
+      'Attempts that failed and did not fail the run (retried, or handled by on_error):',
+      ...listed(
+        others.map(
+          (attempt) =>
+            `  ${attemptName(attempt)}: ${attempt.error === undefined ? attempt.status : errorText(attempt.error)}`,
+        ),
+        'attempts',
+      ),
+    );
+  return lines;
+};
+
+const took = ({ started_at: start, ended_at: end }: Attempt): string => {
+  if (start === undefined) return 'not started';
+  return end === undefined ? 'runs' : duration(Date.parse(end) - Date.parse(start));
+};
+
+const attemptLines = ({ attempts }: DurableRun): string[] => {
+  if (attempts.length === 0) return ['No attempt was made yet.'];
+  const shown = attempts.slice(-MOST_ATTEMPTS);
+  return [
+    `Attempts${shown.length < attempts.length ? `, the last ${shown.length} of ${count(attempts.length)}` : ''} (step, visit, attempt, status, started, took, worker):`,
+    ...table(
+      shown.map((attempt) => [
+        oneLine(attempt.step_id, 64),
+        `visit ${attempt.visit}`,
+        `attempt ${attempt.attempt}`,
+        attempt.status,
+        moment(attempt.started_at ?? attempt.offered_at),
+        took(attempt),
+        `${oneLine(attempt.worker_id, 80)}${attempt.error === undefined ? '' : `; ${errorText(attempt.error)}`}`,
+      ]),
+    ),
+  ];
+};
+
+/** One line: what it is and how it stands. */
+const headline = (run: DurableRun): string =>
+  [
+    `Durable run ${run.run_id}: ${oneLine(run.definition_id, 64)} version ${run.definition_version}`,
+    run.status,
+    ...(run.cursor === undefined ? [] : [`at step ${oneLine(run.cursor, 64)}`]),
+    `started ${moment(run.created_at)}`,
+    ...(run.ended_at === undefined ? [] : [`ended ${moment(run.ended_at)}`]),
+    ...(run.usage.cost === undefined ? [] : [money(run.usage.cost)]),
+    `trace ${run.trace_id}`,
+  ].join('; ');
+
+/** How a durable run stands: what it is, where it is, what it waits for. */
+export const durableRunSummary = (run: DurableRun, now: number): string[] => [headline(run), ...waitLines(run, now)];
+
+/** A durable run with its attempts, and with what failed it. */
+export const durableRunLines = (run: DurableRun, now: number): string[] => [
+  headline(run),
+  `project ${oneLine(run.project)}; ${counted(run.step_count, 'step')} entered${run.parent_run_id === undefined ? '' : `; started by durable run ${oneLine(run.parent_run_id, 64)}`}`,
+  ...waitLines(run, now),
+  ...failureLines(run),
+  ...attemptLines(run),
+];

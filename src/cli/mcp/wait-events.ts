@@ -1,0 +1,45 @@
+import type { components } from '../../model/generated/openapi.ts';
+import { count, duration, oneLine, table } from './format.ts';
+
+type Events = NonNullable<components['schemas']['Span']['events']>;
+
+const MOST_EVENTS = 100;
+
+const text = (attributes: Readonly<Record<string, unknown>>, name: string): string | undefined => {
+  const value = attributes[name];
+  return typeof value === 'string' || typeof value === 'number' ? oneLine(String(value), 120) : undefined;
+};
+
+/** What a wait is for, and until when, in the words of its event. */
+const openedText = (attributes: Readonly<Record<string, unknown>>): string => {
+  const kind = text(attributes, 'kind') ?? 'something';
+  const event = text(attributes, 'event');
+  const key = text(attributes, 'key');
+  const due = text(attributes, 'due_at');
+  return [
+    `waits for ${kind === 'event' && event !== undefined ? `event "${event}"` : kind}`,
+    ...(key === undefined ? [] : [`with key "${key}"`]),
+    ...(due === undefined ? [] : [`until ${due}`]),
+  ].join(' ');
+};
+
+/**
+ * Waits, sleeps and backoffs of a durable run in the order in which they happened, as the events of its span have them.
+ * @param origin start of the trace, in milliseconds since the epoch
+ * @see Interface decisions, "12. Decided since", "Runs as traces"
+ */
+export const waitEventLines = (events: Events | undefined, origin: number): string[] => {
+  const waits = (events ?? []).filter(({ name }) => name === 'wait.opened' || name === 'wait.ended');
+  if (waits.length === 0) return [];
+  const shown = waits.slice(-MOST_EVENTS);
+  return [
+    `Waits of the run${shown.length < waits.length ? `, the last ${shown.length} of ${count(waits.length)} entries` : ''} (offset, step, what):`,
+    ...table(
+      shown.map(({ name, time, attributes }) => [
+        `+${duration(Math.max(0, Date.parse(time ?? '') - origin))}`,
+        text(attributes, 'step_id') ?? '',
+        name === 'wait.opened' ? openedText(attributes) : `goes on: ${text(attributes, 'reason') ?? 'the wait ended'}`,
+      ]),
+    ),
+  ];
+};
