@@ -426,7 +426,7 @@ describe('the runs file', () => {
     const old = await ask(at);
     expect(lines(old.findings)).toEqual([
       expect.stringMatching(/^ok: .*runs\.db answers: schema version 1$/),
-      expect.stringMatching(/^warning: the next start brings the file from schema version 1 to 4.*back the file up/),
+      expect.stringMatching(/^warning: the next start brings the file from schema version 1 to 5.*back the file up/),
     ]);
     if (!('reads' in old)) throw new Error('the runs file was not read');
     expect(await old.reads.workers()).toEqual([{ definitions: [] }]);

@@ -66,6 +66,9 @@ const CLOSE_WITHIN_MS = 1000;
 
 const internal: Failure = { code: 'internal', message: 'the service failed; the request id is in its log' };
 
+/** A connection, and how many of its calls are under way. */
+type Connection = { readonly socket: Socket; calls: number };
+
 /** Serves OTLP over gRPC on connections of HTTP/2 that somebody else accepted. */
 export type GrpcServer = {
   readonly take: (socket: Socket) => void;
@@ -83,7 +86,7 @@ export type GrpcServer = {
 export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
   const { pipeline, authenticator, counters, log } = deps;
   const { limits } = pipeline;
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<ServerHttp2Session, Connection>();
   let isClosing = false;
   /** The connection whose session is being made. */
   let accepted: Socket | undefined;
@@ -200,6 +203,14 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     _flags: number,
     rawHeaders: readonly string[],
   ): void => {
+    const { session } = stream;
+    const connection = session === undefined ? undefined : sessions.get(session as ServerHttp2Session);
+    if (connection !== undefined) connection.calls += 1;
+    stream.once('close', () => {
+      if (connection === undefined) return;
+      connection.calls -= 1;
+      if (connection.calls === 0 && session?.closed === true) cutSoon(connection);
+    });
     stream.on('error', () => {}); // its close follows, and aborts the work through the signal
     if (!GRPC_PROTOBUF.test(headers['content-type'] ?? '') || headers[':method'] !== 'POST') {
       stream.respond({ ':status': 415 }, { endStream: true });
@@ -241,18 +252,25 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     );
   };
 
+  /** A peer that never closes its side would hold the connection, and a place among those there may be. */
+  const cutSoon = ({ socket }: Connection): void => void setTimeout(() => socket.destroy(), CLOSE_WITHIN_MS).unref();
+
+  /** Takes no further call; the connection ends with those under way. */
+  const end = (session: ServerHttp2Session): void => {
+    session.close();
+    const connection = sessions.get(session);
+    if (connection?.calls === 0) cutSoon(connection);
+  };
+
   server.on('session', (session) => {
-    sessions.add(session);
+    if (accepted === undefined) throw new Error('a session of HTTP/2 began without a connection');
+    sessions.set(session, { socket: accepted, calls: 0 });
     session.on('error', () => {}); // a peer that breaks the protocol; its close follows
-    const socket = accepted;
-    session.once('close', () => {
-      sessions.delete(session);
-      // A peer that never closes its side would hold the connection, and a place among those there may be.
-      setTimeout(() => socket?.destroy(), CLOSE_WITHIN_MS).unref();
-    });
+    session.once('close', () => sessions.delete(session));
+    session.once('goaway', () => end(session));
     session.setLocalWindowSize(WINDOW_BYTES);
-    session.setTimeout(IDLE_CONNECTION_MS, () => session.close());
-    if (isClosing) session.close();
+    session.setTimeout(IDLE_CONNECTION_MS, () => end(session));
+    if (isClosing) end(session);
   });
   server.on('stream', onStream);
   server.on('sessionError', () => {});
@@ -265,10 +283,10 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     },
     close: () => {
       isClosing = true;
-      for (const session of sessions) session.close();
+      for (const session of sessions.keys()) end(session);
     },
     cut: () => {
-      for (const session of sessions) session.destroy();
+      for (const { socket } of sessions.values()) socket.destroy();
     },
   };
 };
