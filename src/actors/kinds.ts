@@ -36,21 +36,23 @@ export const createKinds = (host: {
   const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
   const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
     checkInputOf(program.definition, input);
-  /** Timers whose message is on its way, and those that came due again before it was taken. */
+  /** Timers whose message is on its way, and when those are due that came due again before it was taken. */
   const onTheirWay = new Set<string>();
-  const dueAgain = new Set<string>();
+  const dueAgain = new Map<string, number>();
   const fire = (runId: string, name: string, dueAt: number): void => {
     const timer = `${runId}/${name}`;
     // A commit without room sends a timer on to the next. Each second adds a look at the same row: one message a timer is enough.
     if (onTheirWay.has(timer)) {
-      dueAgain.add(timer);
+      dueAgain.set(timer, dueAt);
       return;
     }
     onTheirWay.add(timer);
     const body: RunMessage = { kind: 'timer', name, dueAt };
     void host.send({ type: 'run', id: runId, body }).finally(() => {
       onTheirWay.delete(timer);
-      if (dueAgain.delete(timer)) fire(runId, name, dueAt);
+      const again = dueAgain.get(timer);
+      dueAgain.delete(timer);
+      if (again !== undefined) fire(runId, name, again);
     });
   };
   return [
