@@ -111,20 +111,29 @@ export const createOutbox = (options: {
     } catch (error) {
       const at = now();
       actor.send({ type: 'turn.failed', fault: { at, code: failureCodeOf(error) }, retryAt: at + retryMs });
+      throw error;
+    }
+  };
+
+  const endTurn = async (work: Promise<void>): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      // In this order: a retry that fell due before would begin a second turn.
+      draining = undefined;
       arm(retryMs);
       retryMs = Math.min(RETRY_MS.most, retryMs * 2);
       throw error;
     }
+    draining = undefined;
+    if (again) kick();
   };
 
   /** One at a time: two would send the same rows. */
   const begin = (): Promise<void> => {
     timer?.();
     timer = undefined;
-    const work = turn().finally(() => {
-      draining = undefined;
-      if (again) kick();
-    });
+    const work = endTurn(turn());
     draining = work.catch(() => {});
     return work;
   };

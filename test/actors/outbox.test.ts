@@ -1,6 +1,44 @@
 import { expect, it } from 'vitest';
+import { createOutbox } from '../../src/actors/outbox.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { onEachEngine } from './engines.ts';
-import { aDefinition, tasks } from './run-harness.ts';
+import { aDefinition, createFakeClock, tasks } from './run-harness.ts';
+
+it('a retry that falls due at once begins when the failed turn has ended: never two turns at a time', async () => {
+  const { clock, now } = createFakeClock();
+  const faults: unknown[] = [];
+  let reads = 0;
+  const outbox = createOutbox({
+    store: {
+      readOutbox: async () => {
+        reads += 1;
+        if (reads === 1) throw new StoreUnavailable('away');
+        await new Promise((resolve) => setImmediate(resolve));
+        return [];
+      },
+    },
+    clock: {
+      ...clock,
+      after: (_ms, callback) => {
+        queueMicrotask(callback);
+        return () => {};
+      },
+    },
+    defer: (callback) => setImmediate(callback),
+    now,
+    writeSpans: async () => {},
+    delivered: async () => {},
+    backlog: async () => undefined,
+    onFault: (error) => faults.push(error),
+  });
+  outbox.kick();
+  while (reads < 2) await Promise.resolve();
+  expect(outbox.actor.state().value).toBe('sending');
+  outbox.kick();
+  await outbox.flush();
+  expect(outbox.actor.state().value).toBe('idle');
+  expect(faults).toMatchObject([{ message: 'away' }]);
+});
 
 onEachEngine('the outbox', ({ createHarness }) => {
   it('keeps spans in the outbox while the trace store is away', async () => {

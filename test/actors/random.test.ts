@@ -202,7 +202,7 @@ describe('any history, with faults of the store and restarts in it', () => {
         }
         expect(service.faults.filter((fault) => !String(fault).includes('the disk'))).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: 60 },
     );
   });
 });

@@ -202,12 +202,21 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
     wake();
   };
 
+  /** What is written is written: an effect that throws is a fault to report, and neither an answer nor a later group waits. */
+  const safely = (effect: () => void): void => {
+    try {
+      effect();
+    } catch (error) {
+      reportFault(error);
+    }
+  };
+
   const landed = (group: Group<C>): void => {
     committing = undefined;
     memory.remember(group.memory);
-    for (const effect of group.afters) effect();
-    for (const reply of group.replies) reply();
-    options.committed?.();
+    for (const effect of group.afters) safely(effect);
+    for (const reply of group.replies) safely(reply);
+    safely(() => options.committed?.());
     wake();
   };
 

@@ -89,6 +89,40 @@ describe('kernel', () => {
     expect(counts()).toMatchObject({ dropped: 1, recovered: 1 });
   });
 
+  it('an effect that throws after the commit is reported; the others, the answers and later groups go on', async () => {
+    const faults: unknown[] = [];
+    const heard: string[] = [];
+    const bank = createBank();
+    const kernel = createKernel<Lookup, Changes>({
+      store: bank,
+      changes: bankChanges,
+      now: () => 1,
+      newId: () => 'id',
+      random: () => 0,
+      defer: (callback) => setImmediate(callback),
+      kinds: [
+        createAccounts((line) => {
+          if (line === 'a=1') throw new Error('a bug in an effect');
+          heard.push(line);
+        }),
+      ],
+      onFault: (error) => faults.push(error),
+      committed: () => {
+        throw new Error('a bug in the host');
+      },
+    });
+    const send = (id: string, body: Order): Promise<unknown> => kernel.send({ type: 'account', id, body });
+    expect(await Promise.all([send('a', { add: 1 }), send('b', { add: 2 })])).toEqual([1, 2]);
+    expect(await send('a', { add: 4 })).toBe(5);
+    await kernel.idle();
+    expect(heard).toEqual(['b=2', 'a=5']);
+    expect(faults).toMatchObject([
+      { message: 'a bug in an effect' },
+      { message: 'a bug in the host' },
+      { message: 'a bug in the host' },
+    ]);
+  });
+
   it('answers as unavailable while the store is away, and goes on when it is back', async () => {
     const { send, bank } = open();
     bank.setAway(true);
