@@ -195,6 +195,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       registry,
       leases,
       liveWorkers,
+      now,
       leaseTtlMs,
       heartbeatMs,
       actors,

@@ -96,6 +96,18 @@ export type SignalRun = Asking & {
 };
 export type EventOutcome = { readonly outcome: 'delivered' | 'parked' | 'duplicate'; readonly runId?: string };
 
+/** An event that waits for a run, without its payload. */
+export type ParkedEventInfo = {
+  readonly event: string;
+  readonly key: string;
+  readonly project: string;
+  readonly eventId?: string;
+  readonly parkedAt: UnixMs;
+  /** From then on no run can take it. */
+  readonly expiresAt: UnixMs;
+  readonly payloadBytes: number;
+};
+
 export type RunQuery = Asking &
   Paging & {
     /** Absent: all projects of the reach. */
@@ -265,6 +277,11 @@ export interface RunQueries {
   ): Promise<Result<{ attempt?: Attempt; chain: readonly JournalEntry[] }>>;
 }
 
+export interface EventQueries {
+  /** Events that no run has taken yet and that one still may, newest first. */
+  listParkedEvents(query: Asking & Paging): Promise<Result<Page<ParkedEventInfo>>>;
+}
+
 export interface DefinitionQueries {
   /** By id, the latest version of each. */
   listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
@@ -328,6 +345,7 @@ export interface RunsService
   extends WorkerCommands,
     RunCommands,
     RunQueries,
+    EventQueries,
     DefinitionQueries,
     WorkerQueries,
     ActorDirectory,

@@ -1,3 +1,4 @@
+import type { UnixMs } from '../../model/run.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { LeaseWatch } from '../lease/deadlines.ts';
@@ -10,6 +11,7 @@ import { type ActorSource, createActorDirectory } from './actor-directory.ts';
 import { createRunAdministration } from './administration.ts';
 import type { Calls } from './calls.ts';
 import { createDefinitionQueries } from './definition-queries.ts';
+import { createEventQueries } from './event-queries.ts';
 import type { Followers } from './follow-journal.ts';
 import { createMachineDirectory } from './machine-directory.ts';
 import { createRunCommands } from './run-commands.ts';
@@ -32,6 +34,7 @@ export const createService = (host: {
   readonly registry: WorkerRegistry;
   readonly leases: LeaseWatch;
   readonly liveWorkers: LiveWorkers;
+  readonly now: () => UnixMs;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;
   readonly actors: readonly ActorSource[];
@@ -41,6 +44,7 @@ export const createService = (host: {
   ...createWorkerCommands(host),
   ...createRunCommands(host),
   ...createRunQueries(host),
+  ...createEventQueries(host),
   ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
   ...createActorDirectory(host.actors),

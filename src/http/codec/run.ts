@@ -1,4 +1,4 @@
-import type { EventOutcome } from '../../actors/service/runs-service.ts';
+import type { EventOutcome, ParkedEventInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Attempt, JournalEntry, ReportedUsage, Run, RunDetail, RunError, RunSummary } from '../../model/run.ts';
@@ -148,6 +148,17 @@ export const journalEntryToWire = (entry: JournalEntry): Schemas['JournalEntry']
     worker_id: entry.workerId,
     data: journalDataToWire(entry.data),
   }) as Schemas['JournalEntry'];
+
+export const parkedEventToWire = (event: ParkedEventInfo): Schemas['ParkedEvent'] =>
+  ({
+    event: event.event,
+    key: event.key,
+    project: event.project,
+    event_id: event.eventId,
+    parked_at: instantToWire(event.parkedAt),
+    expires_at: instantToWire(event.expiresAt),
+    payload_bytes: event.payloadBytes,
+  }) as Schemas['ParkedEvent'];
 
 export const outcomeToWire = ({ outcome, runId }: EventOutcome): Schemas['EventOutcome'] =>
   ({ outcome, run_id: runId }) as Schemas['EventOutcome'];

@@ -9,6 +9,7 @@ import {
   attemptToWire,
   journalEntryToWire,
   outcomeToWire,
+  parkedEventToWire,
   runDetailToWire,
   runSummaryToWire,
   runToWire,
@@ -263,6 +264,18 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
             }),
           ),
         );
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/events',
+      scope: 'execute',
+      operationId: 'listParkedEvents',
+      surface: 'runs',
+      handler: async (request) => {
+        const { paging, cursorAfter } = runListingOf(request, 'listParkedEvents', deps);
+        const page = valueOf(await runs.listParkedEvents(paging));
+        return pageBody('events', mapLazily(page.items, parkedEventToWire), cursorAfter(page));
       },
     },
     {

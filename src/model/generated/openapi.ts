@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: e6d1aff274d6394e4bcb840e2a176aa9e21375a4cc881726c404485bf112f82f
-// content sha256: 11e092a082770e543c1fe6c0c053ddc4c02f1bb3bd52d9da2690c27b102fceca
+// source sha256: 354f45a9b95617ba819141b87cb01f195053130a7b578e073b18e66adc469c78
+// content sha256: 17977869a40363b2210ab371e7e25d130ea8b60b8a8a4bf5af0a770e033c0331
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1169,7 +1169,12 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * Parked events
+         * @description Events that no run has taken: a wait that accepts parked events takes the oldest of its name and key. Newest first, without payloads;
+         *     those past their 24 hours are not listed.
+         */
+        readonly get: operations["listParkedEvents"];
         readonly put?: never;
         /**
          * Publish an event
@@ -2734,6 +2739,17 @@ export interface components {
             readonly offered_at: components["schemas"]["Timestamp"];
             readonly started_at?: components["schemas"]["Timestamp"];
             readonly lease_expires_at: components["schemas"]["Timestamp"];
+        };
+        readonly ParkedEvent: {
+            readonly event: string;
+            readonly key: string;
+            readonly project: string;
+            readonly event_id?: string;
+            readonly parked_at: components["schemas"]["Timestamp"];
+            /** @description From then on no run can take it */
+            readonly expires_at: components["schemas"]["Timestamp"];
+            /** @description Of the payload as JSON in UTF-8 */
+            readonly payload_bytes: number;
         };
         readonly ErasedSubject: {
             /** @description Child runs included */
@@ -5669,6 +5685,43 @@ export interface operations {
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listParkedEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly components["schemas"]["ParkedEvent"][];
+                        readonly next_cursor?: components["schemas"]["Cursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

@@ -126,6 +126,12 @@ export type ParkedEvent = {
   readonly eventId?: string;
 };
 
+/** A parked event as lists show it: how large its payload is, and not what it says. */
+export type ParkedEventSummary = Omit<ParkedEvent, 'payload'> & {
+  /** Of the payload as JSON in UTF-8. */
+  readonly payloadBytes: number;
+};
+
 /**
  * An `event_id` that was seen. With the run that took its event it is known for as long as that run; without one it goes
  * when its parked event does.

@@ -6,6 +6,7 @@ import type {
   DefinitionRecord,
   JournalRow,
   JsonText,
+  ParkedEventSummary,
   RunIdentity,
   RunRecord,
   StoredDocuments,
@@ -35,6 +36,14 @@ export type WorkerListQuery = {
   readonly reach: ProjectReach;
   /** By id, ascending. */
   readonly after?: string;
+  readonly limit: number;
+};
+export type ParkedEventQuery = {
+  readonly reach: ProjectReach;
+  /** Only those that were parked later. */
+  readonly parkedAfter: UnixMs;
+  /** Only those of a smaller order. */
+  readonly before?: number;
   readonly limit: number;
 };
 /** A run with all that is asked about it. */
@@ -106,6 +115,8 @@ export interface RunQueries {
     limit: number,
   ): Promise<readonly (AttemptRecord & Pick<RunIdentity, 'project' | 'definitionId' | 'definitionVersion'>)[]>;
   listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
+  /** By order, descending: the newest first. */
+  listParkedEvents(query: ParkedEventQuery): Promise<readonly ParkedEventSummary[]>;
 
   /** Finished root runs of a person with all their descendants, and how many of that person are unfinished. */
   subjectRuns(

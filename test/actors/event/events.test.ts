@@ -175,6 +175,41 @@ onEachEngine('events', ({ createHarness, open }) => {
     expect((await strict.start('flow', { id: 1 })).status).toBe('waiting');
   });
 
+  it('lists what is parked and may still be taken, newest first, without payloads', async () => {
+    const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
+    const list = async (more: object = {}) => must(await service.runs.listParkedEvents({ ...ALL, limit: 10, ...more }));
+    const keys = async (more: object = {}) => (await list(more)).items.map(({ key }) => key);
+    expect(await list()).toEqual({ items: [] });
+    const first = service.time.now();
+    await publish(service, 'ticket/1', { eventId: 'e' });
+    service.time.advance(1000);
+    await publish(service, 'ticket/2', { project: 'q' });
+    await publish(service, 'ticket/3');
+    expect(await keys()).toEqual(['ticket/3', 'ticket/2', 'ticket/1']);
+    expect(await keys({ reach: ['p'] })).toEqual(['ticket/3', 'ticket/1']);
+    const page = await list({ limit: 2 });
+    expect(await list({ limit: 2, after: page.next })).toEqual({
+      items: [
+        {
+          event: 'approval',
+          key: 'ticket/1',
+          project: 'p',
+          eventId: 'e',
+          parkedAt: first,
+          expiresAt: first + DAY,
+          payloadBytes: '{"ok":true}'.length,
+        },
+      ],
+    });
+    await service.start('flow', { id: 3 });
+    expect(await keys()).toEqual(['ticket/2', 'ticket/1']);
+    // No sweep has come by: the event that no run can take any more is not listed all the same.
+    service.time.advance(DAY - 1001);
+    expect(await keys()).toEqual(['ticket/2', 'ticket/1']);
+    service.time.advance(1);
+    expect(await keys()).toEqual(['ticket/2']);
+  });
+
   it('a parked event expires after 24 hours', async () => {
     const service = await createHarness({ definitions: [waiting({ accept_parked: true })] });
     must(await publish(service, 'ticket/1'));

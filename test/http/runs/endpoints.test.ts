@@ -602,6 +602,30 @@ describe('lists', () => {
     expect((await service.must(service.get('/leases'))).leases).toHaveLength(1);
   });
 
+  it('parked events, newest first, without payloads', async () => {
+    await open();
+    for (const [n, key] of ['a', 'b', 'c'].entries())
+      await service.must(service.post('/events', { event: 'paid', key, payload: { n }, event_id: `id-${key}` }));
+    const first = await service.must(service.get('/events?limit=2'));
+    expect(first.events).toEqual([
+      {
+        event: 'paid',
+        key: 'c',
+        project: 'default',
+        event_id: 'id-c',
+        parked_at: expect.stringMatching(/Z$/),
+        expires_at: expect.stringMatching(/Z$/),
+        payload_bytes: '{"n":2}'.length,
+      },
+      expect.objectContaining({ key: 'b' }),
+    ]);
+    expect(Date.parse(first.events[0].expires_at) - Date.parse(first.events[0].parked_at)).toBe(24 * 3600_000);
+    const rest = await service.must(service.get(`/events?limit=2&cursor=${first.next_cursor}`));
+    expect(rest).toEqual({ events: [expect.objectContaining({ key: 'a' })] });
+    expect((await service.must(service.get('/events?project=other'))).events).toEqual([]);
+    expect(await codes(service.get('/events?limit=1001'))).toEqual([400, 'invalid_parameter', 'limit']);
+  });
+
   it('workers by page; the cursor of another list is refused', async () => {
     await open();
     for (const worker of ['b', 'c', 'a']) await service.must(service.register(worker));
@@ -972,6 +996,15 @@ describe('keys', () => {
         'project',
       ]);
     }
+    await service.must(service.post('/events', { event: 'e', key: '', payload: {} }, asOwn));
+    expect(await lists('/events', 'own-execute')).toHaveLength(1);
+    expect(await lists('/events', 'other-execute')).toEqual([]);
+    expect(await lists('/events?project=*', 'top-execute')).toHaveLength(1);
+    expect(await codes(service.get(`/events?project=${OWN}`, { key: 'other-execute' }))).toEqual([
+      403,
+      'forbidden',
+      'project',
+    ]);
     expect(await codes(service.register('y', [flow], { project: OWN }, { key: 'other-worker' }))).toEqual([
       403,
       'forbidden',

@@ -101,6 +101,44 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await ids([])).toEqual(['d']);
     });
 
+    it('lists parked events newest first from any place on, within a reach, with the size of a payload in bytes', async () => {
+      const { store, commit } = await opened();
+      const parked = (order: number, project: string, more: object = {}) => ({
+        order,
+        project,
+        event: 'e',
+        key: 'k',
+        payload: '{}',
+        at: AT + order,
+        ...more,
+      });
+      await commit((changes) =>
+        changes.parked.push(
+          parked(1, 'p'),
+          parked(2, 'q', { payload: '"é"', eventId: 'id' }),
+          parked(3, 'p', { payload: '' }),
+          parked(4, 'r'),
+        ),
+      );
+      const list = (query: object = {}) =>
+        store.listParkedEvents({ reach: 'all', parkedAfter: AT, limit: 9, ...query });
+      const orders = async (query: object = {}) => (await list(query)).map(({ order }) => order);
+      expect(await orders()).toEqual([4, 3, 2, 1]);
+      expect(await orders({ limit: 2 })).toEqual([4, 3]);
+      expect(await orders({ limit: 2, before: 3 })).toEqual([2, 1]);
+      expect(await orders({ reach: ['p', 'q'] })).toEqual([3, 2, 1]);
+      expect(await orders({ reach: ['p', 'q'], limit: 1, before: 3 })).toEqual([2]);
+      expect(await orders({ reach: [] })).toEqual([]);
+      expect(await orders({ parkedAfter: AT + 1 })).toEqual([4, 3, 2]);
+      expect(await orders({ parkedAfter: AT + 2, reach: ['p'] })).toEqual([3]);
+      expect(await list({ before: 3, limit: 1 })).toEqual([
+        { order: 2, project: 'q', event: 'e', key: 'k', at: AT + 2, eventId: 'id', payloadBytes: 4 },
+      ]);
+      expect((await list({ before: 2 }))[0]).not.toHaveProperty('eventId');
+      await commit((changes) => changes.unparked.push(4));
+      expect(await orders()).toEqual([3, 2, 1]);
+    });
+
     it('lists newest-updated first and goes on from any place', async () => {
       const { store, put } = await opened();
       await put(

@@ -15,7 +15,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type EventMailbox, noChanges } from '../../../src/store/runs/run-store.ts';
 import { openDataFile } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
-import { OF_SESSION } from '../../../src/store/sqlite/runs/queries.ts';
+import { OF_SESSION, PARKED_IN_PROJECT } from '../../../src/store/sqlite/runs/queries.ts';
 import { RUNS_FILE } from '../../../src/store/sqlite/runs/schema.ts';
 import { runStoreContract } from '../runs/contract.ts';
 import { durableRunsContract } from '../runs/durable-contract.ts';
@@ -121,6 +121,22 @@ describe('sqlite: the runs file', () => {
     const after = new Database(path, { readonly: true });
     const plan = after.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${OF_SESSION}`).all('s');
     expect(plan.map(({ detail }) => detail).join()).toContain('USING INDEX run_session');
+    after.close();
+  });
+
+  it('finds the parked events of a project by their index, also in a file of an earlier release', async () => {
+    const path = freshPath();
+    const { standing: _standing, ...earlier } = RUNS_FILE;
+    openDataFile(path, 4, earlier).db.close();
+    await (await openSqliteRunStore({ path })).close();
+    const after = new Database(path, { readonly: true });
+    const plan = after
+      .prepare<[string, number, number, number], { detail: string }>(`EXPLAIN QUERY PLAN ${PARKED_IN_PROJECT}`)
+      .all('p', 0, 9, 9)
+      .map(({ detail }) => detail)
+      .join();
+    expect(plan).toContain('USING INDEX parked_project (project=? AND ord<?)');
+    expect(plan).not.toContain('TEMP B-TREE');
     after.close();
   });
 

@@ -11,7 +11,7 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 
 /** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
-  const { runs, attempts, definitions, workers, outbox } = shelves;
+  const { runs, attempts, definitions, workers, parked, outbox } = shelves;
   const { childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
   const actorRows = (type: 'run' | 'lease'): ActorRow[] =>
@@ -143,6 +143,17 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           )
           .toSorted((a, b) => (a.id < b.id ? 1 : -1))
           .slice(0, query.limit),
+      ),
+    listParkedEvents: ({ reach, parkedAfter, before, limit }) =>
+      soon(() =>
+        [...parked.values()]
+          .filter(
+            ({ project, at, order }) =>
+              reaches(reach, project) && at > parkedAfter && (before === undefined || order < before),
+          )
+          .toSorted((a, b) => b.order - a.order)
+          .slice(0, limit)
+          .map(({ payload, ...event }) => ({ ...event, payloadBytes: Buffer.byteLength(payload) })),
       ),
     subjectRuns: (userId, reach, limit) =>
       soon(() => {

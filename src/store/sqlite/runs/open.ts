@@ -81,6 +81,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     silentWorkers: (before, limit) => ask('silentWorkers', before, limit),
     listLiveLeases: (reach, after, limit) => ask('listLiveLeases', reach, after, limit),
     listActors: (query) => ask('listActors', query),
+    listParkedEvents: (query) => ask('listParkedEvents', query),
     subjectRuns: (userId, reach, limit) => ask('subjectRuns', userId, reach, limit),
     finishedRuns: (project, before, limit) => ask('finishedRuns', project, before, limit),
     stuckRuns: (limit) => ask('stuckRuns', limit),

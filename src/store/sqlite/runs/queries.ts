@@ -6,11 +6,13 @@ import type {
   Checkpoint,
   DefinitionRecord,
   JournalRow,
+  ParkedEventSummary,
   RunRecord,
   WorkerRecord,
 } from '../../runs/records.ts';
 import type {
   ActorListQuery,
+  ParkedEventQuery,
   QueuedRuns,
   RunBacklog,
   ActorRow,
@@ -20,7 +22,17 @@ import type {
 } from '../../runs/run-queries.ts';
 import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
 import { lookupsOf } from './lookups.ts';
-import { attemptOf, definitionOf, journalOf, type Row, runOf, timerOf, waitOf, workerOf } from './records.ts';
+import {
+  attemptOf,
+  definitionOf,
+  journalOf,
+  parkedSummaryOf,
+  type Row,
+  runOf,
+  timerOf,
+  waitOf,
+  workerOf,
+} from './records.ts';
 
 type Value = string | number;
 
@@ -32,6 +44,13 @@ export const OF_SESSION = `SELECT * FROM run
   WHERE json_extract(correlation, '$.session_id') = ? AND json_extract(correlation, '$.session_id') IS NOT NULL`;
 
 const newestFirst = (a: RunRecord, b: RunRecord): number => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
+
+const parkedSummaries = (where: string): string =>
+  `SELECT ord, project, event, key, event_id, at, octet_length(payload) AS payload_bytes
+   FROM parked WHERE ${where} at > ? AND ord < ? ORDER BY ord DESC LIMIT ?`;
+const PARKED = parkedSummaries('');
+/** Uses the index `parked_project`. */
+export const PARKED_IN_PROJECT = parkedSummaries('project = ? AND');
 
 /** What people and routes ask: longer questions, on a connection that only reads. */
 export const queriesOf = (db: Database.Database) => {
@@ -267,6 +286,18 @@ export const queriesOf = (db: Database.Database) => {
         }
         if (rows.length < SCAN) return found;
       }
+    },
+
+    listParkedEvents: ({ reach, parkedAfter, before, limit }: ParkedEventQuery): ParkedEventSummary[] => {
+      const from = before ?? Number.MAX_SAFE_INTEGER;
+      const rows =
+        reach === 'all'
+          ? all(PARKED, parkedAfter, from, limit)
+          : reach.flatMap((project) => all(PARKED_IN_PROJECT, project, parkedAfter, from, limit));
+      return rows
+        .map(parkedSummaryOf)
+        .toSorted((a, b) => b.order - a.order)
+        .slice(0, limit);
     },
 
     subjectRuns: (userId: string, reach: ProjectReach, limit: number) => {

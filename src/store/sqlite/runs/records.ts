@@ -7,6 +7,7 @@ import type {
   DefinitionRecord,
   JournalRow,
   ParkedEvent,
+  ParkedEventSummary,
   RunRecord,
   SeenEvent,
   TimerRecord,
@@ -113,6 +114,16 @@ export const parkedOf = (row: Row): ParkedEvent => ({
   key: text(row, 'key'),
   payload: text(row, 'payload'),
   at: number(row, 'at'),
+  ...textAs('eventId', row['event_id']),
+});
+
+export const parkedSummaryOf = (row: Row): ParkedEventSummary => ({
+  order: number(row, 'ord'),
+  project: text(row, 'project'),
+  event: text(row, 'event'),
+  key: text(row, 'key'),
+  at: number(row, 'at'),
+  payloadBytes: number(row, 'payload_bytes'),
   ...textAs('eventId', row['event_id']),
 });
 

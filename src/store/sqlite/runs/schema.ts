@@ -129,6 +129,11 @@ CREATE INDEX run_session ON run (json_extract(correlation, '$.session_id'))
   WHERE json_extract(correlation, '$.session_id') IS NOT NULL;
 `;
 
+/** What an earlier release can do without: it neither uses nor misses it. */
+const standing = `
+CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
+`;
+
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
@@ -141,4 +146,5 @@ export const RUNS_FILE: FileKind = {
     { version: 4, sql: versionedLeases },
     { version: 5, sql: runsOfSessions },
   ],
+  standing,
 };
