@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 2acda223f21faec8d77406cfea79058b7843d6cf5095e590840187e27f0fcae5
-// content sha256: 566b4f2749fbd27d297978a7ce27aa0002f9fecb11b4e35032d0f43663e41530
+// source sha256: b0d526a478e3e614f4c22c08dcbbbf065f72d66e96a16e0d59fcdae84a50d35b
+// content sha256: 5e457e2c5d3edb4e7b1613537b0b5b887904479294e085761ebb7e1c7541f243
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -444,11 +444,16 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "child";
+            /** @description The workflow that is started, in its highest stored version. */
             readonly definition: components["schemas"]["DefinitionId"];
-            /** @description Template of a list: one child an item. */
+            /** @description Template of a list of at most 10,000 items: one child for each. Without it: one child. */
             readonly for_each?: string | readonly Json[];
+            /** @description Of each child; with for_each it may read item. Absent: {}. */
             readonly input?: components["schemas"]["DefinitionTemplate"];
-            /** @default 10 */
+            /**
+             * @description Most children that run at once.
+             * @default 10
+             */
             readonly max_parallel?: number;
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
@@ -480,26 +485,34 @@ export interface components {
          * @description What a worker registers: an immutable graph of steps. A text may hold ${path} templates where this says template; a condition is a CEL expression.
          */
         readonly Definition: {
+            /** @description Names the workflow; a start and a child step use it. */
             readonly id: components["schemas"]["DefinitionId"];
+            /** @description A stored version never changes; other content needs a new number. */
             readonly version: number;
             /** @description JSON Schema (2020-12, or draft-07 where $schema names it) that the input of a run must meet. Patterns have the syntax of RE2: no lookaround, no backreferences. References stay within the schema, and $dynamicRef is not supported. */
             readonly input_schema?: {
                 readonly [key: string]: Json;
             } | boolean;
+            /** @description Limits of one run; passing one ends it as failed, with class limit, and no on_error takes that. */
             readonly limits?: {
                 /**
                  * @description Entries into steps of every kind; one more ends the run.
                  * @default 100000
                  */
                 readonly max_steps?: number;
+                /** @description From the start of the run, whatever it does or waits for. */
                 readonly run_timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
+                /** @description The run ends when the priced usage that its steps reported reaches it, failed attempts included. */
                 readonly max_cost_usd?: number;
             };
+            /** @description What steps get that do not say it themselves. */
             readonly defaults?: {
+                /** @description Of every task; a task's own members win, one by one. */
                 readonly retry?: components["schemas"]["DefinitionRetry"];
             };
-            /** @description Template of the output of a run that ends by "end". */
+            /** @description The output of a run that ends by "end"; absent: the output of its last step. */
             readonly output?: components["schemas"]["DefinitionTemplate"];
+            /** @description The first is where a run starts. */
             readonly steps: readonly components["schemas"]["DefinitionStep"][];
         };
         readonly DefinitionDurationMs: number;
@@ -514,7 +527,9 @@ export interface components {
         }[];
         /** @description Where errors of a class, a code or both lead, the first match; a line with neither takes them all. */
         readonly DefinitionOnError: readonly {
+            /** @description Takes errors of this class. */
             readonly class?: components["schemas"]["DefinitionName"];
+            /** @description Takes errors of this code. */
             readonly code?: components["schemas"]["DefinitionName"];
             /** @description A step id or "end". */
             readonly to: components["schemas"]["DefinitionName"];
@@ -532,15 +547,28 @@ export interface components {
         };
         readonly DefinitionPositiveDurationMs: number;
         readonly DefinitionRetry: {
-            /** @default 4 */
+            /**
+             * @description Failures in one visit, of the classes retryable and timeout; the one with this number is not tried again. Always 1 with at_most_once.
+             * @default 4
+             */
             readonly max_attempts?: number;
-            /** @default 1000 */
+            /**
+             * @description The wait after the first failure.
+             * @default 1000
+             */
             readonly backoff_ms?: components["schemas"]["DefinitionDurationMs"];
-            /** @default 2 */
+            /**
+             * @description Each further wait is so many times as long.
+             * @default 2
+             */
             readonly multiplier?: number;
-            /** @default 60000 */
+            /**
+             * @description No wait is longer.
+             * @default 60000
+             */
             readonly max_backoff_ms?: components["schemas"]["DefinitionDurationMs"];
             /**
+             * @description full: a random time up to the wait; none: the wait itself.
              * @default full
              * @enum {unknown}
              */
@@ -571,8 +599,9 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "fail";
+            /** @description The code of the run's error; no template. */
             readonly code?: components["schemas"]["DefinitionName"];
-            /** @description Template. */
+            /** @description Template of text: the message of the run's error; absent: one that names the step. */
             readonly message?: string;
         };
         /** @enum {string} */
@@ -1005,8 +1034,9 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "sleep";
+            /** @description From when the step was entered. */
             readonly sleep_ms?: components["schemas"]["DefinitionDurationMs"];
-            /** @description RFC 3339, or a template of it. */
+            /** @description RFC 3339, or a template of it. A time that is past is due at the next second, one after the year 2262 never. */
             readonly sleep_until?: string;
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
@@ -1062,6 +1092,7 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "succeed";
+            /** @description The output of the run; absent: the output of the step before. */
             readonly output?: components["schemas"]["DefinitionTemplate"];
         };
         /** A worker serves it */
@@ -1069,15 +1100,17 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "task";
+            /** @description What the worker's body gets; absent: nothing. */
             readonly input?: components["schemas"]["DefinitionTemplate"];
             /**
+             * @description at_most_once: a body that has started is never started again, whatever becomes of it.
              * @default at_least_once
              * @enum {unknown}
              */
             readonly delivery?: "at_least_once" | "at_most_once";
-            /** @description From started. */
+            /** @description How long one attempt may take, from its started; absent: as long as its heartbeats come. */
             readonly timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
-            /** @description Merged over the defaults of the definition. */
+            /** @description Its members win over those of the definition's defaults, one by one. */
             readonly retry?: components["schemas"]["DefinitionRetry"];
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
@@ -1119,16 +1152,22 @@ export interface components {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "wait_event";
+            /** @description The name of the event; no template. */
             readonly event: components["schemas"]["DefinitionName"];
             /**
-             * @description Template, expanded when the wait opens.
+             * @description Template of text, expanded once, when the wait opens.
              * @default
              */
             readonly key?: string;
-            /** @default false */
+            /**
+             * @description Also take an event that came before the wait opened, the oldest that is parked.
+             * @default false
+             */
             readonly accept_parked?: boolean;
+            /** @description From when the wait opened; absent: it waits indefinitely. */
             readonly timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
             /**
+             * @description fail: the step fails with class timeout; continue: it ends without an output.
              * @default fail
              * @enum {unknown}
              */
