@@ -1,8 +1,9 @@
-/** Writes what the documents take from the code: the table of flags in the README, and the schema of the config file. */
+/** Writes what the documents take from the code: tables of the README and of docs/workflows.md, and the schema of the config file. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configSchema } from '../src/cli/config-schema.ts';
 import { type Flag, flagNames, flags } from '../src/cli/flags.ts';
+import { withWorkflowTables } from './workflow-tables.ts';
 
 const BEGIN = '<!-- flags: written by npm run docs -->';
 const END = '<!-- end of flags -->';
@@ -35,6 +36,7 @@ export const schemaText = (): string => `${JSON.stringify(configSchema, null, 2)
 
 if (import.meta.main) {
   writeFileSync('README.md', withFlagTable(readFileSync('README.md', 'utf8')));
+  writeFileSync('docs/workflows.md', withWorkflowTables(readFileSync('docs/workflows.md', 'utf8')));
   writeFileSync('spec/config.schema.json', schemaText());
   process.exitCode =
     spawnSync('biome', ['format', '--write', 'spec/config.schema.json'], { stdio: 'inherit' }).status ?? 1;

@@ -128,7 +128,7 @@ export const childrenToStart = (
 ): number => Math.max(0, Math.min(total, finished + maxParallel) - started);
 
 /** The tenth orphan of a visit is the last. @see Interface decisions, "Fine print" */
-const MAX_ORPHANS = 10;
+export const MAX_ORPHANS = 10;
 
 const mayRunAgain = (delivery: Delivery, event: RunEvent): boolean =>
   delivery === 'at_least_once' || ('bodyRan' in event && !event.bodyRan);

@@ -84,6 +84,15 @@ const refusedCalls: Readonly<Record<string, string>> = {
   json: 'parsing text is the work of a task',
 };
 
+/** The names of functions, methods and loops that conditions may use, each once. */
+export const conditionFunctions = (): readonly string[] => {
+  // Optional values and namespaces are declared by the library, and not reachable as it is set up here.
+  const reachable = environment
+    .getDefinitions()
+    .functions.filter(({ receiverType }) => !/^(?:optional<|OptionalNamespace|CelNamespace)/.test(receiverType ?? ''));
+  return [...new Set(reachable.map(({ name }) => name))].filter((name) => refusedCalls[name] === undefined);
+};
+
 /** Which parts of the scope a condition reads, as a tree. A condition is handed these and nothing else. */
 type Projection = { whole: boolean; readonly children: Map<string, Projection> };
 

@@ -27,7 +27,7 @@ import type { EffectHost, StepHost } from './step-host.ts';
 type ChildMessage = RunMessage & { readonly kind: 'child' };
 
 /** Children of children of children: deeper is taken for a definition that starts itself without end. */
-const MAX_DEPTH = 32;
+export const MAX_DEPTH = 32;
 /** The timer that ends a child whose step ended, where the commit of that could not take it too. */
 export const CANCEL_TIMER = 'cancel';
 export const STEP_ENDED = 'the step that started it ended';
