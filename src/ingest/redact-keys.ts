@@ -30,9 +30,6 @@ export const defaultRedactedKeys: readonly string[] = [
   ...['deepseek_api_key', 'stripe_api_key', 'stripe_secret_key', 'sendgrid_api_key', 'twilio_auth_token'],
 ];
 
-/** Attribute names of the conventions that contain a listed word and hold no secret. */
-const knownHarmless: ReadonlySet<string> = new Set(['gen_ai.token.type', 'aws.secretsmanager.secret.arn']);
-
 /** Ends of attribute names that hold an identifier. @see Interface specification, "OTLP attribute mapping" */
 const identifierNames: Record<HashableIdentifier, readonly string[]> = {
   user_id: ['user_id', 'enduser.id', 'llm.user', 'gen_ai.user', 'gen_ai.request.user'],
@@ -45,6 +42,8 @@ const identifierNames: Record<HashableIdentifier, readonly string[]> = {
 const foldSegment = (segment: string): string => segment.toLowerCase().replaceAll(/[-_]/g, '');
 const foldKey = (key: string): string => key.split('.').map(foldSegment).join('');
 
+const LIST_INDEX = /^\d+$/;
+
 /** Of a longer key the end is judged: the name of the value is there, and no path is that long. */
 const MAX_JUDGED_KEY_LENGTH = 4096;
 const MAX_REMEMBERED_KEYS = 16_384;
@@ -54,35 +53,34 @@ const MAX_REMEMBERED_KEY_LENGTH = 256;
  * Builds the rule that names are judged by. Letters match in either case; `-`, `_` and `.` count for nothing, so that
  * `client_secret`, `Client-Secret` and `clientSecret` are one name. A name matches whole: `token` is not `token_count`.
  *
- * A dotted key is read as the path it was flattened from. It is redacted when any run of its segments is a listed name
- * (`http.request.header.authorization`, `credentials.primary.user`, `headers.set-cookie.0`), as the whole subtree under
- * that name would be; it is an identifier when it ends in one (`langfuse.user.id`).
+ * A dotted key is the path that a value was flattened from. It matches whole or by its last segments, which name the value:
+ * `http.request.header.authorization` by `authorization`, `order.card.number` by `card_number`. A last segment that is the index
+ * of a list names nothing (`headers.set-cookie.0`). A member of nested JSON is judged by its own name alone, in the same way:
+ * what is dotted there is a dump of attributes.
+ * @see Interface decisions, "12. Decided since", "Redaction"
  */
 export const createKeyRule = (
   redactedKeys: readonly string[],
   identifiers: readonly HashableIdentifier[],
 ): ((key: string) => KeyVerdict) => {
   const redacted = new Set([...defaultRedactedKeys, ...redactedKeys].map(foldKey).filter((name) => name !== ''));
-  const asked = new Set(redactedKeys.map(foldKey));
   const hashed = new Map(identifiers.flatMap((field) => identifierNames[field].map((name) => [foldKey(name), field])));
   const longest = Math.max(...[...redacted, ...hashed.keys()].map((name) => name.length));
 
   const judge = (key: string): KeyVerdict => {
-    if (knownHarmless.has(key) && !asked.has(foldKey(key))) return 'keep';
     const segments = key
       .slice(-MAX_JUDGED_KEY_LENGTH)
       .split('.')
       .map(foldSegment)
       .filter((segment) => segment !== '');
+    while (segments.length > 1 && LIST_INDEX.test(segments.at(-1) ?? '')) segments.pop();
+    let end = '';
     let identifier: HashableIdentifier | undefined;
-    for (let start = 0; start < segments.length; start += 1) {
-      let run = '';
-      for (let end = start; end < segments.length; end += 1) {
-        run += segments[end] ?? '';
-        if (run.length > longest) break;
-        if (redacted.has(run)) return 'redact';
-        if (end === segments.length - 1) identifier ??= hashed.get(run);
-      }
+    for (const segment of segments.toReversed()) {
+      end = segment + end;
+      if (end.length > longest) break;
+      if (redacted.has(end)) return 'redact';
+      identifier ??= hashed.get(end);
     }
     return identifier ?? 'keep';
   };

@@ -124,11 +124,32 @@ describe('a key matches whole, case-insensitive, `-`, `_` and `.` alike', () => 
 
   it.each([
     ...['http.request.header.authorization', 'http.request.header.x-api-key', 'http.response.header.set-cookie'],
-    ...['headers.set-cookie.0', 'config.credentials.primary.user', 'llm.invocation_parameters.api_key', 'db.password'],
-  ])('a flattened key is read as a path: %s is redacted', (key) => expect(verdictOf(key)).toBe('redact'));
+    ...['headers.set-cookie.0', 'llm.messages.0.headers.set-cookie.12', 'llm.invocation_parameters.api_key'],
+    ...['db.password', 'http.request.header.x.api.key'],
+  ])('a dotted key matches by its last segments: %s is redacted', (key) => expect(verdictOf(key)).toBe('redact'));
 
-  it('redacts a harmless convention name too when it is asked to by that name', () => {
-    expect(createKeyRule(['gen_ai.token.type'], [])('gen_ai.token.type')).toBe('redact');
+  it.each([
+    ...['config.credentials.primary.user', 'aws.secretsmanager.secret.arn', 'token.count.prompt', 'password.0.hint'],
+    ...['authorization.0.5.kind', '0', '12.3'],
+  ])('and by no others: %s is kept', (key) => expect(verdictOf(key)).toBe('keep'));
+
+  it('a name of two words matches two segments, or one, and never the end of a word', () => {
+    const verdict = createKeyRule(['card_number'], []);
+    for (const key of ['card_number', 'order.card.number', 'order.cardNumber', 'order.card-number', 'card.number'])
+      expect(verdict(key), key).toBe('redact');
+    for (const key of ['mycardnumber', 'order.mycard.number', 'card.number.hash', 'order.number'])
+      expect(verdict(key), key).toBe('keep');
+  });
+
+  it('in nested JSON each member is judged by its own name, never by its path', () => {
+    const input = { order: { card: { number: '4111' }, card_number: '4111', 'card.number': '4111' } };
+    const attributes = { order: input.order };
+    const [span] = createRedactor({ keys: ['card_number'] })({
+      ...emptyBatch,
+      spans: [aSpan({ input, attributes })],
+    }).spans;
+    const kept = { card: { number: '4111' }, card_number: '[redacted]', 'card.number': '[redacted]' };
+    expect(span).toMatchObject({ input: { order: kept }, attributes: { order: kept } });
   });
 
   it('knows each of its own default names', () => {
