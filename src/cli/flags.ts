@@ -226,6 +226,11 @@ const table = {
     meaning: 'Days that signals and finished runs are kept, looked at hourly.',
     defaultText: 'indefinitely',
   }),
+  audit: choice(['batched', 'sync'], {
+    meaning:
+      'When the audit row of a read is on the disk: `batched`, within 100 ms of the answer, or `sync`, before it.',
+    default: 'batched',
+  }),
   'audit-retention-days': integer(1, DAYS, { meaning: 'Days that audit rows are kept.', default: 400 }),
   'quota-per-minute': integer(1, 1_000_000_000, {
     meaning: 'Most signals that a project may send in one minute of the clock.',

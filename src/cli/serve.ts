@@ -165,7 +165,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     topLevel: settings.keys,
     projects: perProject(settings, ({ keys }) => keys),
   });
-  const audit = createAuditLog(store, counters, log);
+  const audit = createAuditLog(store, counters, log, { mode: settings.audit });
   const streams = createStreamRegistry();
 
   const limits = {

@@ -1,5 +1,6 @@
 import { Refusal } from '../model/failure.ts';
 import type { Access } from './access/access.ts';
+import type { AuditLog } from './access/audit-log.ts';
 import type { WriteAudit } from './access/audit-rows.ts';
 import { accepts } from './answer/negotiation.ts';
 import { sendJson } from './answer/send-json.ts';
@@ -11,7 +12,7 @@ import type { ServeRoute } from './mount.ts';
  * caller is known, and the body after the parameters are valid.
  */
 export const createServeRequest =
-  (access: Access, writeAudit: WriteAudit, body: BodyReading): ServeRoute =>
+  (access: Access, audit: Pick<AuditLog, 'ready'>, writeAudit: WriteAudit, body: BodyReading): ServeRoute =>
   async (route, operation, request, reply) => {
     await access.admit(route, request);
     request.params = operation.readPath(request.params);
@@ -31,7 +32,10 @@ export const createServeRequest =
         writeAudit(request, route.audit, 'refused');
       throw error;
     }
-    if (route.audit !== undefined) writeAudit(request, route.audit, 'allowed');
+    if (route.audit !== undefined) {
+      writeAudit(request, route.audit, 'allowed');
+      await audit.ready();
+    }
     if (result === reply || reply.sent) return reply;
     if (typeof result !== 'object' || result === null)
       throw new Error(`${route.operationId} answered with nothing to send`);

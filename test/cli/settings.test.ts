@@ -122,6 +122,7 @@ const rows: Readonly<
   },
   'otlp-grpc': { text: 'off', read: 'off', of: (s) => s.otlpGrpc, refused: ['no', 'OFF', ''] },
   'otlp-protobuf': { text: 'all', read: 'all', of: (s) => s.otlpProtobuf, refused: ['logs', 'ALL', ''] },
+  audit: { text: 'sync', read: 'sync', of: (s) => s.audit, refused: ['async', 'SYNC', ''] },
   'log-level': { text: 'debug', read: 'debug', of: (s) => s.logLevel, refused: ['loud', 'INFO', ''] },
 };
 const rowEntries = Object.entries(rows) as [Exclude<FlagName, 'config-file'>, (typeof rows)['host']][];

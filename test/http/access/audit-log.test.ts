@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAuditLog } from '../../../src/http/access/audit-log.ts';
+import { type AuditMode, createAuditLog } from '../../../src/http/access/audit-log.ts';
 import { keyFingerprint } from '../../../src/http/access/auth.ts';
 import { createCounters } from '../../../src/model/counters.ts';
 import type { AuditEntry } from '../../../src/store/signals/query.ts';
@@ -161,6 +161,107 @@ describe('an audit write failure never fails the read', () => {
     release();
     await new Promise(setImmediate);
     release();
+  });
+
+  const entry = {} as AuditEntry;
+  const quiet = { warn: () => {} } as never;
+  /** A store whose writes end by hand, on a clock that is set by hand. */
+  const heldLog = (mode: AuditMode) => {
+    let time = 0;
+    const writes: (() => void)[] = [];
+    const waits: (() => void)[] = [];
+    const counters = createCounters();
+    const audit = createAuditLog(
+      {
+        appendAudit: () =>
+          new Promise<void>((resolve, reject) => {
+            writes.push(resolve);
+            failures.push(() => reject(new Error('no room')));
+          }),
+      },
+      counters,
+      quiet,
+      {
+        mode,
+        now: () => time,
+        after: (ms) => {
+          expect(ms).toBe(1000);
+          return new Promise<void>((resolve) => waits.push(resolve));
+        },
+      },
+    );
+    const failures: (() => void)[] = [];
+    /** Takes a row, and says whether its answer may go. */
+    const answer = async () => {
+      let gone = false;
+      audit.append(entry);
+      const ready = audit.ready().then(() => (gone = true));
+      await turnOfLoop();
+      return { isGone: () => gone, ready };
+    };
+    const endWrite = async (afterMs: number, how = writes): Promise<void> => {
+      time += afterMs;
+      how.at(-1)?.();
+      await turnOfLoop();
+    };
+    return { answer, endWrite, failures, counters, pass: (ms: number) => (time += ms), giveUp: () => waits.pop()?.() };
+  };
+  const turnOfLoop = async (): Promise<void> => {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+  };
+
+  it('batched: an answer goes at once while rows are written within 50 ms, and waits for its row while they are not', async () => {
+    const { answer, endWrite } = heldLog('batched');
+    expect((await answer()).isGone()).toBe(true);
+    await endWrite(50);
+    expect((await answer()).isGone()).toBe(true);
+    await endWrite(51);
+    const late = await answer();
+    expect(late.isGone()).toBe(false);
+    await endWrite(1);
+    expect(late.isGone()).toBe(true);
+    expect((await answer()).isGone()).toBe(true);
+  });
+
+  it('batched: a write in hand for more than 50 ms holds the answers behind it, each until its own row is written', async () => {
+    const { answer, endWrite, pass } = heldLog('batched');
+    expect((await answer()).isGone()).toBe(true);
+    pass(51);
+    const second = await answer();
+    expect(second.isGone()).toBe(false);
+    await endWrite(0);
+    expect(second.isGone()).toBe(false);
+    await endWrite(0);
+    expect(second.isGone()).toBe(true);
+  });
+
+  it('batched: a store that hangs holds up an answer for a second and no longer', async () => {
+    const { answer, pass, giveUp } = heldLog('batched');
+    await answer();
+    pass(51);
+    const second = await answer();
+    expect(second.isGone()).toBe(false);
+    giveUp();
+    await second.ready;
+    expect(second.isGone()).toBe(true);
+  });
+
+  it('sync: every answer waits for its row', async () => {
+    const { answer, endWrite, pass } = heldLog('sync');
+    const first = await answer();
+    pass(60_000);
+    await turnOfLoop();
+    expect(first.isGone()).toBe(false);
+    await endWrite(0);
+    expect(first.isGone()).toBe(true);
+  });
+
+  it('sync: a row that could not be written is counted, and its read is answered', async () => {
+    const { answer, endWrite, failures, counters } = heldLog('sync');
+    const first = await answer();
+    await endWrite(0, failures);
+    expect(first.isGone()).toBe(true);
+    expect(counters.auditWriteFailures).toBe(1);
   });
 
   it('rows beyond the bound are counted, not kept', async () => {

@@ -92,7 +92,7 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
       ...operationsRoutes({ counters, probes: [], storage: 'memory', version: '1', uptimeSeconds: () => 0 }),
     ],
     authenticator: createAuthenticator(options.keys ?? { topLevel: {} }),
-    audit: { append: () => undefined, flush: () => Promise.resolve() },
+    audit: { append: () => undefined, ready: async () => {}, flush: () => Promise.resolve() },
     counters,
     body: { limits, admission },
     log,

@@ -353,6 +353,11 @@ const operate = ([id, method, ...args]: Request): void => {
 const queue: Request[] = [];
 const take = (request: Request): void => {
   const [id, method, rows] = request;
+  if (method === 'audit') {
+    // The answers that these rows tell of have gone out, or wait for them: they overtake what was sent to be stored.
+    queue.unshift(request);
+    return;
+  }
   if (method !== 'piece') {
     queue.push(request);
     return;

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const open = async (folder: string, flags: readonly string[]): Promise<Daemon> => {
+  const daemon = await startDaemon(folder, flags);
+  cleanups.push(() => daemon.stop());
+  return daemon;
+};
+const ask = async ({ url }: Daemon, path: string): Promise<Response> => {
+  const response = await fetch(url + path);
+  await response.arrayBuffer();
+  return response;
+};
+
+/** Keeps the writing thread busy with batches of 200 spans, until it is told to stop. */
+const sendSpans = ({ url }: Daemon) => {
+  let goesOn = true;
+  let sent = 0;
+  const send = async (): Promise<void> => {
+    while (goesOn) {
+      sent += 1;
+      const spans = Array.from({ length: 200 }, (_, n) => ({
+        ...{
+          trace_id: (sent * 1000 + n + 1).toString(16).padStart(32, '0'),
+          span_id: (n + 1).toString(16).padStart(16, '0'),
+        },
+        ...{
+          name: 'chat',
+          kind: 'generic',
+          status: 'ok',
+          start_time: new Date().toISOString(),
+          input: `words of ${n} `.repeat(20),
+        },
+      }));
+      await fetch(`${url}/v1/ingest`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ spans }),
+      }).then((response) => response.arrayBuffer());
+    }
+  };
+  const senders = Promise.allSettled([send(), send()]);
+  return async (): Promise<void> => {
+    goesOn = false;
+    await senders;
+  };
+};
+
+const auditedProjects = async (daemon: Daemon): Promise<string[]> => {
+  const projects: string[] = [];
+  for (let cursor = '', page = 0; page < 20; page += 1) {
+    const response = await fetch(`${daemon.url}/v1/api/audit?project=*&limit=1000${cursor}`);
+    const body = (await response.json()) as { entries: { project: string }[]; next_cursor?: string };
+    projects.push(...body.entries.map(({ project }) => project));
+    if (body.next_cursor === undefined) return projects;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+  throw new Error('the list does not end');
+};
+
+describe('rows for reads that were answered survive SIGKILL', () => {
+  it.each([
+    ['sync: also where it comes with the answer, beside ingest', ['--audit', 'sync'], 0],
+    ['batched: 100 ms after the answer', [], 100],
+  ] as const)('%s', async (_name, flags, laterMs) => {
+    const folder = temporaryFolder();
+    cleanups.push(() => folder.remove());
+    const daemon = await open(folder.path, flags);
+    const stopSending = laterMs === 0 ? sendSpans(daemon) : async (): Promise<void> => {};
+    const asked: string[] = [];
+    for (let n = 1; n <= 40; n += 1) {
+      const { status } = await ask(daemon, `/v1/api/traces?project=p${n}`);
+      if (status === 200) asked.push(`p${n}`);
+    }
+    await new Promise((resolve) => void setTimeout(resolve, laterMs));
+    const ended = once(daemon.process, 'exit');
+    daemon.process.kill('SIGKILL');
+    await ended;
+    await stopSending();
+
+    const again = await open(folder.path, flags);
+    const audited = new Set(await auditedProjects(again));
+    expect(asked).toHaveLength(40);
+    expect(asked.filter((project) => !audited.has(project))).toEqual([]);
+  });
+});
