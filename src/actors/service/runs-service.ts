@@ -23,6 +23,13 @@ export type Asking = { readonly reach: ProjectReach };
 /** What every list takes: how many rows at the most, and where the page before ended. */
 export type Paging = { readonly limit: number; readonly after?: Position };
 
+/** What became of a definition that was to be stored. */
+export type StoredDefinition = {
+  readonly id: string;
+  readonly version: number;
+  readonly stored: 'created' | 'unchanged';
+};
+
 export type RegisterWorker = Asking & {
   readonly workerId: string;
   /** Definition documents as sent; each is parsed, and one bad document refuses the whole call. */
@@ -37,11 +44,7 @@ export type Registration = {
   readonly workerId: string;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;
-  readonly definitions: readonly {
-    readonly id: string;
-    readonly version: number;
-    readonly stored: 'created' | 'unchanged';
-  }[];
+  readonly definitions: readonly StoredDefinition[];
 };
 
 export type ClaimSteps = Asking & {

@@ -1,12 +1,10 @@
-import { hashDefinition } from '../../model/definition/hash.ts';
-import { parseDefinition } from '../../model/definition/parse.ts';
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { covers, type ProjectReach, reaches } from '../../model/scope.ts';
-import type { DefinitionRecord, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { WorkerRecord } from '../../store/runs/run-store.ts';
+import { storeDefinitions } from '../definition/store-definitions.ts';
 import { byId } from '../kernel/slot.ts';
-import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
-import { definitionSlot, latestDefinitionSlot } from '../run/program.ts';
+import { type ActorKind, storedSlot } from '../runs-kernel.ts';
 import type { Registration } from '../service/runs-service.ts';
 
 export type RegisterMessage = {
@@ -50,47 +48,16 @@ export const createWorkerActors = (): ActorKind => ({
           field: 'worker_id',
         },
       };
-    const held: Registration['definitions'][number][] = [];
-    const created: DefinitionRecord[] = [];
-    for (const [index, document] of body.definitions.entries()) {
-      const parsed = parseDefinition(document);
-      if (!parsed.ok) return { ok: false, failure: { ...parsed.failure, field: `definitions[${index}]` } };
-      const { id, version } = parsed.value;
-      const hash = hashDefinition(document);
-      const stored =
-        created.find((record) => record.id === id && record.version === version) ??
-        turn.read(definitionSlot, { id, version });
-      if (stored !== undefined && stored.hash !== hash)
-        return {
-          ok: false,
-          failure: {
-            code: 'definition_conflict',
-            message: `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`,
-            field: `definitions[${index}]`,
-          },
-        };
-      if (stored === undefined) {
-        turn.read(latestDefinitionSlot, id);
-        created.push({ id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
-      }
-      held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
-    }
-    for (const record of created) storeDefinition(turn, record);
+    const held = storeDefinitions(turn, body.definitions);
+    if (!held.ok) return held;
     const worker: WorkerRecord = {
       ...body.worker,
       workerId,
-      definitions: held.map(({ id, version }) => ({ id, version })),
+      definitions: held.value.map(({ id, version }) => ({ id, version })),
       lastSeenAt: turn.at,
     };
     turn.rows.workers.push(worker);
     turn.write(workerSlot, workerId, worker);
-    return { ok: true, value: { worker, definitions: held } };
+    return { ok: true, value: { worker, definitions: held.value } };
   },
 });
-
-const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
-  turn.rows.definitions.push(record);
-  turn.write(definitionSlot, record, record);
-  const latest = turn.read(latestDefinitionSlot, record.id);
-  if (latest === undefined || latest.version < record.version) turn.write(latestDefinitionSlot, record.id, record);
-};

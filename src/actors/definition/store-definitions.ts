@@ -1,0 +1,50 @@
+import { hashDefinition } from '../../model/definition/hash.ts';
+import { parseDefinition } from '../../model/definition/parse.ts';
+import type { Result } from '../../model/failure.ts';
+import type { Json } from '../../model/json.ts';
+import type { DefinitionRecord } from '../../store/runs/run-store.ts';
+import { definitionSlot, latestDefinitionSlot } from '../run/program.ts';
+import type { Turn } from '../runs-kernel.ts';
+import type { StoredDefinition } from '../service/runs-service.ts';
+
+const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
+  turn.rows.definitions.push(record);
+  turn.write(definitionSlot, record, record);
+  const latest = turn.read(latestDefinitionSlot, record.id);
+  if (latest === undefined || latest.version < record.version) turn.write(latestDefinitionSlot, record.id, record);
+};
+
+/**
+ * Stores definitions: all of them, or none when one is refused. Nothing else stores any.
+ * @param documents as they were sent; nothing about them is trusted
+ * @returns what became of each, in their order; `definition_invalid` or `definition_conflict` for the first that is refused
+ */
+export const storeDefinitions = (turn: Turn, documents: readonly Json[]): Result<readonly StoredDefinition[]> => {
+  const held: StoredDefinition[] = [];
+  const created: DefinitionRecord[] = [];
+  for (const [index, document] of documents.entries()) {
+    const parsed = parseDefinition(document);
+    if (!parsed.ok) return { ok: false, failure: { ...parsed.failure, field: `definitions[${index}]` } };
+    const { id, version } = parsed.value;
+    const hash = hashDefinition(document);
+    const stored =
+      created.find((record) => record.id === id && record.version === version) ??
+      turn.read(definitionSlot, { id, version });
+    if (stored !== undefined && stored.hash !== hash)
+      return {
+        ok: false,
+        failure: {
+          code: 'definition_conflict',
+          message: `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`,
+          field: `definitions[${index}]`,
+        },
+      };
+    if (stored === undefined) {
+      turn.read(latestDefinitionSlot, id);
+      created.push({ id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
+    }
+    held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
+  }
+  for (const record of created) storeDefinition(turn, record);
+  return { ok: true, value: held };
+};
