@@ -3,6 +3,7 @@ import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
+import { definitionActor } from './definition/definition-actor.ts';
 import { createEventActor } from './event/event-actor.ts';
 import type { Message } from './kernel/message.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
@@ -64,6 +65,7 @@ export const createKinds = (host: {
     createEventActor({ programs, nextOrder }),
     createStartActor({ programs, checkInput }),
     createWorkerActors(),
+    definitionActor,
     upkeepActor,
   ];
 };

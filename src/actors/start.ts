@@ -196,6 +196,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       leases,
       liveWorkers,
       now,
+      defer,
       leaseTtlMs,
       heartbeatMs,
       actors,

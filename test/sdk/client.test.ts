@@ -351,6 +351,9 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   await client.getDefinition('d');
   await client.getDefinitionVersion('d', 3);
   await client.listDefinitions();
+  const definition = { id: 'd', version: 1, steps: [{ id: 'pay', kind: 'task' as const }] };
+  await client.storeDefinitions([definition]);
+  await client.checkDefinitions([definition], { project: 'p' });
   await client.listWorkers();
   await client.journal('run-1', { after: 4 });
   await client.read('/v1/api/traces', { has_error: true });
@@ -363,11 +366,15 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
     'GET /v1/api/definitions/d',
     'GET /v1/api/definitions/d/versions/3',
     'GET /v1/api/definitions',
+    'POST /v1/api/definitions',
+    'POST /v1/api/definitions?check=true',
     'GET /v1/api/workers',
     'GET /v1/api/runs/run-1/events?after=4',
     'GET /v1/api/traces?has_error=true',
   ]);
   expect(service.calls[0]?.body).toMatchObject({ event: 'approval', payload: { ok: true } });
   expect(service.calls[0]?.body['event_id']).toBeTypeOf('string');
+  expect(service.calls[8]?.body).toEqual({ definitions: [definition] });
+  expect(service.calls[9]?.body).toEqual({ definitions: [definition], project: 'p' });
   expect(service.calls[2]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
 });

@@ -257,6 +257,19 @@ describe('the library against the real daemon', () => {
     await expect(client.getRun('no-such-run')).rejects.toMatchObject({ code: 'not_found', status: 404 });
   });
 
+  it('stores definitions before their worker is there, and checks them without storing', async () => {
+    const workflow = one('early', () => 'ran');
+    const checked = await client.checkDefinitions([workflow.definition]);
+    expect(checked.definitions).toEqual([{ id: 'early', version: 1, faults: [] }]);
+    await expect(client.getDefinition('early')).rejects.toMatchObject({ code: 'not_found' });
+    const stored = await client.storeDefinitions([workflow.definition]);
+    expect(stored.definitions).toEqual([{ id: 'early', version: 1, stored: 'created' }]);
+    const run = await client.start('early', null);
+    expect(run).toMatchObject({ status: 'queued' });
+    work(service, workflow);
+    expect(await client.wait(run.run_id)).toBe('ran');
+  });
+
   it('a worker of one run leaves others alone, and ends with its run: by its own report, or by a cancel', async () => {
     const ran: string[] = [];
     const workflow = one('single', (context) => {

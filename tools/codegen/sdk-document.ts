@@ -10,6 +10,7 @@ const OPERATIONS: readonly string[] = [
   'signalRun',
   'publishEvent',
   'listDefinitions',
+  'storeDefinitions',
   'getDefinition',
   'getDefinitionVersion',
   'listWorkers',

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readEvents } from './event-stream.ts';
 import { ConnectionError, RunFailed, ServiceError } from './errors.ts';
 import type {
+  CheckedDefinitions,
+  Definition,
   EventOutcome,
   JournalEntry,
   Json,
@@ -10,6 +12,7 @@ import type {
   RunCorrelation,
   RunDetail,
   RunStatus,
+  StoredDefinitions,
 } from './generated/wire.ts';
 import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
 import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
@@ -88,6 +91,11 @@ export const createClient = (options: ClientOptions = {}) => {
     call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
   const post = <O extends OperationId>(path: string, body: BodyOf<O>): Promise<AnswerOf<O>> =>
     call({ method: 'POST', path, body });
+
+  const definitionsBody = (
+    definitions: readonly Definition[],
+    { project = settings.project }: { project?: string | undefined },
+  ): BodyOf<'storeDefinitions'> => ({ definitions, project });
 
   const getRun = (runId: string, signal?: AbortSignal): Promise<RunDetail> =>
     get<'getRun'>(`/v1/api/runs/${segment(runId)}`, undefined, signal);
@@ -319,6 +327,26 @@ export const createClient = (options: ClientOptions = {}) => {
     stepCause: (runId: string, stepId: string): Promise<AnswerOf<'getStepCause'>> =>
       get<'getStepCause'>(`/v1/api/runs/${segment(runId)}/steps/${segment(stepId)}/cause`),
 
+    /**
+     * Stores definitions without a worker, all or none. A run of them can be started before the first worker is there.
+     * @throws ServiceError `definition_invalid`, or `definition_conflict` where a version is stored with other content
+     */
+    storeDefinitions: (
+      definitions: readonly Definition[],
+      more: { project?: string } = {},
+    ): Promise<StoredDefinitions> =>
+      call({ method: 'POST', path: '/v1/api/definitions', body: definitionsBody(definitions, more) }),
+    /** Stores nothing, and says of each definition what is wrong with it: all faults, not the first alone. */
+    checkDefinitions: (
+      definitions: readonly Definition[],
+      more: { project?: string } = {},
+    ): Promise<CheckedDefinitions> =>
+      call({
+        method: 'POST',
+        path: '/v1/api/definitions',
+        query: { check: true },
+        body: definitionsBody(definitions, more),
+      }),
     listDefinitions: (query: { limit?: number; cursor?: string } = {}): Promise<AnswerOf<'listDefinitions'>> =>
       get<'listDefinitions'>('/v1/api/definitions', query),
     getDefinition: (id: string): Promise<AnswerOf<'getDefinition'>> =>

@@ -7,6 +7,10 @@ import { definitionSlot, latestDefinitionSlot } from '../run/program.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { StoredDefinition } from '../service/runs-service.ts';
 
+/** Said of an id and version that are taken. */
+export const conflictOf = (id: string, version: number): string =>
+  `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`;
+
 const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
   turn.rows.definitions.push(record);
   turn.write(definitionSlot, record, record);
@@ -35,7 +39,7 @@ export const storeDefinitions = (turn: Turn, documents: readonly Json[]): Result
         ok: false,
         failure: {
           code: 'definition_conflict',
-          message: `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`,
+          message: conflictOf(id, version),
           field: `definitions[${index}]`,
         },
       };

@@ -9,8 +9,12 @@ const refused = (failure: Failure): Refused => ({ ok: false, failure });
 export const notFound = (what: string, id: string, field?: string): Refused =>
   refused({ code: 'not_found', message: `there is no ${what} ${id}`, ...(field === undefined ? {} : { field }) });
 
-export const forbidden = (project: string): Refused =>
-  refused({ code: 'forbidden', message: `the key does not reach project ${project}` });
+export const forbidden = (project: string, field?: string): Refused =>
+  refused({
+    code: 'forbidden',
+    message: `the key does not reach project ${project}`,
+    ...(field === undefined ? {} : { field }),
+  });
 
 const reasons: Record<LeaseRefusal, string> = {
   already_applied: 'this lease has already ended by its own complete or fail; treat the call as done',

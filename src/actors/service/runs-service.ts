@@ -14,6 +14,7 @@ import type {
   UnixMs,
   WaitingOn,
 } from '../../model/run.ts';
+import type { Fault } from '../../model/definition/fault.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 
@@ -28,6 +29,19 @@ export type StoredDefinition = {
   readonly id: string;
   readonly version: number;
   readonly stored: 'created' | 'unchanged';
+};
+
+export type GivenDefinitions = Asking & {
+  /** Definition documents as sent. */
+  readonly definitions: readonly Json[];
+  readonly project?: string;
+};
+/** A definition, and why it would not be stored. What cannot be read of its id and version is absent. */
+export type CheckedDefinition = {
+  readonly id?: string;
+  readonly version?: number;
+  /** None: it would be stored, or is. */
+  readonly faults: readonly Fault[];
 };
 
 export type RegisterWorker = Asking & {
@@ -285,6 +299,13 @@ export interface EventQueries {
   listParkedEvents(query: Asking & Paging): Promise<Result<Page<ParkedEventInfo>>>;
 }
 
+export interface DefinitionCommands {
+  /** Stores all of them, or none: one bad document refuses the whole call. */
+  storeDefinitions(request: GivenDefinitions): Promise<Result<readonly StoredDefinition[]>>;
+  /** Stores nothing, and says of each what is wrong with it. */
+  checkDefinitions(request: GivenDefinitions): Promise<Result<readonly CheckedDefinition[]>>;
+}
+
 export interface DefinitionQueries {
   /** By id, the latest version of each. */
   listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
@@ -349,6 +370,7 @@ export interface RunsService
     RunCommands,
     RunQueries,
     EventQueries,
+    DefinitionCommands,
     DefinitionQueries,
     WorkerQueries,
     ActorDirectory,

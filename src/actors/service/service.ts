@@ -10,6 +10,7 @@ import type { WorkerRegistry } from '../workers/registry.ts';
 import { type ActorSource, createActorDirectory } from './actor-directory.ts';
 import { createRunAdministration } from './administration.ts';
 import type { Calls } from './calls.ts';
+import { createDefinitionCommands } from './definition-commands.ts';
 import { createDefinitionQueries } from './definition-queries.ts';
 import { createEventQueries } from './event-queries.ts';
 import type { Followers } from './follow-journal.ts';
@@ -35,6 +36,7 @@ export const createService = (host: {
   readonly leases: LeaseWatch;
   readonly liveWorkers: LiveWorkers;
   readonly now: () => UnixMs;
+  readonly defer: (callback: () => void) => void;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;
   readonly actors: readonly ActorSource[];
@@ -45,6 +47,7 @@ export const createService = (host: {
   ...createRunCommands(host),
   ...createRunQueries(host),
   ...createEventQueries(host),
+  ...createDefinitionCommands(host),
   ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
   ...createActorDirectory(host.actors),

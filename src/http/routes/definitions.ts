@@ -1,9 +1,13 @@
+import type { Json } from '../../model/json.ts';
 import { instantToWire } from '../codec/instant.ts';
-import type { PathOf } from '../contract/contract.ts';
+import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { pageBody } from '../lists/listing.ts';
+import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+
+/** There may be many, and several versions of each. */
+export const DEFINITIONS_BODY_BYTES = 16 * 1024 * 1024;
 
 /** Stored definitions. They belong to the service, so a key of any project reads them. @see Interface decisions, "9. Durable runs" */
 export const definitionRoutes = (deps: RunsDeps): Route[] => {
@@ -27,6 +31,28 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
           })),
           cursorAfter(page),
         );
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/definitions',
+      scope: 'execute',
+      operationId: 'storeDefinitions',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: DEFINITIONS_BODY_BYTES,
+      handler: async (request) => {
+        const body = request.body as BodyOf<'storeDefinitions'>;
+        const { check = false } = request.query as QueryOf<'storeDefinitions'>;
+        const brought = {
+          reach: request.caller.reach,
+          definitions: body.definitions as readonly Json[],
+          ...given({ project: body.project }),
+        };
+        const definitions = check
+          ? valueOf(await runs.checkDefinitions(brought))
+          : valueOf(await runs.storeDefinitions(brought));
+        return { definitions };
       },
     },
     {

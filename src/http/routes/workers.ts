@@ -10,11 +10,10 @@ import type { BodyOf, PathOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
+import { DEFINITIONS_BODY_BYTES } from './definitions.ts';
 import { RUN_BODY_BYTES } from './runs.ts';
 import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
-/** A worker may hold many definitions, and several versions of each. */
-const REGISTER_BODY_BYTES = 16 * 1024 * 1024;
 /** Calls that bring next to nothing, heartbeats with their details included. */
 const SMALL_BODY_BYTES = 1024 * 1024;
 /** What a heartbeat may leave for the next attempt, as JSON. @see Interface decisions, "Worker protocol" */
@@ -57,7 +56,7 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       operationId: 'registerWorker',
       surface: 'runs',
       body: 'json',
-      maxBodyBytes: REGISTER_BODY_BYTES,
+      maxBodyBytes: DEFINITIONS_BODY_BYTES,
       handler: async (request) => {
         const body = request.body as BodyOf<'registerWorker'>;
         const { project } = body;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 354f45a9b95617ba819141b87cb01f195053130a7b578e073b18e66adc469c78
-// content sha256: 17977869a40363b2210ab371e7e25d130ea8b60b8a8a4bf5af0a770e033c0331
+// source sha256: 036fcc5eea2be8d39f299ef48811c7c3d1d58332b858d66886f33d433b36a4a9
+// content sha256: 743fae58583aaadffa6a69f8cba4f93ebec3e7edfd6a9e3f72c6e02e1bdde5f6
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1203,7 +1203,13 @@ export interface paths {
          */
         readonly get: operations["listDefinitions"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Store definitions
+         * @description Without a worker: a run may be started before the first worker is there, and waits for it. One that is not right refuses the whole
+         *     call, and nothing of it is stored; the refusals are those of a worker's register. With `check=true` nothing is stored in any case,
+         *     and the answer names all faults of each definition: none means that it would be stored, or is.
+         */
+        readonly post: operations["storeDefinitions"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2700,6 +2706,61 @@ export interface components {
         readonly Definition: {
             readonly [key: string]: unknown;
         };
+        readonly NewDefinitions: {
+            readonly definitions: readonly components["schemas"]["Definition"][];
+            /** @description One that the key reaches */
+            readonly project?: components["schemas"]["ProjectName"];
+        };
+        readonly StoredDefinition: {
+            readonly id: string;
+            readonly version: number;
+            /** @enum {string} */
+            readonly stored: "created" | "unchanged";
+        };
+        /**
+         * @example {
+         *       "definitions": [
+         *         {
+         *           "id": "hello",
+         *           "version": 1,
+         *           "stored": "created"
+         *         }
+         *       ]
+         *     }
+         */
+        readonly StoredDefinitions: {
+            readonly definitions: readonly components["schemas"]["StoredDefinition"][];
+        };
+        readonly CheckedDefinition: {
+            /** @description Absent where the definition has none that can be read */
+            readonly id?: string;
+            readonly version?: number;
+            /** @description At most 100, and one more that counts the rest */
+            readonly faults: readonly {
+                /** @description Where, as `steps[2].next[0].when`; empty for the definition as such */
+                readonly path: string;
+                readonly message: string;
+            }[];
+        };
+        /**
+         * @example {
+         *       "definitions": [
+         *         {
+         *           "id": "hello",
+         *           "version": 1,
+         *           "faults": [
+         *             {
+         *               "path": "steps[0].next",
+         *               "message": "there is no step \"greeet\""
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        readonly CheckedDefinitions: {
+            readonly definitions: readonly components["schemas"]["CheckedDefinition"][];
+        };
         readonly DefinitionOverview: {
             readonly id: string;
             readonly versions: readonly {
@@ -2789,12 +2850,7 @@ export interface components {
             readonly worker_id: string;
             readonly lease_ttl_ms: number;
             readonly heartbeat_ms: number;
-            readonly definitions: readonly {
-                readonly id: string;
-                readonly version: number;
-                /** @enum {string} */
-                readonly stored: "created" | "unchanged";
-            }[];
+            readonly definitions: readonly components["schemas"]["StoredDefinition"][];
         };
         readonly Claim: {
             readonly worker_id: components["schemas"]["WorkerId"];
@@ -5795,6 +5851,60 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly storeDefinitions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whether to check only */
+                readonly check?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "definitions": [
+                 *         {
+                 *           "id": "hello",
+                 *           "version": 1,
+                 *           "steps": [
+                 *             {
+                 *               "id": "greet",
+                 *               "kind": "task",
+                 *               "input": {
+                 *                 "name": "${input.name}"
+                 *               }
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewDefinitions"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of each definition, in the order sent; with `check=true`, what is wrong with it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StoredDefinitions"] | components["schemas"]["CheckedDefinitions"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidRun"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

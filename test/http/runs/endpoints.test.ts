@@ -93,6 +93,114 @@ describe('register', () => {
   });
 });
 
+describe('definitions without a worker', () => {
+  const good = aFlow('good', [aTask('one')]);
+  const bad = {
+    id: 'bad',
+    version: 1,
+    steps: [aTask('one', { next: 'nowhere' }), aTask('two', { on_error: [{ to: 'lost' }] })],
+  };
+  const send = (definitions: unknown, query = '', more: object = {}) =>
+    service.post(`/definitions${query}`, { definitions, ...more });
+
+  it('are stored, and a run of them waits for a worker', async () => {
+    await open();
+    expect((await service.must(send([good, aFlow('flow', [aTask('one')])]))).definitions).toEqual([
+      { id: 'good', version: 1, stored: 'created' },
+      { id: 'flow', version: 1, stored: 'unchanged' },
+    ]);
+    expect((await service.must(service.get('/definitions/good'))).latest).toEqual(good);
+    const { run_id } = await service.start('good');
+    expect(await service.run(run_id)).toMatchObject({ status: 'queued', queued_reason: 'no_worker' });
+    await service.must(service.register('w2', [good]));
+    expect((await service.claim('w2')).map((lease) => lease.run_id)).toEqual([run_id]);
+  });
+
+  it('one bad definition refuses the whole call, as in register; nothing stored', async () => {
+    await open();
+    const { status, body } = await send([good, bad]);
+    expect([status, body.code, body.field]).toEqual([400, 'definition_invalid', 'definitions[1]']);
+    expect(body.message).toContain('nowhere');
+    expect(body.message).toContain('lost');
+    expect(await codes(service.get('/definitions/good'))).toEqual([404, 'not_found']);
+    expect(await codes(send([good, aFlow('flow', [aTask('other')])]))).toEqual([
+      409,
+      'definition_conflict',
+      'definitions[1]',
+    ]);
+    expect(await codes(service.get('/definitions/good'))).toEqual([404, 'not_found']);
+  });
+
+  it('with check=true all faults of each are named, and nothing is stored', async () => {
+    await open();
+    const { definitions } = await service.must(
+      send([good, bad, {}, { id: 7, version: 'x', steps: 5 }, aFlow('flow', [aTask('other')])], '?check=true'),
+    );
+    expect(definitions).toEqual([
+      { id: 'good', version: 1, faults: [] },
+      {
+        id: 'bad',
+        version: 1,
+        faults: expect.arrayContaining([
+          { path: 'steps[0].next', message: 'there is no step "nowhere"' },
+          { path: 'steps[1].on_error[0].to', message: 'there is no step "lost"' },
+        ]),
+      },
+      {
+        faults: [
+          { path: 'id', message: 'is required' },
+          { path: 'version', message: 'is required' },
+          { path: 'steps', message: 'is required' },
+        ],
+      },
+      { faults: expect.arrayContaining([expect.objectContaining({ path: 'steps' })]) },
+      { id: 'flow', version: 1, faults: [{ path: 'version', message: expect.stringContaining('other content') }] },
+    ]);
+    expect(await codes(service.get('/definitions/good'))).toEqual([404, 'not_found']);
+    expect((await service.must(send([good], '?check=false'))).definitions).toMatchObject([{ stored: 'created' }]);
+    expect((await service.must(send([good], '?check=true'))).definitions).toEqual([
+      { id: 'good', version: 1, faults: [] },
+    ]);
+  });
+
+  it('a check also finds two of one id and version in the same call', async () => {
+    await open();
+    const { definitions } = await service.must(
+      send([good, aFlow('good', [aTask('two')]), structuredClone(good)], '?check=true'),
+    );
+    expect(definitions.map(({ faults }: { faults: { path: string }[] }) => faults.map(({ path }) => path))).toEqual([
+      [],
+      ['version'],
+      [],
+    ]);
+  });
+
+  it('lists 100 faults of a definition, and counts the others', async () => {
+    await open();
+    const faulty = (count: number) => ({
+      ...good,
+      ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`unknown_${n}`, n])),
+    });
+    const { definitions } = await service.must(send([faulty(100), faulty(101), faulty(102)], '?check=true'));
+    expect(definitions.map(({ faults }: { faults: unknown[] }) => faults.length)).toEqual([100, 101, 101]);
+    expect(definitions[1].faults.at(-1)).toEqual({ path: '', message: 'and one more fault' });
+    expect(definitions[2].faults.at(-1)).toEqual({ path: '', message: 'and 2 more faults' });
+  });
+
+  it('at most 1000 a call, in 16 MiB; other parameters and members are refused by name', async () => {
+    await open();
+    const many = (count: number) => Array.from({ length: count }, () => good);
+    expect((await service.must(send(many(1000)))).definitions).toHaveLength(1000);
+    expect(await codes(send(many(1001)))).toEqual([400, 'invalid_parameter', 'definitions']);
+    expect(await codes(send([good], '?check=maybe'))).toEqual([400, 'invalid_parameter', 'check']);
+    expect(await codes(send([good], '', { owner: 'x' }))).toEqual([400, 'invalid_parameter', 'owner']);
+    expect(await codes(send([5]))).toEqual([400, 'invalid_parameter', 'definitions.0']);
+    expect(await codes(service.post('/definitions'))).toEqual([400, 'invalid_body']);
+    const large = 'x'.repeat(16 * 1024 * 1024);
+    expect(await codes(send([{ ...good, output: large }]))).toEqual([413, 'payload_too_large']);
+  });
+});
+
 describe('claim', () => {
   it('offers no more than max, older steps first, and those of one run when asked', async () => {
     await open();
@@ -995,6 +1103,12 @@ describe('keys', () => {
         'forbidden',
         'project',
       ]);
+    }
+    for (const query of ['', '?check=true']) {
+      const define = (key: string) =>
+        service.post(`/definitions${query}`, { definitions: [flow], project: OWN }, { key });
+      expect(await codes(define('other-execute'))).toEqual([403, 'forbidden', 'project']);
+      await service.must(define('own-execute'));
     }
     await service.must(service.post('/events', { event: 'e', key: '', payload: {} }, asOwn));
     expect(await lists('/events', 'own-execute')).toHaveLength(1);

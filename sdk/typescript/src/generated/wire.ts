@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: b0d526a478e3e614f4c22c08dcbbbf065f72d66e96a16e0d59fcdae84a50d35b
-// content sha256: 5e457e2c5d3edb4e7b1613537b0b5b887904479294e085761ebb7e1c7541f243
+// source sha256: f5510e136d663d4c3a83451fee62bb506bcb66161ed969f2c4d54a39d5e90424
+// content sha256: 561d4e76a19791728112e49ed78957831d2e33ef199d58293c17e870a09919fc
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -209,7 +209,13 @@ export interface paths {
          */
         readonly get: operations["listDefinitions"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Store definitions
+         * @description Without a worker: a run may be started before the first worker is there, and waits for it. One that is not right refuses the whole
+         *     call, and nothing of it is stored; the refusals are those of a worker's register. With `check=true` nothing is stored in any case,
+         *     and the answer names all faults of each definition: none means that it would be stored, or is.
+         */
+        readonly post: operations["storeDefinitions"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -439,6 +445,20 @@ export interface components {
         };
         /** @enum {string} */
         readonly AuthorKind: "end_user" | "expert" | "developer" | "system";
+        readonly CheckedDefinition: {
+            /** @description Absent where the definition has none that can be read */
+            readonly id?: string;
+            readonly version?: number;
+            /** @description At most 100, and one more that counts the rest */
+            readonly faults: readonly {
+                /** @description Where, as `steps[2].next[0].when`; empty for the definition as such */
+                readonly path: string;
+                readonly message: string;
+            }[];
+        };
+        readonly CheckedDefinitions: {
+            readonly definitions: readonly components["schemas"]["CheckedDefinition"][];
+        };
         /** Starts child runs and waits for all of them */
         readonly ChildStep: {
             readonly id: components["schemas"]["DefinitionId"];
@@ -730,6 +750,11 @@ export interface components {
             readonly is_estimated?: boolean;
             readonly price_book_id?: string;
         };
+        readonly NewDefinitions: {
+            readonly definitions: readonly components["schemas"]["Definition"][];
+            /** @description One that the key reaches */
+            readonly project?: components["schemas"]["ProjectName"];
+        };
         readonly NewEvent: {
             readonly project?: components["schemas"]["ProjectName"];
             readonly event: string;
@@ -891,12 +916,7 @@ export interface components {
             readonly worker_id: string;
             readonly lease_ttl_ms: number;
             readonly heartbeat_ms: number;
-            readonly definitions: readonly {
-                readonly id: string;
-                readonly version: number;
-                /** @enum {string} */
-                readonly stored: "created" | "unchanged";
-            }[];
+            readonly definitions: readonly components["schemas"]["StoredDefinition"][];
         };
         /** @description One model call, or several of one model. A count that is not known is left out, never zero. `cost` is money that is already known, in US dollars. */
         readonly ReportedUsage: {
@@ -1087,6 +1107,15 @@ export interface components {
         };
         /** @description One report of usage, or a list of them. */
         readonly StepUsage: readonly components["schemas"]["ReportedUsage"][] | components["schemas"]["ReportedUsage"];
+        readonly StoredDefinition: {
+            readonly id: string;
+            readonly version: number;
+            /** @enum {string} */
+            readonly stored: "created" | "unchanged";
+        };
+        readonly StoredDefinitions: {
+            readonly definitions: readonly components["schemas"]["StoredDefinition"][];
+        };
         /** Ends the run as succeeded */
         readonly SucceedStep: {
             readonly id: components["schemas"]["DefinitionId"];
@@ -1214,6 +1243,8 @@ export type Attempt = components['schemas']['Attempt'];
 export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type Attributes = components['schemas']['Attributes'];
 export type AuthorKind = components['schemas']['AuthorKind'];
+export type CheckedDefinition = components['schemas']['CheckedDefinition'];
+export type CheckedDefinitions = components['schemas']['CheckedDefinitions'];
 export type ChildStep = components['schemas']['ChildStep'];
 export type Claim = components['schemas']['Claim'];
 export type Cost = components['schemas']['Cost'];
@@ -1244,6 +1275,7 @@ export type Lease = components['schemas']['Lease'];
 export type NewAspectNote = components['schemas']['NewAspectNote'];
 export type NewCorrelation = components['schemas']['NewCorrelation'];
 export type NewCost = components['schemas']['NewCost'];
+export type NewDefinitions = components['schemas']['NewDefinitions'];
 export type NewEvent = components['schemas']['NewEvent'];
 export type NewFeedback = components['schemas']['NewFeedback'];
 export type NewLogRecord = components['schemas']['NewLogRecord'];
@@ -1275,6 +1307,8 @@ export type StepError = components['schemas']['StepError'];
 export type StepFailure = components['schemas']['StepFailure'];
 export type StepResult = components['schemas']['StepResult'];
 export type StepUsage = components['schemas']['StepUsage'];
+export type StoredDefinition = components['schemas']['StoredDefinition'];
+export type StoredDefinitions = components['schemas']['StoredDefinitions'];
 export type SucceedStep = components['schemas']['SucceedStep'];
 export type TaskStep = components['schemas']['TaskStep'];
 export type TimeParameter = components['schemas']['TimeParameter'];
@@ -1606,6 +1640,33 @@ export interface operations {
                         readonly definitions: readonly components["schemas"]["DefinitionSummary"][];
                         readonly next_cursor?: components["schemas"]["Cursor"];
                     };
+                };
+            };
+        };
+    };
+    readonly storeDefinitions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whether to check only */
+                readonly check?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewDefinitions"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of each definition, in the order sent; with `check=true`, what is wrong with it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StoredDefinitions"] | components["schemas"]["CheckedDefinitions"];
                 };
             };
         };
