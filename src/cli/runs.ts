@@ -13,7 +13,7 @@ import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
 import type { Settings } from './settings.ts';
 
 /** Usage that a step reports, priced with the book that prices spans. @see Interface specification, "Lease / attempt" */
-export const priceReport = ({ model, cost: _known, ...usage }: ReportedUsage): Cost | undefined =>
+export const priceReport = ({ model, cost: _known, record: _recorded, ...usage }: ReportedUsage): Cost | undefined =>
   model === undefined ? undefined : priceUsage(model, usage, builtinPriceBook);
 
 /** Spans of runs go through the pipeline like every signal, but past the quota: the steps have run, so their record is complete. */

@@ -10,7 +10,7 @@ import {
   type Target,
 } from '../model/definition/definition.ts';
 import { type ErrorRoute, type StepError, takesError } from '../model/definition/step-error.ts';
-import type { JournalKind, RunError, RunStatus, RunUsage, UnixMs } from '../model/run.ts';
+import { addUsage, type JournalKind, type RunError, type RunStatus, type RunUsage, type UnixMs } from '../model/run.ts';
 
 /** Where a run is within a step. Every kind opens; what follows depends on the kind. */
 export type Phase = 'opening' | 'queued' | 'leased' | 'backoff' | 'waiting' | 'routing' | 'ending';
@@ -51,12 +51,7 @@ export const visitOf = ({ visits }: Pick<RunContext, 'visits'>, step: string): n
   Math.max(1, entriesOf(visits, step));
 
 /** What the service reports of a lease's end beside the outcome: priced and counted before it comes here. */
-export type UsageDelta = {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  readonly cost?: number;
-};
+export type UsageDelta = RunUsage;
 
 /**
  * Everything that moves a run. Conditions, templates, prices, times and chance were evaluated before: an event holds plain
@@ -189,16 +184,7 @@ const runSetup = setup({
     forgetLease: assign({ leaseId: undefined }),
     countUsage: assign(({ context, event }) => {
       const usage = 'usage' in event ? event.usage : undefined;
-      if (usage === undefined) return {};
-      const cost = usage.cost === undefined ? context.usage.cost : (context.usage.cost ?? 0) + usage.cost;
-      return {
-        usage: {
-          inputTokens: context.usage.inputTokens + usage.inputTokens,
-          outputTokens: context.usage.outputTokens + usage.outputTokens,
-          totalTokens: context.usage.totalTokens + usage.totalTokens,
-          ...(cost === undefined ? {} : { cost }),
-        },
-      };
+      return usage === undefined ? {} : { usage: addUsage(context.usage, usage) };
     }),
     countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
     countOrphan: assign({ orphans: ({ context }) => context.orphans + 1 }),

@@ -1,6 +1,7 @@
 import type { Delivery } from './definition/definition.ts';
 import type { StepError } from './definition/step-error.ts';
 import type { Json, JsonObject } from './json.ts';
+import { roundSum } from './money.ts';
 import type { Cost, Usage } from './span.ts';
 
 /**
@@ -44,10 +45,34 @@ export type RunUsage = {
   readonly outputTokens: number;
   readonly totalTokens: number;
   readonly cost?: number;
+  /** How many prices `cost` adds up; absent where a release counted that did not know. */
+  readonly prices?: number;
 };
 
-/** One model call, or several of one model, as a worker reports it. `cost` is money the worker already knows, in USD. */
-export type ReportedUsage = Usage & { readonly model?: string; readonly cost?: number };
+/** Money is counted where it is known, and stays unknown where none is. */
+export const addUsage = (left: RunUsage, right: RunUsage): RunUsage => ({
+  inputTokens: left.inputTokens + right.inputTokens,
+  outputTokens: left.outputTokens + right.outputTokens,
+  totalTokens: left.totalTokens + right.totalTokens,
+  ...sumOfPrices(left, right),
+});
+
+const sumOfPrices = (left: RunUsage, right: RunUsage): Pick<RunUsage, 'cost' | 'prices'> => {
+  if (left.cost === undefined && right.cost === undefined) return {};
+  const prices =
+    (left.cost === undefined ? 0 : (left.prices ?? NaN)) + (right.cost === undefined ? 0 : (right.prices ?? NaN));
+  return { cost: (left.cost ?? 0) + (right.cost ?? 0), ...(Number.isNaN(prices) ? {} : { prices }) };
+};
+
+/** The money of a usage as it is shown, in the form of a trace's: a single price as it is, a sum rounded. */
+export const moneyOf = ({ cost, prices }: Pick<RunUsage, 'cost' | 'prices'>): number | undefined =>
+  cost === undefined || prices === 1 ? cost : roundSum(cost);
+
+/**
+ * One model call, or several of one model, as a worker reports it. `cost` is money the worker already knows, in USD. `record`: no
+ * span of the worker holds it, so the service makes one of it.
+ */
+export type ReportedUsage = Usage & { readonly model?: string; readonly cost?: number; readonly record?: true };
 
 /** A run without its payloads: what lists answer. */
 export type RunSummary = {

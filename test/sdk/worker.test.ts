@@ -469,6 +469,34 @@ describe('usage', () => {
     expect((await service.seen('complete')).body['usage']).toEqual([{ model: 'm', input_tokens: 99, cost: 0.5 }]);
   });
 
+  it('asks the service for a span of usage that was set by hand where the body recorded no model span', async () => {
+    start(async (context) => {
+      await context.span('a tool', { kind: 'tool_call' }, () => {});
+      context.setUsage([
+        { model: 'm', input_tokens: 9 },
+        { model: 'n', input_tokens: 1, record: false },
+      ]);
+      if (context.stepKey === 'fails') throw new Error('after the call');
+    });
+    const usage = [
+      { model: 'm', input_tokens: 9, record: true },
+      { model: 'n', input_tokens: 1, record: false },
+    ];
+    service.offer(aLease());
+    expect((await service.seen('complete')).body['usage']).toEqual(usage);
+    service.offer(aLease({ lease_id: 'b', step_key: 'fails' }));
+    expect((await service.seen('fail')).body['usage']).toEqual(usage);
+  });
+
+  it('asks for none beside a model span of the body, be it without tokens', async () => {
+    start(async (context) => {
+      await context.span('call', { kind: 'model_generation', model: 'm' }, () => {});
+      context.setUsage({ model: 'm', input_tokens: 9 });
+    });
+    service.offer(aLease());
+    expect((await service.seen('complete')).body['usage']).toEqual([{ model: 'm', input_tokens: 9 }]);
+  });
+
   it('is reported with a failure too, and absent where there is none', async () => {
     start(async (context) => {
       if (context.stepKey === 'none') return;

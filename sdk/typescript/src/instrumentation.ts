@@ -20,8 +20,8 @@ export type TraceContext = {
   readonly traceId: string;
   readonly spanId: string;
   readonly correlation: NewCorrelation;
-  /** Called with the usage of every span below. */
-  readonly onUsage?: (model: string | undefined, usage: Usage) => void;
+  /** Called at the end of every model span below, and of any other that carries usage. */
+  readonly onModelSpan?: (model: string | undefined, usage: Usage | undefined) => void;
 };
 
 export type SpanOptions = {
@@ -188,7 +188,12 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
       traceId,
       spanId,
       traceparent: `00-${traceId}-${spanId}-${isKept(traceId) ? '01' : '00'}`,
-      context: { traceId, spanId, correlation, ...(around?.onUsage === undefined ? {} : { onUsage: around.onUsage }) },
+      context: {
+        traceId,
+        spanId,
+        correlation,
+        ...(around?.onModelSpan === undefined ? {} : { onModelSpan: around.onModelSpan }),
+      },
       setInput: (input) => set('input', input),
       setOutput: (output) => set('output', output),
       setModel: (model, provider) => {
@@ -211,7 +216,8 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
         ended = true;
         quietly(() => {
           const usage = fields['usage'] as Usage | undefined;
-          if (usage !== undefined) around?.onUsage?.(fields['model'] as string | undefined, usage);
+          if (usage !== undefined || fields['kind'] === 'model_generation')
+            around?.onModelSpan?.(fields['model'] as string | undefined, usage);
           if (!isKept(traceId)) return;
           queue.add('spans', {
             status: 'ok',

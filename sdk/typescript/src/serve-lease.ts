@@ -205,12 +205,16 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
 
   const usage = createUsageTotals();
   let usageSet: readonly ReportedUsage[] | undefined;
+  let hasModelSpan = false;
   let patch: Record<string, Json> | undefined;
   const trace: TraceContext = {
     traceId: lease.trace_id,
     spanId: lease.span_id,
     correlation: { ...lease.correlation, project: lease.project, run_id: lease.run_id },
-    onUsage: usage.add,
+    onModelSpan: (model, counts) => {
+      hasModelSpan = true;
+      if (counts !== undefined) usage.add(model, counts);
+    },
   };
   const context: StepContext = {
     runId: lease.run_id,
@@ -279,7 +283,14 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     const reason = interruptedBy();
     if (reason === 'fenced' || reason === 'run_terminal') return reason;
 
-    const reported = usageSet ?? usage.list();
+    // Tokens of spans are on the spans. Usage that is reported by hand, beside no model span, would be in no trace: the service is asked
+    // for a span of it.
+    const reported =
+      usageSet === undefined
+        ? usage.list()
+        : hasModelSpan
+          ? usageSet
+          : usageSet.map((entry) => ({ record: true, ...entry }));
     const how: How = reason === 'stopping' ? lastly : { signal: interruption.signal };
 
     if (!outcome.ok) {

@@ -37,7 +37,9 @@ export type StepContext = {
   /** Merges into the state of the run when the step completes: these top-level keys replace those of the run. */
   readonly patchState: (patch: JsonObject) => void;
   /**
-   * Reports the usage of the step. Without this call it is the sum of what the spans of the body carry; with it, this alone.
+   * Reports the usage of the step. Without this call it is the sum of what the spans of the body carry; with it, this alone. Where the
+   * body has recorded no model span, the service makes one of each entry, so that the trace holds tokens and money too; `record: false`
+   * in an entry says that another library has recorded it.
    */
   readonly setUsage: (usage: ReportedUsage | readonly ReportedUsage[]) => void;
 

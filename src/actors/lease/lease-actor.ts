@@ -24,10 +24,10 @@ import type { RunMessage } from '../run/messages.ts';
 import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failures.ts';
 import { readDocuments, RUN_CHARACTERS, scopeOf } from '../run/run-documents.ts';
 import { readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
-import { spanIdOf, stepSpan } from '../run/run-spans.ts';
+import { type SpanDraft, spanIdOf, stepSpan, usageSpan } from '../run/run-spans.ts';
 import { type LeaseActor, leaseSlot, readLease } from './lease-state.ts';
 import type { LeaseMessage, WatchedLease, WorkerCall } from './messages.ts';
-import { countUsage } from './usage.ts';
+import { countUsage, type PricedUsage } from './usage.ts';
 
 export type LeaseHost = {
   readonly programs: Programs;
@@ -81,27 +81,38 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     return rendered.ok ? rendered.value : undefined;
   };
 
-  const recordSpan = (
+  const addOutbox = (turn: Turn, runId: string, span: SpanDraft): void => {
+    turn.rows.outbox.push({ no: host.nextOutboxNo(), runId, span: JSON.stringify(span) });
+  };
+
+  /** The span of the attempt, and those of the usage that no span of the worker holds. */
+  const recordSpans = (
     turn: Turn,
     run: RunActor,
     record: AttemptRecord,
     result: { readonly output?: Json; readonly error?: StepError; readonly cost?: Cost },
+    reported: readonly PricedUsage[],
   ): void => {
-    const input = inputOf(turn, run, record.stepId);
+    const { runId, leaseId, stepId } = record;
+    const input = inputOf(turn, run, stepId);
+    const startedAt = record.startedAt ?? record.offeredAt;
     const span = stepSpan(run.record, {
-      spanId: spanIdOf(record.leaseId),
-      stepId: record.stepId,
+      spanId: spanIdOf(leaseId),
+      stepId,
       visit: record.visit,
       attempt: record.attempt,
-      leaseId: record.leaseId,
+      leaseId,
       workerId: record.workerId,
       status: attemptStatus(record.state),
-      startedAt: record.startedAt ?? record.offeredAt,
+      startedAt,
       endedAt: turn.at,
       ...(input === undefined ? {} : { input }),
       ...result,
     });
-    turn.rows.outbox.push({ no: host.nextOutboxNo(), runId: record.runId, span: JSON.stringify(span) });
+    addOutbox(turn, runId, span);
+    const attempt = { leaseId, stepId, startedAt, endedAt: turn.at };
+    for (const [index, { usage, cost }] of reported.entries())
+      if (usage.record === true) addOutbox(turn, runId, usageSpan(run.record, attempt, index, usage, cost));
     turn.after(host.outboxed);
   };
 
@@ -198,11 +209,17 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
           tellRun(turn, runId, { kind: 'orphaned', leaseId, bodyRan: next.context.bodyRan });
           break;
         case 'recordSpan':
-          recordSpan(turn, run, record, {
-            ...(given.output === undefined ? {} : { output: given.output }),
-            ...(error === undefined ? {} : { error }),
-            ...(counted?.cost === undefined ? {} : { cost: counted.cost }),
-          });
+          recordSpans(
+            turn,
+            run,
+            record,
+            {
+              ...(given.output === undefined ? {} : { output: given.output }),
+              ...(error === undefined ? {} : { error }),
+              ...(counted?.cost === undefined ? {} : { cost: counted.cost }),
+            },
+            counted?.entries ?? [],
+          );
           break;
         case 'acknowledge':
           break;

@@ -1,6 +1,6 @@
 import { type Place, placeOf, type RunEvent, statusAt, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { JournalEntry, JournalKind, RunError } from '../../model/run.ts';
+import { type JournalEntry, type JournalKind, moneyOf, type RunError } from '../../model/run.ts';
 import { willRetry } from './run-state.ts';
 import type { Moment } from './steps/step-host.ts';
 import { hostOf } from './steps/step-hosts.ts';
@@ -95,7 +95,7 @@ const usageData = (event: RunEvent): JsonObject => {
       input_tokens: usage.inputTokens,
       output_tokens: usage.outputTokens,
       total_tokens: usage.totalTokens,
-      ...(usage.cost === undefined ? {} : { cost: usage.cost }),
+      ...(usage.cost === undefined ? {} : { cost: moneyOf(usage) ?? usage.cost }),
     },
   };
 };

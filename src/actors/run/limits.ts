@@ -1,5 +1,5 @@
 import { placeOf, type RunEvent } from '../../machines/run.ts';
-import type { RunError } from '../../model/run.ts';
+import { moneyOf, type RunError } from '../../model/run.ts';
 import { stepIdOf, type Work } from './work.ts';
 
 /** The timer that ends a run at its deadline. */
@@ -27,7 +27,7 @@ export const tooManySteps = (work: Work): RunEvent | undefined => {
 /** The event that ends a run at its cost limit. Checked wherever the run would go on. */
 export const overBudget = (work: Work): RunEvent | undefined => {
   const { maxCostUsd } = work.program.definition.limits;
-  const { cost } = work.snapshot.context.usage;
+  const cost = moneyOf(work.snapshot.context.usage);
   if (maxCostUsd === undefined || cost === undefined || cost < maxCostUsd) return undefined;
   return passed(work, 'max_cost_usd', `the run cost ${cost} USD, its limit max_cost_usd is ${maxCostUsd}`);
 };

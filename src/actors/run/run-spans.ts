@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import { isSpanId } from '../../model/ids.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { AttemptStatus, RunError, RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
-import type { Correlation, Cost, Span } from '../../model/span.ts';
+import {
+  type AttemptStatus,
+  moneyOf,
+  type ReportedUsage,
+  type RunError,
+  type RunStatus,
+  type RunUsage,
+  type UnixMs,
+} from '../../model/run.ts';
+import type { Correlation, Cost, Span, Usage } from '../../model/span.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { unixNanoFromMillis } from '../../model/time.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
@@ -20,6 +28,12 @@ export const visitSpanIdOf = (runId: string, stepId: string, visit: number): str
   return isSpanId(id) ? id : spanIdOf(runId);
 };
 
+/** The span of one entry of the usage that an attempt reported. */
+const usageSpanIdOf = (leaseId: string, index: number): string => {
+  const id = createHash('sha256').update(`${leaseId}/usage/${index}`).digest('hex').slice(0, 16);
+  return isSpanId(id) ? id : spanIdOf(leaseId);
+};
+
 /** A span as it waits in the outbox: plain JSON. Unredacted, as the specification has it for the runs store. */
 export type SpanDraft = {
   readonly traceId: string;
@@ -32,6 +46,9 @@ export type SpanDraft = {
   readonly endMs?: UnixMs;
   readonly input?: Json;
   readonly output?: Json;
+  readonly model?: string;
+  readonly usage?: Usage;
+  readonly cost?: Cost;
   readonly error?: { readonly message: string; readonly type?: string };
   readonly correlation: JsonObject;
   readonly project: string;
@@ -51,9 +68,15 @@ const failure = (error: StepError): { status: 'error'; error: { message: string;
   error: { message: error.message, type: error.code ?? error.class },
 });
 
+const costAttribute = (usage: RunUsage | undefined): JsonObject => {
+  const cost = usage === undefined ? undefined : moneyOf(usage);
+  return cost === undefined ? {} : { 'svc.run.cost_usd': cost };
+};
+
 /**
- * The span of a run: `unset` while it is open, complete when it has ended. A cancelled run did not fail. The span of a child
- * hangs under that of the step that started it.
+ * The span of a run: `unset` while it is open, complete when it has ended. A cancelled run neither succeeded nor failed: its span is
+ * `unset` with an end. The span of a child hangs under that of the step that started it.
+ * @see Interface decisions, "12. Decided since", "Runs as traces"
  */
 export const runSpan = (
   record: RunRecord,
@@ -68,7 +91,7 @@ export const runSpan = (
     : { parentSpanId: visitSpanIdOf(record.parent.runId, record.parent.stepId, record.parent.visit) }),
   name: record.definitionId,
   kind: 'workflow_run',
-  status: end === undefined ? 'unset' : 'ok',
+  status: end === undefined || status === 'cancelled' ? 'unset' : 'ok',
   startMs: record.createdAt,
   ...(end === undefined ? {} : { endMs: end.at }),
   input,
@@ -79,7 +102,7 @@ export const runSpan = (
     'svc.run.definition_version': record.definitionVersion,
     'svc.run.status': status,
     ...(end?.error?.limit === undefined ? {} : { 'svc.run.limit': end.error.limit }),
-    ...(end?.usage.cost === undefined ? {} : { 'svc.run.cost_usd': end.usage.cost }),
+    ...costAttribute(end?.usage),
   },
   ...(end !== undefined && status === 'failed' && end.error !== undefined ? failure(end.error) : {}),
 });
@@ -131,6 +154,47 @@ export const stepSpan = (
   ...(step.error !== undefined && (step.status === 'failed' || step.status === 'orphaned') ? failure(step.error) : {}),
 });
 
+/**
+ * The span of usage that no span of the worker holds: a model call somewhere within the attempt, with the price that the run was
+ * charged.
+ * @param index its place among the entries of the report
+ * @see Interface decisions, "12. Decided since", "Usage that no span holds"
+ */
+export const usageSpan = (
+  record: RunRecord,
+  attempt: {
+    readonly leaseId: string;
+    readonly stepId: string;
+    readonly startedAt: UnixMs;
+    readonly endedAt: UnixMs;
+  },
+  index: number,
+  { model, cost: _charged, record: _recorded, ...counts }: ReportedUsage,
+  cost: Cost | undefined,
+): SpanDraft => {
+  const isCounted =
+    counts.inputTokens !== undefined || counts.outputTokens !== undefined || counts.totalTokens !== undefined;
+  return {
+    ...base(record),
+    spanId: usageSpanIdOf(attempt.leaseId, index),
+    parentSpanId: spanIdOf(attempt.leaseId),
+    name: model ?? attempt.stepId,
+    kind: 'model_generation',
+    status: 'ok',
+    startMs: attempt.startedAt,
+    endMs: attempt.endedAt,
+    ...(model === undefined ? {} : { model }),
+    ...(isCounted ? { usage: counts } : {}),
+    ...(cost === undefined ? {} : { cost }),
+    attributes: {
+      'svc.run_id': record.runId,
+      'svc.step.id': attempt.stepId,
+      'svc.step.lease_id': attempt.leaseId,
+      'svc.usage.reported': true,
+    },
+  };
+};
+
 const correlationKeys = {
   environment: 'environment',
   service_name: 'serviceName',
@@ -169,6 +233,9 @@ export const spanOfDraft = (draft: SpanDraft, receivedAt: UnixMs): Span => ({
   receivedAt: unixNanoFromMillis(receivedAt),
   ...(draft.input === undefined ? {} : { input: draft.input }),
   ...(draft.output === undefined ? {} : { output: draft.output }),
+  ...(draft.model === undefined ? {} : { model: draft.model }),
+  ...(draft.usage === undefined ? {} : { usage: draft.usage }),
+  ...(draft.cost === undefined ? {} : { cost: draft.cost }),
   ...(draft.error === undefined ? {} : { error: draft.error }),
   correlation: correlationOf(draft),
   attributes: draft.attributes,

@@ -1,6 +1,7 @@
 import type { RunSnapshot } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { Run, RunSummary } from '../../model/run.ts';
+import { moneyOf, type Run, type RunSummary, type RunUsage } from '../../model/run.ts';
+import type { Cost } from '../../model/span.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import type { RunDocuments } from './run-documents.ts';
 import type { RunActor } from './run-state.ts';
@@ -21,13 +22,18 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
     correlation: JSON.parse(record.correlation) as JsonObject,
     ...(record.idempotencyKey === undefined ? {} : { idempotencyKey: record.idempotencyKey }),
     usage,
-    ...(usage.cost === undefined ? {} : { cost: { totalCost: usage.cost, currency: RUN_CURRENCY, isEstimated: true } }),
+    ...costOf(usage),
     stepCount,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
     ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
   };
+};
+/** The money of a usage, which may add up estimates and reported prices. */
+const costOf = (usage: RunUsage): { readonly cost?: Cost } => {
+  const totalCost = moneyOf(usage);
+  return totalCost === undefined ? {} : { cost: { totalCost, currency: RUN_CURRENCY, isEstimated: true } };
 };
 /** `max_cost_usd` compares in it, and so the cost of a run is counted in it. */
 const RUN_CURRENCY = 'USD';

@@ -97,6 +97,7 @@ const reportOfWire = (usage: WireUsage): ReportedUsage => {
         text: output.text,
       }),
     cost: usage.cost,
+    record: usage.record === true ? true : undefined,
   });
 };
 

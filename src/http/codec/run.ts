@@ -1,7 +1,17 @@
 import type { EventOutcome, ParkedEventInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { JsonObject } from '../../model/json.ts';
-import type { Attempt, JournalEntry, ReportedUsage, Run, RunDetail, RunError, RunSummary } from '../../model/run.ts';
+import {
+  type Attempt,
+  type JournalEntry,
+  moneyOf,
+  type ReportedUsage,
+  type Run,
+  type RunDetail,
+  type RunError,
+  type RunSummary,
+  type RunUsage,
+} from '../../model/run.ts';
 import { instantIfKnown, instantToWire } from './instant.ts';
 import { costToWire } from './money.ts';
 
@@ -18,6 +28,14 @@ const errorToWire = (error: RunError): Schemas['RunError'] =>
     limit: error.limit,
   }) as Schemas['RunError'];
 
+const usageToWire = (usage: RunUsage): Schemas['RunUsage'] =>
+  ({
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    total_tokens: usage.totalTokens,
+    cost: moneyOf(usage),
+  }) as Schemas['RunUsage'];
+
 /** A run as lists show it. @see Interface decisions, "9. Durable runs", "Run" */
 export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
   ({
@@ -33,12 +51,7 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     error: run.error === undefined ? undefined : errorToWire(run.error),
     correlation: run.correlation,
     idempotency_key: run.idempotencyKey,
-    usage: {
-      input_tokens: run.usage.inputTokens,
-      output_tokens: run.usage.outputTokens,
-      total_tokens: run.usage.totalTokens,
-      cost: run.usage.cost,
-    },
+    usage: usageToWire(run.usage),
     cost: run.cost === undefined ? undefined : costToWire(run.cost),
     step_count: run.stepCount,
     created_at: instantToWire(run.createdAt),
@@ -75,6 +88,7 @@ const reportToWire = (usage: ReportedUsage): Schemas['ReportedUsage'] =>
       text: usage.outputDetails.text,
     },
     cost: usage.cost,
+    record: usage.record,
   }) as Schemas['ReportedUsage'];
 
 export const attemptToWire = (attempt: Attempt): Schemas['Attempt'] =>

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 036fcc5eea2be8d39f299ef48811c7c3d1d58332b858d66886f33d433b36a4a9
-// content sha256: 743fae58583aaadffa6a69f8cba4f93ebec3e7edfd6a9e3f72c6e02e1bdde5f6
+// source sha256: 819895f25904213b6a489de870183dcf02c6e26f585963a9de897be0ca5a3ddc
+// content sha256: c8cb9d4a9a68243fb2dab3b3073fa0371a37283e12a5e7514c80911eb0b4151d
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2916,6 +2916,11 @@ export interface components {
                 readonly text?: components["schemas"]["TokenCount"];
             };
             readonly cost?: number;
+            /**
+             * @description True asks the service for a span of it: a priced `model_generation` below the span of the step. For usage that no span of the
+             *     worker holds; without it the tokens are expected on the worker's own spans.
+             */
+            readonly record?: boolean;
         };
         readonly TokenCount: number;
         /** @description One report of usage, or a list of them. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { onEachEngine } from '../engines.ts';
-import { aDefinition, must, task, tasks } from '../run-harness.ts';
+import { ALL, aDefinition, must, task, tasks } from '../run-harness.ts';
 
 onEachEngine('a run is a trace', ({ createHarness }) => {
   it('one root span and one span an attempt, with input, output and the priced total, ids from run and lease', async () => {
@@ -50,6 +50,18 @@ onEachEngine('a run is a trace', ({ createHarness }) => {
     await service.runs.flushOutbox();
     expect(service.spans).toMatchObject([{ status: 'unset', name: 'flow' }]);
     expect(service.spans[0]?.endTime).toBeUndefined();
+  });
+
+  it('the root span of a cancelled run is unset with an end, and says that it was cancelled', async () => {
+    const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
+    const { runId } = await service.start('flow');
+    service.time.advance(1500);
+    must(await service.runs.cancelRun({ ...ALL, runId }));
+    await service.runs.flushOutbox();
+    const root = service.spans.findLast(({ kind }) => kind === 'workflow_run');
+    expect(root).toMatchObject({ status: 'unset', attributes: { 'svc.run.status': 'cancelled' } });
+    expect(root).not.toHaveProperty('error');
+    expect((root?.endTime ?? 0n) - (root?.startTime ?? 0n)).toBe(1_500_000_000n);
   });
 
   it('the root span of a child hangs under the span of the step that started it', async () => {

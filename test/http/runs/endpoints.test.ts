@@ -562,6 +562,12 @@ describe('bodies: each bound from both sides', () => {
       { worker_id: 'w', usage: [{}, { input_tokens: -1 }] },
       'usage.1.input_tokens',
     ],
+    [
+      'usage to record that does not say yes or no',
+      '/steps/x/complete',
+      { worker_id: 'w', usage: { record: 'yes' } },
+      'usage.record',
+    ],
     ['a patch that is no object', '/steps/x/complete', { worker_id: 'w', state_patch: [] }, 'state_patch'],
     ['a fail without an error', '/steps/x/fail', { worker_id: 'w' }, 'error'],
     ['an error without a class', '/steps/x/fail', { worker_id: 'w', error: { message: 'm' } }, 'error.class'],

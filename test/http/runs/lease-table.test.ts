@@ -143,6 +143,26 @@ describe('running | complete | output, state patch, usage sent | attempt finishe
     expect(attempts[0]?.cost).toMatchObject({ currency: 'USD', is_estimated: true, price_book_id: 'builtin' });
     expect(attempts[1]?.usage).toEqual([one, known]);
   });
+
+  it('usage with `record` is a model span below that of the step; without, or with false, it is none', async () => {
+    await open();
+    await service.start('flow');
+    const entry = { model: 'gpt-4o-mini', input_tokens: 1000, output_tokens: 100 };
+    const lease = await service.take();
+    const usage = [entry, { ...entry, record: true }, { ...entry, record: false }];
+    await service.must(service.complete(lease, { usage }));
+    await service.runs.flushOutbox();
+    expect(service.spans.filter(({ kind }) => kind === 'model_generation')).toMatchObject([
+      {
+        parentSpanId: lease.span_id,
+        model: 'gpt-4o-mini',
+        usage: { inputTokens: 1000, outputTokens: 100 },
+        cost: { priceBookId: 'builtin', isEstimated: true },
+      },
+    ]);
+    const { attempts } = await service.run(lease.run_id);
+    expect(attempts[0]?.usage).toEqual([entry, { ...entry, record: true }, entry]);
+  });
 });
 
 describe('running | fail | error with a class | retried within the step budget or failed, per class', () => {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: f5510e136d663d4c3a83451fee62bb506bcb66161ed969f2c4d54a39d5e90424
-// content sha256: 561d4e76a19791728112e49ed78957831d2e33ef199d58293c17e870a09919fc
+// source sha256: d014fc5189f90e4b01d57568c1b0cb3d6a7b06c9d654d51277b34fd584409a9b
+// content sha256: ac95ff32732e2e4f874bfc4c0e7da33b4225d139a0867d9e59c8bc6db0b56fee
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -938,6 +938,11 @@ export interface components {
                 readonly text?: components["schemas"]["TokenCount"];
             };
             readonly cost?: number;
+            /**
+             * @description True asks the service for a span of it: a priced `model_generation` below the span of the step. For usage that no span of the
+             *     worker holds; without it the tokens are expected on the worker's own spans.
+             */
+            readonly record?: boolean;
         };
         readonly Run: components["schemas"]["RunSummary"] & {
             /** @description Any JSON */
