@@ -32,11 +32,30 @@ export const createKinds = (host: {
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   /** What follows at once, in a commit of its own. It may get lost: a timer row stands for it. */
-  readonly send: (message: Message) => void;
+  readonly send: (message: Message) => Promise<unknown>;
 }): readonly ActorKind[] => {
   const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
   const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
     checkInputOf(program.definition, input);
+  /** Timers whose message is on its way, and when those are due that came due again before it was taken. */
+  const onTheirWay = new Set<string>();
+  const dueAgain = new Map<string, number>();
+  const fire = (runId: string, name: string, dueAt: number): void => {
+    const timer = `${runId}/${name}`;
+    // A commit without room sends a timer on to the next. Each second adds a look at the same row: one message a timer is enough.
+    if (onTheirWay.has(timer)) {
+      dueAgain.set(timer, dueAt);
+      return;
+    }
+    onTheirWay.add(timer);
+    const body: RunMessage = { kind: 'timer', name, dueAt };
+    void host.send({ type: 'run', id: runId, body }).finally(() => {
+      onTheirWay.delete(timer);
+      const again = dueAgain.get(timer);
+      dueAgain.delete(timer);
+      if (again !== undefined) fire(runId, name, again);
+    });
+  };
   return [
     createRunActors({
       programs,
@@ -45,10 +64,7 @@ export const createKinds = (host: {
       nextOrder,
       outboxed,
       ready: dispatcher.ready,
-      due: ({ runId, name, dueAt }) => {
-        const body: RunMessage = { kind: 'timer', name, dueAt };
-        host.send({ type: 'run', id: runId, body });
-      },
+      due: ({ runId, name, dueAt }) => fire(runId, name, dueAt),
       journalled: host.followers.wake,
     }),
     createLeaseActors({

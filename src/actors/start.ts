@@ -116,9 +116,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       reclaimWindowMs,
       price: options.price,
       outboxed: () => outbox.kick(),
-      send: (message) => {
+      send: async (message) => {
         // The timer looks each second at what is due, so a send that fails, or a close in between, loses nothing.
-        if (!closing.signal.aborted) kernel.send(message).catch(() => {});
+        if (!closing.signal.aborted) await kernel.send(message).catch(() => {});
       },
     }),
     follow: dispatcher.follow,
