@@ -35,8 +35,9 @@ export type Lookup =
   | { readonly kind: 'runnable'; readonly definitionId: string; readonly after: number; readonly limit: number }
   /** Runs that carry a fault, by id from beyond `after`. */
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
-  /** Children that one visit of a step started, by index: those that are open, or the outputs of all. */
+  /** Children of a run that have not ended. */
   | { readonly kind: 'open_children'; readonly runId: string }
+  /** Outputs of the children that one visit of a step started, by index. */
   | { readonly kind: 'child_outputs'; readonly runId: string; readonly stepId: string; readonly visit: number }
   /** The attempt of a visit before this one. */
   | {

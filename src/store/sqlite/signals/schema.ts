@@ -197,7 +197,7 @@ export const CALLS = (spans: string): string =>
 
 /**
  * What the file has besides, without a version of its own: indexes, which an older build does not miss. Applied at every start.
- * `spans_calls` is all that analytics over model calls read; it took the place of `spans_priced`, which held no call that failed.
+ * `spans_calls` is all that analytics over model calls read. `spans_priced`, which files of older builds have, held no call that failed.
  */
 const standing = `
 CREATE INDEX IF NOT EXISTS spans_calls
