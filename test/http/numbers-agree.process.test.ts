@@ -49,6 +49,14 @@ const monitorOf = (project: string, watch: string) => ({
   ...{ window_seconds: 86_400, min_samples: 1 },
 });
 
+/** What the body of a run's step reports, and no span of its own holds: two calls, one of them of a model without a price. */
+const usageOf = (n: number) => [
+  { model: 'gpt-4.1', input_tokens: 1000 + n, output_tokens: 10 * n, record: true },
+  { model: 'own-7b', input_tokens: 7, output_tokens: n, record: true },
+];
+/** The runs that end by their worker; the others are cancelled before they report anything. */
+const reporting = [0, 1, 3, 4, 6, 7];
+
 /** Three durable runs of each end, in a project of their own. */
 const endDurableRuns = async (): Promise<void> => {
   const who = { worker_id: 'w', project: 'workflows' };
@@ -59,9 +67,13 @@ const endDurableRuns = async (): Promise<void> => {
     const { leases } = await post('api/steps/claim', { worker_id: 'w', max: 1, wait_ms: 10_000 });
     const lease = `api/steps/${leases[0].lease_id}`;
     await post(`${lease}/started`, { worker_id: 'w' });
-    if (n % 3 === 0) await post(`${lease}/complete`, { worker_id: 'w', output: n });
+    if (n % 3 === 0) await post(`${lease}/complete`, { worker_id: 'w', output: n, usage: usageOf(n) });
     else if (n % 3 === 1)
-      await post(`${lease}/fail`, { worker_id: 'w', error: { class: 'fatal', message: 'it broke' } });
+      await post(`${lease}/fail`, {
+        worker_id: 'w',
+        error: { class: 'fatal', message: 'it broke' },
+        usage: usageOf(n),
+      });
     else await post(`api/runs/${runId}/cancel`, {});
   }
 };
@@ -392,13 +404,24 @@ describe('durable runs: three succeeded, three failed, three cancelled', () => {
     expect((await get('slos', { project: 'workflows' })).slos).toMatchObject([{ samples: 6, success_rate: 0.5 }]);
   });
 
-  it('its numbers are those of its trace', async () => {
+  it('its numbers are those of its trace, and of the project', async () => {
     const { runs } = await get('runs', { project: 'workflows', limit: '20' });
     expect(runs).toHaveLength(9);
     for (const run of runs) {
-      const summary = await get(`traces/${run.trace_id}`);
-      expect(summary.usage?.total_tokens ?? 0).toBe(run.usage.total_tokens);
-      expect(summary.cost?.total_cost).toBe(run.cost?.total_cost);
+      const { trace } = await get(`traces/${run.trace_id}`);
+      expect(trace.usage?.total_tokens ?? 0).toBe(run.usage.total_tokens);
+      expect(trace.cost?.total_cost).toBe(run.cost?.total_cost);
     }
+    const used = reporting.flatMap(usageOf);
+    const input = sum(used.map((one) => one.input_tokens));
+    const output = sum(used.map((one) => one.output_tokens));
+    const cost = sum(reporting.map((n) => ((1000 + n) * 2 + 10 * n * 8) / 1e6));
+    expect(sum(runs.map((run: Free) => run.usage.total_tokens))).toBe(input + output);
+    expect(await get('analytics/summary', { project: 'workflows' })).toMatchObject({
+      ...{ input_tokens: input, output_tokens: output, total_cost: near(cost) },
+    });
+    const { groups } = await get('analytics/cost', { project: 'workflows', group_by: 'model' });
+    expect(groups).toMatchObject([{ key: 'gpt-4.1', count: reporting.length, total_cost: near(cost) }]);
+    expect((await readingOf('workflows-cost', 9)).value).toEqual(near(cost));
   });
 });
