@@ -98,7 +98,10 @@ export type RunEvent =
       readonly runId: string;
       readonly index: number;
       readonly status: RunStatus;
+      /** The failure of the step; absent where the child succeeded. */
       readonly error?: StepError;
+      /** The failure of the child itself. */
+      readonly cause?: RunError;
     }
   /** The host has started so many further children, as many as `childrenToStart` says or fewer. */
   | { readonly type: 'children.started'; readonly at: UnixMs; readonly count: number }

@@ -151,6 +151,8 @@ export type ChildRun = {
   readonly stepId: string;
   readonly visit: number;
   readonly index: number;
+  /** Why it failed. */
+  readonly error?: RunError;
 };
 
 export type RunDetail = Run & {

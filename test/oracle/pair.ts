@@ -95,6 +95,7 @@ const viewOfRun = (run: Run) => ({
     stepId: child.parent?.stepId,
     visit: child.parent?.visit,
     index: child.parent?.index,
+    error: fixed(child.error),
   })),
   journal: run.journal.map((entry, seq) => entryView({ seq, ...entry })),
 });
@@ -146,6 +147,7 @@ const viewOfReal = (
       stepId: child.stepId,
       visit: child.visit,
       index: child.index,
+      error: fixed(child.error),
     })),
   ),
   journal: journal.map(({ workerId, ...entry }) =>

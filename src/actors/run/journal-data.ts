@@ -58,7 +58,14 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
     case 'event.delivered':
       return event.type === 'event.delivered' ? { event: event.event, key: event.key } : {};
     case 'child.finished':
-      return event.type === 'child.finished' ? { run_id: event.runId, index: event.index, status: event.status } : {};
+      return event.type === 'child.finished'
+        ? {
+            run_id: event.runId,
+            index: event.index,
+            status: event.status,
+            ...(event.cause === undefined ? {} : { error: errorData(event.cause) }),
+          }
+        : {};
     case 'run.finished':
       return {
         status: statusAt(to),

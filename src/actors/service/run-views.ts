@@ -4,7 +4,7 @@ import type { RunContext } from '../../machines/run.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
 import { isLive } from '../../machines/lease.ts';
-import type { Attempt, ReportedUsage, Run, RunDetail, RunSummary } from '../../model/run.ts';
+import type { Attempt, ChildRun, ReportedUsage, Run, RunDetail, RunSummary } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
@@ -60,6 +60,25 @@ const timeoutsOf = (attempts: readonly AttemptRecord[]): RunDetail['timers'] =>
     isLive(state) && timeoutAt !== undefined ? [{ name: 'timeout', dueAt: timeoutAt, stepId }] : [],
   );
 
+const childOf = (record: RunRecord): ChildRun[] => {
+  const { runId, definitionId, definitionVersion, status, parent } = record;
+  if (parent === undefined) return [];
+  const { stepId, visit, index } = parent;
+  const error = status === 'failed' ? contextOf(record).error : undefined;
+  return [
+    {
+      runId,
+      definitionId,
+      definitionVersion,
+      status,
+      stepId,
+      visit,
+      index,
+      ...(error === undefined ? {} : { error }),
+    },
+  ];
+};
+
 export const detailOfRows = (rows: RunRows): RunDetail => ({
   ...runOfRows(rows),
   attempts: rows.attempts.map(attemptOf),
@@ -78,19 +97,5 @@ export const detailOfRows = (rows: RunRows): RunDetail => ({
     since,
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
   })),
-  children: rows.children.flatMap(({ runId, definitionId, definitionVersion, status, parent }) =>
-    parent === undefined
-      ? []
-      : [
-          {
-            runId,
-            definitionId,
-            definitionVersion,
-            status,
-            stepId: parent.stepId,
-            visit: parent.visit,
-            index: parent.index,
-          },
-        ],
-  ),
+  children: rows.children.flatMap(childOf),
 });

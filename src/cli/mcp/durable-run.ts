@@ -7,6 +7,7 @@ import type { ProjectScope } from './scope.ts';
 type Schemas = components['schemas'];
 export type DurableRun = Schemas['RunDetail'];
 type Attempt = DurableRun['attempts'][number];
+type ChildRun = DurableRun['children'][number];
 
 /** Attempts, waits and children that are shown; the others are counted. */
 const MOST_ATTEMPTS = 100;
@@ -122,8 +123,14 @@ const waitLines = (run: DurableRun, now: number): string[] => {
   return lines.length === 0 ? [] : ['Waits for:', ...listed(lines, 'waits')];
 };
 
+const childText = ({ run_id: runId, step_id: step, visit, index, error }: ChildRun): string[] => {
+  if (error === undefined) return [];
+  const where = error.step_id === undefined ? 'at no step' : `at its step ${oneLine(error.step_id, 64)}`;
+  return [`  ${runId}, child ${index} of step ${oneLine(step, 64)}, visit ${visit}: ${where}: ${errorText(error)}`];
+};
+
 const failureLines = (run: DurableRun): string[] => {
-  const { status, error, attempts } = run;
+  const { status, error, attempts, children } = run;
   const failing = failingAttempt(run);
   const others = attempts.filter((attempt) => hasFailed(attempt) && attempt !== failing);
   const lines: string[] = [];
@@ -149,6 +156,9 @@ const failureLines = (run: DurableRun): string[] => {
         'attempts',
       ),
     );
+  const failed = children.filter((child) => child.error !== undefined);
+  if (failed.length > 0)
+    lines.push(`Child runs that failed (${count(failed.length)}):`, ...listed(failed.flatMap(childText), 'child runs'));
   return lines;
 };
 

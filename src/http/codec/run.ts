@@ -135,6 +135,7 @@ export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
       step_id: child.stepId,
       visit: child.visit,
       index: child.index,
+      error: child.error === undefined ? undefined : errorToWire(child.error),
     })),
   }) as Schemas['RunDetail'];
 

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 819895f25904213b6a489de870183dcf02c6e26f585963a9de897be0ca5a3ddc
-// content sha256: c8cb9d4a9a68243fb2dab3b3073fa0371a37283e12a5e7514c80911eb0b4151d
+// source sha256: 7d9ca3c913a7fb9452d895b92e0b7845d02235276115e1340b47c8e3439bb7a2
+// content sha256: 72dec9d782c3d5279461c2153c786df0de88de2227a74670d1ca0518aded207a
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2575,6 +2575,8 @@ export interface components {
                 readonly visit: number;
                 /** @description Place among the children of the visit, from 0 */
                 readonly index: number;
+                /** @description Of a failed child: why, and at which of its steps */
+                readonly error?: components["schemas"]["RunError"];
             }[];
         };
         /** @description What the run belongs to, as the caller sent it; its spans carry it, redacted and hashed like those of any span. */

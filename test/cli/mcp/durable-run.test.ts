@@ -115,6 +115,42 @@ describe('how a durable run stands', () => {
     expect(text).not.toContain('Run failed at');
   });
 
+  it('a child that failed says why, and at which of its steps, whatever became of the run', () => {
+    const aChild = (index: number, more: object) => ({
+      ...{ run_id: `c-${index}`, definition_id: 'ship', definition_version: 1, step_id: 'fan', visit: 2, index },
+      status: 'failed' as const,
+      ...more,
+    });
+    const text = textOf(
+      aRun({
+        status: 'succeeded',
+        children: [
+          aChild(0, { error: { class: 'fatal', code: 'lost', message: 'no parcel\nat all', step_id: 'pack' } }),
+          aChild(1, { status: 'succeeded' }),
+          aChild(2, { error: { class: 'limit', message: 'too old', limit: 'run_timeout_ms' } }),
+        ],
+      }),
+    );
+    expect(text).toContain(
+      'Child runs that failed (2):\n' +
+        '  c-0, child 0 of step fan, visit 2: at its step pack: fatal (lost): no parcel at all\n' +
+        '  c-2, child 2 of step fan, visit 2: at no step: limit: too old\n',
+    );
+    expect(textOf(aRun({ children: [aChild(1, { status: 'succeeded' })] }))).not.toContain('Child runs that failed');
+  });
+
+  it('of many children that failed 20 are listed, and the others counted', () => {
+    const children = Array.from({ length: 21 }, (_, index) => ({
+      ...{ run_id: `c-${index}`, definition_id: 'ship', definition_version: 1, step_id: 'fan', visit: 1, index },
+      ...{ status: 'failed' as const, error: { class: 'fatal', message: 'no' } },
+    }));
+    const text = textOf(aRun({ children }));
+    expect(text).toContain('Child runs that failed (21):');
+    expect(text).toContain('  c-19, child 19');
+    expect(text).not.toContain('c-20');
+    expect(text).toContain('  and 1 more child runs');
+  });
+
   it('a limit fails the run itself', () => {
     const error = { class: 'limit', message: 'the run cost more than 1', limit: 'max_cost_usd' } as const;
     expect(textOf(aRun({ status: 'failed', error }))).toContain(

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: d014fc5189f90e4b01d57568c1b0cb3d6a7b06c9d654d51277b34fd584409a9b
-// content sha256: ac95ff32732e2e4f874bfc4c0e7da33b4225d139a0867d9e59c8bc6db0b56fee
+// source sha256: 0b9e375ef5653edd01574ffe992e00597ea6b2752398c4154bfa04813dd2e86f
+// content sha256: 255cc1d94089ac8cb76672f7ba3be70d289a03971fa4b9a522c7deebba837424
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -994,6 +994,8 @@ export interface components {
                 readonly visit: number;
                 /** @description Place among the children of the visit, from 0 */
                 readonly index: number;
+                /** @description Of a failed child: why, and at which of its steps */
+                readonly error?: components["schemas"]["RunError"];
             }[];
         };
         readonly RunError: {

@@ -242,10 +242,17 @@ export const awaitsChild = (run: RunActor, { stepId, visit }: ChildMessage): boo
   );
 };
 
-const errorOf = (body: ChildMessage): StepError =>
-  body.status === 'cancelled'
-    ? { class: 'cancelled', message: `child ${body.runId} was cancelled` }
-    : childFailed(`child ${body.runId} failed: ${body.error?.message ?? 'it gave no reason'}`.slice(0, 2000));
+/** Most of the message in which a step repeats the failure of its child: a tree repeats it at each level. */
+const MESSAGE_CHARACTERS = 2000;
+
+/** The failure of the step. It names that of the child: who reads of the parent need not look for the child first. */
+const errorOf = ({ runId, status, error }: ChildMessage): StepError => {
+  if (status === 'cancelled') return { class: 'cancelled', message: `child run ${runId} was cancelled` };
+  if (error === undefined) return childFailed(`child run ${runId} failed`);
+  const at = error.stepId === undefined ? '' : ` at step ${error.stepId}`;
+  const kind = `class ${error.class}${error.code === undefined ? '' : `, code ${error.code}`}`;
+  return childFailed(`child run ${runId} failed${at} (${kind}): ${error.message}`.slice(0, MESSAGE_CHARACTERS));
+};
 
 /** A child has ended; with the last one, the outputs of all become the output of the step. */
 export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
@@ -266,6 +273,7 @@ export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
     index: body.index,
     status: body.status,
     ...(body.status === 'succeeded' ? {} : { error: errorOf(body) }),
+    ...(body.error === undefined ? {} : { cause: body.error }),
   };
 };
 

@@ -199,6 +199,56 @@ onEachEngine('children', ({ createHarness, open }) => {
     expect(await service.claim()).toEqual([]);
   });
 
+  it("a child's error is shown with its parent: with the child, in the failure of the step, in the journal", async () => {
+    const service = await createHarness({ definitions: [child, parent({ for_each: undefined, input: { doc: 1 } })] });
+    const { runId } = await service.start('flow');
+    const lease = await service.take();
+    must(await service.fail(lease, 'odd', { code: 'no_ink' }));
+    const error = { class: 'odd', code: 'no_ink', message: 'it broke', stepId: 'work' };
+    const detail = await service.detail(runId);
+    expect(detail.children).toMatchObject([{ runId: lease.runId, status: 'failed', error }]);
+    expect(detail.error).toEqual({
+      class: 'fatal',
+      code: 'child_failed',
+      message: `child run ${lease.runId} failed at step work (class odd, code no_ink): it broke`,
+      stepId: 'index',
+    });
+    const finished = (await service.journal(runId)).find(({ kind }) => kind === 'child.finished');
+    expect(finished?.data).toEqual({
+      run_id: lease.runId,
+      index: 0,
+      status: 'failed',
+      error: { class: 'odd', code: 'no_ink', message: 'it broke', step_id: 'work' },
+    });
+  });
+
+  it('the failure of a grandchild is named at each level, by a message of at most 2,000 characters', async () => {
+    const top = aDefinition('top', [{ id: 'sub', kind: 'child', definition: 'flow', input: { docs: ['x'] } }]);
+    const service = await createHarness({ definitions: [child, parent(), top] });
+    const { runId } = await service.start('top');
+    const lease = await service.take();
+    must(await service.fail(lease, 'fatal', { message: 'm'.repeat(2000) }));
+    const detail = await service.detail(runId);
+    const [middle] = detail.children;
+    expect(detail.error?.message).toMatch(
+      `child run ${middle?.runId} failed at step index (class fatal, code child_failed): ` +
+        `child run ${lease.runId} failed at step work (class fatal): mmm`,
+    );
+    expect(detail.error?.message).toHaveLength(2000);
+    expect(middle?.error?.message).toHaveLength(2000);
+  });
+
+  it('a child that ended well or was cancelled has no error', async () => {
+    const service = await createHarness({ definitions: [child, parent({ on_error: [{ to: 'end' }] })] });
+    const { runId } = await service.start('flow', { docs: ['a', 'b'] });
+    must(await service.complete(await service.take(), 'A'));
+    const open = (await service.detail(runId)).children.find(({ status }) => status !== 'succeeded');
+    must(await service.runs.cancelRun({ ...ALL, runId: open?.runId ?? '' }));
+    const { children } = await service.detail(runId);
+    expect(children.map(({ status }) => status)).toEqual(['succeeded', 'cancelled']);
+    for (const one of children) expect(one).not.toHaveProperty('error');
+  });
+
   it('the items of for_each are those of the present visit, also where only `error` has changed', async () => {
     const again = aDefinition('again', [
       task('first', { retry: { max_attempts: 1 }, on_error: [{ to: 'index' }], next: 'index' }),
@@ -222,7 +272,7 @@ onEachEngine('children', ({ createHarness, open }) => {
     expect(first.input).toEqual({ doc: 'it broke' });
     must(await service.fail(first, 'fatal'));
     const { input } = await service.take();
-    expect(JSON.stringify(input)).toMatch(/child .* failed: it broke/);
+    expect(JSON.stringify(input)).toMatch(/child run .* failed at step work \(class fatal\): it broke/);
   });
 
   it('a cancelled child fails the step with class cancelled', async () => {
