@@ -255,6 +255,11 @@ const table = {
     meaning: 'Memory for ingest bodies and their signals between arrival and answer; beyond it the answer is 429.',
     default: 128 * MEBIBYTE,
   }),
+  'max-answer-bytes': integer(1, 16_384 * MEBIBYTE, {
+    meaning:
+      'Memory for answers that are being made or sent; beyond it reads get 429. One of any size is served when it is alone.',
+    default: 256 * MEBIBYTE,
+  }),
   'request-timeout-seconds': integer(1, 3600, {
     meaning: 'Deadline of a request; past it the answer is 503.',
     default: 30,

@@ -28,6 +28,7 @@ import type { Route } from '../http/route.ts';
 import { scoringRoutes } from '../http/routes/scoring.ts';
 import { signalRoutes } from '../http/routes/signals.ts';
 import { runsSurface } from '../http/routes/runs-surface.ts';
+import { createAnswerRoom } from '../http/answer/answer-room.ts';
 import { createStreamRegistry } from '../http/answer/streams.ts';
 import { traceRoutes } from '../http/routes/traces.ts';
 import { createAdmission } from '../ingest/admission.ts';
@@ -167,6 +168,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
   const audit = createAuditLog(store, counters, log, { mode: settings.audit });
   const streams = createStreamRegistry();
+  const answers = createAnswerRoom(counters, settings.maxAnswerBytes);
 
   const limits = {
     maxBodyBytes: settings.maxBodyBytes,
@@ -285,6 +287,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ),
     ...operationsRoutes({
       counters,
+      answers,
       version,
       storage: store.kind,
       probes: [
@@ -301,6 +304,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     audit,
     counters,
     body: { limits, admission },
+    answers,
     streams,
     log,
     ...(settings.otlpGrpc === 'on' ? { grpc: { pipeline } } : {}),

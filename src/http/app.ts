@@ -7,6 +7,8 @@ import type { AuditLog } from './access/audit-log.ts';
 import { createWriteAudit } from './access/audit-rows.ts';
 import type { Authenticator } from './access/auth.ts';
 import { createForeignPages } from './access/foreign-pages.ts';
+import type { AnswerRoom } from './answer/answer-room.ts';
+import { cutSlowReaders } from './answer/slow-readers.ts';
 import type { StreamRegistry } from './answer/streams.ts';
 import type { BodyReading } from './body/json-body.ts';
 import { findRouteFaults } from './contract/route-faults.ts';
@@ -34,6 +36,7 @@ export type AppDeps = {
   readonly audit: AuditLog;
   readonly counters: Counters;
   readonly body: BodyReading;
+  readonly answers: AnswerRoom;
   readonly streams: StreamRegistry;
   readonly log: Logger;
   readonly options: AppOptions;
@@ -49,12 +52,19 @@ export type AppDeps = {
  * @throws Error when a route has no scope, no operation, or another one than the document says: such a service does not start
  */
 export const buildApp = (deps: AppDeps): FastifyInstance => {
-  const { routes, authenticator, audit, counters, body, streams, log, options, clock = nowUnixNano } = deps;
+  const { routes, authenticator, audit, counters, body, answers, streams, log, options, clock = nowUnixNano } = deps;
   const faults = findRouteFaults(routes).routes;
   if (faults.length > 0) throw new Error(`routes and document disagree:\n${faults.join('\n')}`);
 
   const app = createServer(options, log);
   countServerErrors(app, counters);
+  cutSlowReaders(
+    app.server,
+    () => {
+      counters.slowReadersCut += 1;
+    },
+    options.readerTakesNothingMs,
+  );
   const deadlines = createDeadlines(options.requestTimeoutSeconds);
   stopInOrder(app, {
     endWaits: () => {
@@ -67,7 +77,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const writeAudit = createWriteAudit(audit, clock);
   const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
   const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, options);
-  const serve = createServeRequest(access, audit, writeAudit, body);
+  const serve = createServeRequest(access, audit, writeAudit, body, answers, log);
   if (deps.grpc !== undefined) {
     const grpc = createGrpcServer({
       pipeline: deps.grpc.pipeline,

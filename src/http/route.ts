@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ProjectReach, Scope } from '../model/scope.ts';
+import type { AnswerShare } from './answer/answer-room.ts';
 
 /** The caller, decided once from the presented key, the peer address and the route's scope. */
 export type Caller = {
@@ -23,6 +24,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
     audit: AuditNote;
+    /** The share of its answer in the bytes that may be under way. */
+    answer: AnswerShare;
     /** Aborted when nobody waits for the answer any more: the deadline has passed, or the client has gone. */
     abandoned: AbortSignal;
     /** Of a route that holds or waits: aborted when it is to answer at once, because the client has gone or the service stops. */
@@ -60,6 +63,8 @@ export type Route = {
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;
+  /** Is answered however much is under way: what an operator looks at in trouble, and what reads no store. Routes of the surface `operations` are. */
+  readonly neverRefused?: boolean;
   /** May wait for something before it answers, for less than the request deadline. */
   readonly waits?: boolean;
   /**

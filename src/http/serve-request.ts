@@ -1,19 +1,40 @@
+import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../model/failure.ts';
 import type { Access } from './access/access.ts';
 import type { AuditLog } from './access/audit-log.ts';
 import type { WriteAudit } from './access/audit-rows.ts';
-import { accepts } from './answer/negotiation.ts';
+import type { Logger } from 'pino';
+import { type AnswerRoom, USUAL_ANSWER_BYTES } from './answer/answer-room.ts';
+import { accepts, asksForStream } from './answer/negotiation.ts';
 import { sendJson } from './answer/send-json.ts';
 import { type BodyReading, boundedBy, readJsonBody } from './body/json-body.ts';
 import type { ServeRoute } from './mount.ts';
+import type { Route } from './route.ts';
+
+/** Reads take room for their answers before they read. What waits for something first would hold it for nothing. */
+const takesRoom = (route: Route, request: FastifyRequest): boolean =>
+  route.method === 'GET' &&
+  (route.surface === 'query' || route.surface === 'runs') &&
+  route.neverRefused !== true &&
+  route.holds !== true &&
+  route.waits !== true &&
+  !(route.streams === true && asksForStream(request));
 
 /**
- * The steps of every request, in their order: caller, parameters, body, handler, audit, answer. Parameters are read after the
+ * The steps of every request, in their order: caller, parameters, body, room for the answer, handler, audit, answer. Parameters are read after the
  * caller is known, and the body after the parameters are valid.
  */
 export const createServeRequest =
-  (access: Access, audit: Pick<AuditLog, 'ready'>, writeAudit: WriteAudit, body: BodyReading): ServeRoute =>
+  (
+    access: Access,
+    audit: Pick<AuditLog, 'ready'>,
+    writeAudit: WriteAudit,
+    body: BodyReading,
+    room: AnswerRoom,
+    log: Logger,
+  ): ServeRoute =>
   async (route, operation, request, reply) => {
+    request.answer = room.shareOf(reply);
     await access.admit(route, request);
     request.params = operation.readPath(request.params);
     request.query = operation.readQuery(request.query);
@@ -22,6 +43,7 @@ export const createServeRequest =
     if (route.body === 'json' || route.body === 'typed')
       request.body = await readJsonBody(request, operation, route.body, boundedBy(body, route.maxBodyBytes));
 
+    if (takesRoom(route, request)) request.answer.expect(USUAL_ANSWER_BYTES);
     let result: unknown;
     try {
       result = await route.handler(request, reply);
@@ -39,5 +61,5 @@ export const createServeRequest =
     if (result === reply || reply.sent) return reply;
     if (typeof result !== 'object' || result === null)
       throw new Error(`${route.operationId} answered with nothing to send`);
-    return sendJson(request, reply, result);
+    return sendJson(request, reply, result, log);
   };

@@ -10,6 +10,8 @@ export type ServerOptions = {
   readonly requestTimeoutSeconds: number;
   /** Connections at one time; further ones are closed as they come. */
   readonly maxConnections?: number;
+  /** After this time without taking a byte of what waits for it, a reader is cut; 10,000 where absent. */
+  readonly readerTakesNothingMs?: number;
 };
 
 /** Names in paths (metrics, users) may be long; the HTTP parser bounds the path as a whole. */
@@ -73,6 +75,7 @@ export const createServer = (options: ServerOptions, log: Logger): FastifyInstan
   // No default: each request gets its own before anything reads them.
   app.decorateRequest('caller');
   app.decorateRequest('audit');
+  app.decorateRequest('answer');
   app.decorateRequest('abandoned');
   app.decorateRequest('released');
 

@@ -17,6 +17,10 @@ export type Counters = {
   forwardDropped: number;
   /** Transitions of monitors and SLOs that the runs store did not take in time. */
   watchTransitionsDropped: number;
+  /** Reads refused because the answers under way filled their room. */
+  answersRefused: number;
+  /** Connections cut because their reader took nothing of what waited for it. */
+  slowReadersCut: number;
 };
 
 export const createCounters = (): Counters => ({
@@ -32,4 +36,6 @@ export const createCounters = (): Counters => ({
   auditWriteFailures: 0,
   forwardDropped: 0,
   watchTransitionsDropped: 0,
+  answersRefused: 0,
+  slowReadersCut: 0,
 });

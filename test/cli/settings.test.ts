@@ -93,6 +93,7 @@ const rows: Readonly<
   'max-inflated-bytes': { text: '4096', read: 4096, of: (s) => s.maxInflatedBytes, refused: ['0', '1073741825', ''] },
   'max-batch-signals': { text: '10', read: 10, of: (s) => s.maxBatchSignals, refused: ['0', '1000001', ''] },
   'max-inflight-bytes': { text: '65536', read: 65_536, of: (s) => s.maxInflightBytes, refused: ['0', 'lots', ''] },
+  'max-answer-bytes': { text: '65536', read: 65_536, of: (s) => s.maxAnswerBytes, refused: ['0', '17179869185', ''] },
   'request-timeout-seconds': {
     text: '5',
     read: 5,

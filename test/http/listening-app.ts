@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { type AppDeps, type AppOptions, buildApp } from '../../src/http/app.ts';
 import { parseTrustedRanges } from '../../src/http/access/peer.ts';
+import { createAnswerRoom } from '../../src/http/answer/answer-room.ts';
 import { createStreamRegistry } from '../../src/http/answer/streams.ts';
 
-type Parts = Omit<AppDeps, 'streams' | 'options'> & {
+type Parts = Omit<AppDeps, 'streams' | 'answers' | 'options'> & {
+  readonly answers?: AppDeps['answers'];
   readonly streams?: AppDeps['streams'];
   readonly options?: Partial<AppOptions>;
 };
@@ -12,6 +14,7 @@ type Parts = Omit<AppDeps, 'streams' | 'options'> & {
 export const listeningApp = async (parts: Parts): Promise<{ app: FastifyInstance; url: string }> => {
   const app = buildApp({
     streams: createStreamRegistry(),
+    answers: createAnswerRoom(parts.counters),
     ...parts,
     options: {
       requestTimeoutSeconds: 30,

@@ -16,6 +16,7 @@ import { rollUpRoutes } from '../../src/http/routes/rollups.ts';
 import type { Route } from '../../src/http/route.ts';
 import { scoringRoutes } from '../../src/http/routes/scoring.ts';
 import { signalRoutes } from '../../src/http/routes/signals.ts';
+import { createAnswerRoom, type AnswerRoom } from '../../src/http/answer/answer-room.ts';
 import { createStreamRegistry, type StreamRegistry } from '../../src/http/answer/streams.ts';
 import { traceRoutes } from '../../src/http/routes/traces.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
@@ -109,6 +110,8 @@ export type ServiceOptions = {
   readonly corsOrigins?: readonly string[];
   readonly trustedRanges?: readonly string[];
   readonly maxBodyBytes?: number;
+  readonly maxAnswerBytes?: number;
+  readonly readerTakesNothingMs?: number;
   readonly maxConnections?: number;
   readonly now?: () => UnixNano;
 };
@@ -145,6 +148,7 @@ export const allRoutes = (
   counters: Counters,
   probes: readonly Probe[],
   watchers: MonitorDeps['watchers'] = createWatchHarness().watchers,
+  answers: AnswerRoom = createAnswerRoom(counters),
 ): Route[] => [
   ...traceRoutes(query),
   ...signalRoutes(query),
@@ -157,7 +161,14 @@ export const allRoutes = (
   ...monitorRoutes({ ...query, watchers }),
   ...administrationRoutes(query),
   ...doctorRoutes({ examine: async (windowDays) => aDoctorReport(windowDays) }),
-  ...operationsRoutes({ counters, probes, storage: query.store.kind, version: '1.2.3', uptimeSeconds: () => 61.9 }),
+  ...operationsRoutes({
+    counters,
+    answers,
+    probes,
+    storage: query.store.kind,
+    version: '1.2.3',
+    uptimeSeconds: () => 61.9,
+  }),
   ...pageRoutes(),
 ];
 
@@ -186,6 +197,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
   const audit = createAuditLog(store, counters, log);
   const streams = createStreamRegistry({ perKey: 2, total: 3 });
+  const answers = createAnswerRoom(counters, options.maxAnswerBytes);
   const clock = options.now ?? (() => NOW);
   const query: QueryDeps = {
     store,
@@ -200,17 +212,22 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
   const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
   const { app, url } = await listeningApp({
-    routes: [...allRoutes(query, counters, options.probes ?? [], options.watchers), ...(options.moreRoutes ?? [])],
+    routes: [
+      ...allRoutes(query, counters, options.probes ?? [], options.watchers, answers),
+      ...(options.moreRoutes ?? []),
+    ],
     authenticator,
     audit,
     counters,
     body: { limits, admission: createAdmission(64 * 1024 * 1024, 100) },
+    answers,
     streams,
     log,
     options: {
       requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
       corsOrigins: options.corsOrigins ?? ['*'],
       auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
+      ...(options.readerTakesNothingMs === undefined ? {} : { readerTakesNothingMs: options.readerTakesNothingMs }),
       ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
     },
     clock,

@@ -10,11 +10,20 @@ import {
   zstdCompress,
 } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { jsonPieces } from './json-pieces.ts';
+import type { Logger } from 'pino';
+import type { AnswerShare } from './answer-room.ts';
+import { comesInPieces, jsonPieces, jsonPiecesAsRead } from './json-pieces.ts';
 import { chooseCoding, type Coding } from './negotiation.ts';
 
 /** Answers up to this size are sent as they are: compressing them costs more than it saves. */
 const COMPRESS_ABOVE_BYTES = 8 * 1024;
+
+/** Pieces are gathered up to this size: an answer that ends before is sent as one, with its length. */
+const SENT_AS_ONE_BYTES = 64 * 1024;
+/** What is held of a streamed answer between the store and the connection, whatever is left of it. */
+const STREAM_WINDOW_BYTES = 1024 * 1024;
+/** Answers up to this size are taken by the connection at once and are not counted. */
+const UNCOUNTED_BYTES = 16 * 1024;
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
@@ -39,10 +48,14 @@ const headerText = (value: string | string[] | undefined): string | undefined =>
 /** With a serializer of its own an answer keeps its media type: the framework would add a charset, which JSON has not. */
 const asItIs = (text: unknown): string => text as string;
 
-const sendText = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
+const sendText = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> =>
   // As text it is written together with the headers, at once. Three bytes are the most that a unit of it takes.
-  if (text.length <= COMPRESS_ABOVE_BYTES / 3) return reply.serializer(asItIs).send(text);
-  const bytes = Buffer.from(text, 'utf8');
+  text.length <= COMPRESS_ABOVE_BYTES / 3
+    ? reply.serializer(asItIs).send(text)
+    : sendBytes(request, reply, Buffer.from(text, 'utf8'));
+
+const sendBytes = async (request: FastifyRequest, reply: FastifyReply, bytes: Buffer): Promise<FastifyReply> => {
+  if (bytes.length > UNCOUNTED_BYTES) request.answer.hold(bytes.length);
   if (bytes.length <= COMPRESS_ABOVE_BYTES) return reply.send(bytes);
   reply.header('vary', varyWith(reply));
   const coding = chooseCoding(headerText(request.headers['accept-encoding']));
@@ -61,28 +74,57 @@ const nextTurn = (): Promise<void> =>
     setImmediate(resolve);
   });
 
-async function* paced(first: string, rest: Generator<string>): AsyncGenerator<string> {
-  yield first;
-  for (const piece of rest) {
+async function* paced(pieces: Generator<string>): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    yield Buffer.from(piece, 'utf8');
     await nextTurn();
-    yield piece;
+  }
+}
+
+/** Says, as pieces leave, what of an answer is still to come. */
+async function* counted(
+  head: readonly Uint8Array[],
+  rest: AsyncGenerator<Uint8Array>,
+  share: AnswerShare,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (const piece of head) {
+      share.left(piece.length, STREAM_WINDOW_BYTES);
+      yield piece;
+    }
+    for await (const piece of rest) {
+      share.left(piece.length, STREAM_WINDOW_BYTES);
+      yield piece;
+    }
+  } finally {
+    await rest.return(undefined); // what was not read is given up by the store, too
   }
 }
 
 /**
- * Answers an object as JSON: a small one at once, a large one in pieces as they are made, both compressed off the event
- * loop when they are over 8 KiB and the client accepts a coding.
- * @see Interface decisions, "4. Signals, native names"
+ * Sends pieces as they are made, each when the connection has room for it. What fails before the first of them is sent is an
+ * answer of its own; what fails later cuts the connection, since the status has gone.
  */
-export const sendJson = async (request: FastifyRequest, reply: FastifyReply, body: object): Promise<FastifyReply> => {
-  reply.header('content-type', 'application/json');
-  const pieces = jsonPieces(body);
-  const first = pieces.next();
-  if (first.done === true) return reply.send('{}');
-  const second = pieces.next();
-  if (second.done === true) return sendText(request, reply, first.value);
+const sendPieces = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  pieces: AsyncGenerator<Uint8Array>,
+  log: Logger,
+): Promise<FastifyReply> => {
+  const head: Uint8Array[] = [];
+  let bytes = 0;
+  while (bytes <= SENT_AS_ONE_BYTES) {
+    const next = await pieces.next();
+    if (next.done === true) return sendBytes(request, reply, Buffer.concat(head));
+    head.push(next.value);
+    bytes += next.value.length;
+  }
 
-  const stream = Readable.from(paced(first.value + second.value, pieces), { objectMode: false });
+  const stream = Readable.from(counted(head, pieces, request.answer), { objectMode: false });
+  stream.on('error', (error) => {
+    if (!request.abandoned.aborted)
+      log.warn({ err: error, request_id: request.id }, 'an answer broke off while it was sent');
+  });
   reply.header('vary', varyWith(reply));
   const coding = chooseCoding(headerText(request.headers['accept-encoding']));
   if (coding === undefined) return reply.send(stream);
@@ -92,6 +134,32 @@ export const sendJson = async (request: FastifyRequest, reply: FastifyReply, bod
   compressor.on('close', () => stream.destroy());
   return reply.header('content-encoding', coding).send(stream.pipe(compressor));
 };
+
+/**
+ * Answers an object as JSON: a small one at once, a large one in pieces as they are made, both compressed off the event
+ * loop when they are over 8 KiB and the client accepts a coding.
+ * @see Interface decisions, "4. Signals, native names"
+ */
+export const sendJson = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: object,
+  log: Logger,
+): Promise<FastifyReply> => {
+  reply.header('content-type', 'application/json');
+  if (comesInPieces(body)) return sendPieces(request, reply, jsonPiecesAsRead(body), log);
+  const pieces = jsonPieces(body);
+  const first = pieces.next();
+  if (first.done === true) return reply.send('{}');
+  const second = pieces.next();
+  if (second.done === true) return sendText(request, reply, first.value);
+  return sendPieces(request, reply, paced(putBack([first.value, second.value], pieces)), log);
+};
+
+function* putBack<T>(taken: readonly T[], rest: Generator<T>): Generator<T> {
+  yield* taken;
+  yield* rest;
+}
 
 /** Answers a text that was made before: a page, a document, counters. */
 export const sendReady = (

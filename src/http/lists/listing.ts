@@ -64,6 +64,10 @@ export const windowOf = (query: { readonly from?: string; readonly to?: string }
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 };
 
+/** What a row of a list is expected to weigh in the answer before any is read, and the whole list at the most: what it then holds is known piece by piece. */
+const ROW_BYTES = 4 * 1024;
+const LIST_BYTES = 1024 * 1024;
+
 /** What every list takes from its request. */
 export type Listing = {
   readonly paging: Paging;
@@ -83,7 +87,7 @@ type ListQuery = {
 /**
  * Reads what all lists have in common: projects, window, page. The projects go to the request's audit note. A page after
  * the first counts relative times from the moment of the first, so that its window does not move.
- * @throws Refusal `forbidden` on `project`, `invalid_parameter` on `cursor` or `from`
+ * @throws Refusal `forbidden` on `project`, `invalid_parameter` on `cursor` or `from`, `overloaded` without room for the answer
  */
 export const listingOf = (
   request: FastifyRequest,
@@ -99,6 +103,7 @@ export const listingOf = (
   const continuation = query.cursor === undefined ? undefined : readCursor(binding, query.cursor);
   const now = continuation?.now ?? clock();
   if (query.limit === undefined) throw new Error(`the document gives ${operation} no default limit`);
+  request.answer.expect(Math.min(query.limit * ROW_BYTES, LIST_BYTES));
   return {
     paging: { projects, limit: query.limit, ...(continuation === undefined ? {} : { after: continuation.position }) },
     window: windowOf(query, now),

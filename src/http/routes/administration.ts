@@ -21,6 +21,7 @@ export const administrationRoutes = ({
     path: '/v1/api/whoami',
     scope: 'open',
     operationId: 'getCaller',
+    neverRefused: true,
     surface: 'query',
     handler: async (request) => {
       const identity = authenticator.identify(readPresentedKey(request.raw.rawHeaders));

@@ -16,6 +16,7 @@ export const doctorRoutes = ({ examine }: DoctorDeps): Route[] => [
     scope: 'admin',
     operationId: 'getDoctorReport',
     surface: 'query',
+    neverRefused: true,
     handler: (request) => {
       const { window_days: windowDays } = request.query as QueryOf<'getDoctorReport'>;
       if (request.caller.reach !== 'all')

@@ -1,4 +1,5 @@
 import type { Counters } from '../../model/counters.ts';
+import type { AnswerRoom } from '../answer/answer-room.ts';
 import { sendReady } from '../answer/send-json.ts';
 import { apiDocument, specVersion } from '../contract/contract.ts';
 import type { Route } from '../route.ts';
@@ -13,6 +14,7 @@ export type Probe = {
 
 export type OperationsDeps = {
   readonly counters: Counters;
+  readonly answers: Pick<AnswerRoom, 'heldBytes' | 'maxBytes'>;
   readonly probes: readonly Probe[];
   /** Kind of the signal store. */
   readonly storage: string;
@@ -70,20 +72,34 @@ const exposed: readonly Exposed[] = [
     help: 'Transitions of monitors and SLOs that the runs store did not take; each was reported.',
     read: (c) => c.watchTransitionsDropped,
   },
+  {
+    name: 'svc_answers_refused_total',
+    help: 'Reads refused because the answers under way filled --max-answer-bytes.',
+    read: (c) => c.answersRefused,
+  },
+  {
+    name: 'svc_slow_readers_cut_total',
+    help: 'Connections cut because their reader took nothing for ten seconds.',
+    read: (c) => c.slowReadersCut,
+  },
 ];
 
-/** The counters in the text exposition format, version 0.0.4. */
-export const expositionOf = (counters: Counters, uptimeSeconds: number): string => {
+/** What stands beside the counters: how things are now. */
+export type Gauges = { readonly answerBytes: number; readonly maxAnswerBytes: number; readonly uptimeSeconds: number };
+
+/** The counters and gauges in the text exposition format, version 0.0.4. */
+export const expositionOf = (counters: Counters, gauges: Gauges): string => {
   const lines = exposed.flatMap(({ name, help, read }) => [
     `# HELP ${name} ${help}`,
     `# TYPE ${name} counter`,
     `${name} ${read(counters)}`,
   ]);
-  lines.push(
-    '# HELP svc_uptime_seconds Seconds since the process started.',
-    '# TYPE svc_uptime_seconds gauge',
-    `svc_uptime_seconds ${Math.floor(uptimeSeconds)}`,
-  );
+  const gauge = (name: string, help: string, value: number): void => {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${Math.floor(value)}`);
+  };
+  gauge('svc_answer_bytes', 'Bytes held for answers under way.', gauges.answerBytes);
+  gauge('svc_answer_bytes_limit', 'Bytes that answers under way may hold (--max-answer-bytes).', gauges.maxAnswerBytes);
+  gauge('svc_uptime_seconds', 'Seconds since the process started.', gauges.uptimeSeconds);
   return `${lines.join('\n')}\n`;
 };
 
@@ -151,7 +167,11 @@ export const operationsRoutes = (deps: OperationsDeps): Route[] => {
           request,
           reply,
           'text/plain; version=0.0.4; charset=utf-8',
-          expositionOf(deps.counters, deps.uptimeSeconds()),
+          expositionOf(deps.counters, {
+            answerBytes: deps.answers.heldBytes(),
+            maxAnswerBytes: deps.answers.maxBytes,
+            uptimeSeconds: deps.uptimeSeconds(),
+          }),
         ),
     },
     {

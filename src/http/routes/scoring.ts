@@ -26,6 +26,7 @@ export const scoringRoutes = ({ scoring, defaultProject, clock, requestTimeoutSe
     path: '/v1/api/scorers',
     scope: 'read',
     operationId: 'listScorers',
+    neverRefused: true,
     surface: 'query',
     handler: () => ({ scorers: builtInScorers.map(scorerToWire) }),
   },

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 7d9ca3c913a7fb9452d895b92e0b7845d02235276115e1340b47c8e3439bb7a2
-// content sha256: 72dec9d782c3d5279461c2153c786df0de88de2227a74670d1ca0518aded207a
+// source sha256: c29ce8bdc3c4f36efd0a9c737a11ae427098e85d71553dd3ac7258b4b4156e64
+// content sha256: e0589d01f2afbeea6df16741de6ab34abca78c5f6ac6261a4e70a7db36914f21
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -3821,6 +3821,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3856,6 +3857,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3924,6 +3926,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3979,6 +3982,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4032,6 +4036,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4069,6 +4074,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4115,6 +4121,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4154,6 +4161,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4203,6 +4211,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4286,6 +4295,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4369,6 +4379,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4412,6 +4423,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4449,6 +4461,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4486,6 +4499,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4521,6 +4535,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4649,6 +4664,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4719,6 +4735,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4788,6 +4805,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5023,6 +5041,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5096,6 +5115,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5126,6 +5146,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5163,6 +5184,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5229,6 +5251,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5266,6 +5289,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5332,6 +5356,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5413,6 +5438,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5502,6 +5528,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5669,6 +5696,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5785,6 +5813,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5858,6 +5887,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5938,6 +5968,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5966,6 +5997,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5998,6 +6030,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6035,6 +6068,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6374,6 +6408,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6408,6 +6443,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6440,6 +6476,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6477,6 +6514,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooMany"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

@@ -1,3 +1,4 @@
+import { createAnswerRoom } from '../../../src/http/answer/answer-room.ts';
 import pino from 'pino';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
 import { ingestRoutes } from '../../../src/http/routes/ingest.ts';
@@ -89,7 +90,14 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   const { app, url } = await listeningApp({
     routes: [
       ...ingestRoutes({ pipeline, log }),
-      ...operationsRoutes({ counters, probes: [], storage: 'memory', version: '1', uptimeSeconds: () => 0 }),
+      ...operationsRoutes({
+        counters,
+        answers: createAnswerRoom(counters),
+        probes: [],
+        storage: 'memory',
+        version: '1',
+        uptimeSeconds: () => 0,
+      }),
     ],
     authenticator: createAuthenticator(options.keys ?? { topLevel: {} }),
     audit: { append: () => undefined, ready: async () => {}, flush: () => Promise.resolve() },

@@ -46,7 +46,7 @@ describe('operational endpoints', () => {
     expect((await ask('/healthz')).status).toBe(200);
   });
 
-  it('/metrics names every counter of the specification and one gauge, in the text format', async () => {
+  it('/metrics names every counter of the specification and the gauges, in the text format', async () => {
     const { ask, calls } = await start({ keys: closed });
     const answer = await ask('/metrics');
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -64,15 +64,23 @@ describe('operational endpoints', () => {
       'svc_audit_write_failures_total',
       'svc_forward_dropped_total',
       'svc_watch_transitions_dropped_total',
+      'svc_answers_refused_total',
+      'svc_slow_readers_cut_total',
     ]);
-    expect(types.filter(([, type]) => type === 'gauge')).toEqual([['svc_uptime_seconds', 'gauge']]);
+    expect(types.filter(([, type]) => type === 'gauge')).toEqual([
+      ['svc_answer_bytes', 'gauge'],
+      ['svc_answer_bytes_limit', 'gauge'],
+      ['svc_uptime_seconds', 'gauge'],
+    ]);
+    expect(answer.text).toMatch(/^svc_answer_bytes 0$/m);
+    expect(answer.text).toMatch(/^svc_answer_bytes_limit 268435456$/m);
     expect(answer.text).toMatch(/^svc_uptime_seconds 61$/m);
     expect(calls).toEqual([]);
   });
 
   it('each counter moves its own line and no other', () => {
     const read = (counters: Counters) =>
-      expositionOf(counters, 0)
+      expositionOf(counters, { answerBytes: 0, maxAnswerBytes: 0, uptimeSeconds: 0 })
         .split('\n')
         .filter((line) => !line.startsWith('#'));
     const before = read(createCounters());
