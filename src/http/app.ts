@@ -56,7 +56,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const faults = findRouteFaults(routes).routes;
   if (faults.length > 0) throw new Error(`routes and document disagree:\n${faults.join('\n')}`);
 
-  const app = createServer(options, log);
+  const app = createServer(options, counters, log);
   countServerErrors(app, counters);
   cutSlowReaders(
     app.server,

@@ -8,10 +8,15 @@ export const countRequest = (counters: Counters, surface: Route['surface']): voi
   else if (surface !== 'operations') counters.queryRequests += 1;
 };
 
-/** Counts every answer that says the service failed. */
+/** Counts an answer that says the service failed. */
+export const countServerError = (counters: Counters, status: number): void => {
+  if (status >= 500) counters.requestErrors += 1;
+};
+
+/** Counts every such answer that a route gives. */
 export const countServerErrors = (app: FastifyInstance, counters: Counters): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (reply.statusCode >= 500) counters.requestErrors += 1;
+    countServerError(counters, reply.statusCode);
     done();
   });
 };

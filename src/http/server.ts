@@ -1,7 +1,10 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Counters } from '../model/counters.ts';
 import { type Failure, Refusal } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
+import { holdContinue } from './body/continue.ts';
+import { countServerError } from './counting.ts';
 import { createConnectionErrorHandler } from './answer/connection-failure.ts';
 import { answerError } from './answer/problem.ts';
 import { parseQueryString } from './contract/query-string.ts';
@@ -14,8 +17,8 @@ export type ServerOptions = {
   readonly readerTakesNothingMs?: number;
 };
 
-/** Names in paths (metrics, users) may be long; the HTTP parser bounds the path as a whole. */
-const MAX_PATH_PARAMETER_CHARACTERS = 4096;
+// Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.
+const { maxHeaderSize } = process.getBuiltinModule('node:http');
 /** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
 const IDLE_CONNECTION_MS = 120_000;
 /** Far more than the workers and clients of one process, far less than would exhaust its memory. */
@@ -34,11 +37,38 @@ const setHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
   });
 };
 
-/** @returns why the Host header is refused @see RFC 9112, section 3.2 */
-const findHostFailure = ({ rawHeaders, httpVersion }: FastifyRequest['raw']): Failure | undefined => {
-  const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length;
-  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
-  return { code: 'invalid_parameter', message: 'a request over HTTP/1.1 needs one Host header', field: 'host' };
+/** @see RFC 9112, sections 2.3, 3.2 and 6.1 */
+const refusals: readonly ((raw: FastifyRequest['raw']) => Failure | undefined)[] = [
+  ({ httpVersion }) =>
+    httpVersion === '1.1' || httpVersion === '1.0'
+      ? undefined
+      : { code: 'invalid_parameter', message: `a request line of HTTP/${httpVersion} is no HTTP/1.1: send that` },
+  ({ rawHeaders, httpVersion }) => {
+    const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host').length;
+    if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
+    return { code: 'invalid_parameter', message: 'a request over HTTP/1.1 needs one Host header', field: 'host' };
+  },
+  ({ url, method }) =>
+    url === '*' && method !== 'OPTIONS'
+      ? { code: 'invalid_parameter', message: `${method} takes a path; * stands for the server in OPTIONS alone` }
+      : undefined,
+  // What Node has taken the frames off is still in the other coding.
+  ({ headers: { 'transfer-encoding': coding } }) =>
+    coding === undefined || coding.trim().toLowerCase() === 'chunked'
+      ? undefined
+      : {
+          code: 'invalid_parameter',
+          message: 'the transfer-encoding may be chunked alone; say with content-encoding that a body is compressed',
+          field: 'transfer-encoding',
+        },
+];
+/** @returns why the head of a request is refused, whatever it asks for */
+const findHeadFailure = (raw: FastifyRequest['raw']): Failure | undefined => {
+  for (const refusal of refusals) {
+    const failure = refusal(raw);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
 };
 
 const noCompiler = (): never => {
@@ -49,13 +79,14 @@ const noCompiler = (): never => {
  * A server without routes: its bounds, the headers of every answer, and the answers to requests that cannot be read or that fail.
  * Bodies stay on the wire until a route reads its own.
  */
-export const createServer = (options: ServerOptions, log: Logger): FastifyInstance => {
+export const createServer = (options: ServerOptions, counters: Counters, log: Logger): FastifyInstance => {
   const app = Fastify({
     logger: false,
     // Requests are judged by the contract and answered by `answer/`; the framework's compilers are not even loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     genReqId: () => newRecordId(),
-    routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
+    // The contract bounds each parameter.
+    routerOptions: { querystringParser: parseQueryString, maxParamLength: maxHeaderSize },
     connectionTimeout: IDLE_CONNECTION_MS,
     requestTimeout: options.requestTimeoutSeconds * 1000 + SLOW_SENDER_MARGIN_MS,
     forceCloseConnections: 'idle',
@@ -65,11 +96,17 @@ export const createServer = (options: ServerOptions, log: Logger): FastifyInstan
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply);
       answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for
+      countServerError(counters, reply.statusCode); // no hook runs here
     },
-    clientErrorHandler: createConnectionErrorHandler(log),
+    clientErrorHandler: createConnectionErrorHandler(counters, log),
   });
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); left to Node, its answer would have no body and no id.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  // Told to go on when the body is wanted, and not before it is known that it may come.
+  app.server.on('checkContinue', (request, response) => {
+    holdContinue(request, response);
+    app.server.emit('request', request, response);
+  });
   app.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
 
   // No default: each request gets its own before anything reads them.
@@ -85,7 +122,7 @@ export const createServer = (options: ServerOptions, log: Logger): FastifyInstan
 
   app.addHook('onRequest', (request, reply, done) => {
     setHeaders(request, reply);
-    const failure = findHostFailure(request.raw);
+    const failure = findHeadFailure(request.raw);
     done(failure === undefined ? undefined : new Refusal(failure));
   });
   app.setErrorHandler((error, request, reply) =>

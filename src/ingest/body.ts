@@ -7,6 +7,8 @@ import { bodyTooLarge, growsTooMuch, type IngestLimits, inflatedTooLarge, mostIn
 /** A request's body before it is read: its bytes, and what the headers say of them. */
 export type IncomingBody = {
   readonly source: Readable;
+  /** Called when the body is about to be read: a sender may have been waiting to be told. */
+  readonly begin?: () => void;
   readonly contentLength?: number;
   readonly contentEncoding?: string;
 };
@@ -58,6 +60,7 @@ export const streamBody = (
   signal?: AbortSignal,
 ): Promise<void> => {
   const { source } = body;
+  body.begin?.();
   const gunzip = isGzip(body.contentEncoding) ? createGunzip({ chunkSize: INFLATE_CHUNK_BYTES }) : undefined;
   // The stream that hands out the pieces; it is paused while a piece is taken.
   const outlet: Readable = gunzip ?? source;
@@ -158,6 +161,7 @@ export const readBody = async (
     !source.destroyed &&
     !isGzip(body.contentEncoding)
   ) {
+    body.begin?.();
     reservation.receive(contentLength);
     reservation.hold(contentLength);
     return source.read(contentLength) as Buffer;

@@ -40,13 +40,14 @@ const openBatch = (
       if (!Array.isArray(value)) throw refuse(batch, `has ${name} that are not an array`, name);
       signals.set(signal, value);
     } else if (name === INGEST_KEY) {
-      if (typeof value !== 'string' || value.length > LONGEST_INGEST_KEY)
+      // An empty one is a key that was never made: taken as none, a resend would be stored twice.
+      if (typeof value !== 'string' || value === '' || value.length > LONGEST_INGEST_KEY)
         throw refuse(
           batch,
-          `has an ${INGEST_KEY} that is not a string of at most ${LONGEST_INGEST_KEY} characters`,
+          `has an ${INGEST_KEY} that is not a string of 1 to ${LONGEST_INGEST_KEY} characters; leave it out where there is none`,
           name,
         );
-      if (value !== '') ingestKey = value;
+      ingestKey = value;
     } else {
       // A misspelt array would lose all of its signals in silence.
       throw refuse(

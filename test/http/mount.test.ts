@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { TRACE } from './factories.ts';
+import { sendBytes } from './send-bytes.ts';
 import { anIngestDoor, type Service, type ServiceOptions, startService } from './service.ts';
 
 const running: Service[] = [];
@@ -37,6 +38,20 @@ describe('what no route serves', () => {
     expect((await ask('/v1/api/scores', { method: 'PATCH' })).headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await ask('/healthz', { method: 'DELETE' })).status).toBe(405);
   });
+
+  it.each(['TRACE', 'QUERY', 'PROPFIND', 'PATCH', 'M-SEARCH'])(
+    '405 for %s too, whatever its body is, and 404 where nothing is',
+    async (method) => {
+      const { url } = await start({ keys: { topLevel: { read: ['r'] } } });
+      const head = 'host: localhost\r\nconnection: close\r\ncontent-type: nonsense\r\ncontent-length: 2\r\n\r\n{}';
+      const received = await sendBytes(url, `${method} /v1/api/traces HTTP/1.1\r\n${head}`);
+      expect(received).toMatch(/^HTTP\/1.1 405 /);
+      expect(received).toMatch(/allow: GET, HEAD\r\n/);
+      expect(await sendBytes(url, `${method} /nothing HTTP/1.1\r\n${head.replace('nonsense', 'text/plain')}`)).toMatch(
+        /^HTTP\/1.1 404 /,
+      );
+    },
+  );
 });
 
 describe('CORS', () => {

@@ -1,8 +1,10 @@
 import type { ConnectionError } from 'fastify';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { Counters } from '../../model/counters.ts';
 import type { Failure } from '../../model/failure.ts';
 import { newRecordId } from '../../model/ids.ts';
+import { countServerError } from '../counting.ts';
 import { problemBody, statusOf } from './problem.ts';
 
 // Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.
@@ -35,7 +37,10 @@ const failureOf = (code: string | undefined): Failure => {
  * Answers a connection that brought no request that could be read, in the shape of every other refusal, and closes it.
  * There is no request yet, so nothing of the framework can write this answer.
  */
-export const createConnectionErrorHandler = (log: Logger): ((error: ConnectionError, socket: Socket) => void) => {
+export const createConnectionErrorHandler = (
+  counters: Counters,
+  log: Logger,
+): ((error: ConnectionError, socket: Socket) => void) => {
   let hasLoggedHttp2 = false;
   return (error, socket) => {
     // Such an exporter shows its user nothing of this answer, and retries without end: the log says it once.
@@ -47,6 +52,7 @@ export const createConnectionErrorHandler = (log: Logger): ((error: ConnectionEr
       );
     }
     const failure = failureOf(error.code);
+    countServerError(counters, statusOf[failure.code]);
     const body = JSON.stringify(problemBody(failure));
     if (socket.writable)
       socket.write(

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { discardRest, type IncomingBody } from '../../ingest/body.ts';
 import type { IngestLimits } from '../../ingest/limits.ts';
+import { sendContinue } from './continue.ts';
 
 /** The body of a request that nobody has read yet. */
 export const incomingBodyOf = (request: FastifyRequest): IncomingBody => {
@@ -8,6 +9,7 @@ export const incomingBodyOf = (request: FastifyRequest): IncomingBody => {
   const encoding = request.headers['content-encoding'];
   return {
     source: request.raw,
+    begin: () => sendContinue(request.raw),
     ...(length === undefined ? {} : { contentLength: Number(length) }),
     ...(encoding === undefined ? {} : { contentEncoding: encoding }),
   };

@@ -1,5 +1,5 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: c29ce8bdc3c4f36efd0a9c737a11ae427098e85d71553dd3ac7258b4b4156e64
+// source sha256: f15c3742bcea34740af4d0a87a088e3a07d2c16e773f785e8773d7a5c4f42c31
 // content sha256: e0589d01f2afbeea6df16741de6ab34abca78c5f6ac6261a4e70a7db36914f21
 export interface paths {
     readonly "/healthz": {

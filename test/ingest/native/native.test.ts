@@ -99,8 +99,11 @@ describe('batch object', () => {
     });
   });
 
-  it('an empty key is none', () => {
-    expect(decode({ ingest_key: '', spans: null })).not.toHaveProperty('ingestKey');
+  it('a key has 1 to 512 characters: an empty one is refused, none is none', () => {
+    expect(() => decode({ ingest_key: '', spans: null })).toThrow('not a string of 1 to 512 characters; leave it out');
+    expect(() => decode({ ingest_key: 'k'.repeat(513) })).toThrow('1 to 512');
+    expect(decode({ ingest_key: null, spans: null })).not.toHaveProperty('ingestKey');
+    expect(decode({ ingest_key: 'k' }).ingestKey).toBe('k');
     expect(decode({ ingest_key: 'k'.repeat(512) }).ingestKey).toHaveLength(512);
   });
 
