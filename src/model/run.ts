@@ -49,6 +49,8 @@ export type RunUsage = {
   readonly prices?: number;
 };
 
+export const noUsage: RunUsage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
 /** Money is counted where it is known, and stays unknown where none is. */
 export const addUsage = (left: RunUsage, right: RunUsage): RunUsage => ({
   inputTokens: left.inputTokens + right.inputTokens,
@@ -93,6 +95,9 @@ export type RunSummary = {
   readonly idempotencyKey?: string;
   readonly usage: RunUsage;
   readonly cost?: Cost;
+  /** Its own and that of all runs below it; absent where it started none. */
+  readonly treeUsage?: RunUsage;
+  readonly treeCost?: Cost;
   readonly stepCount: number;
   readonly createdAt: UnixMs;
   readonly updatedAt: UnixMs;

@@ -1,5 +1,5 @@
 import type { UsageDelta } from '../../machines/run.ts';
-import { addUsage, moneyOf, type ReportedUsage } from '../../model/run.ts';
+import { addUsage, moneyOf, noUsage, type ReportedUsage } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 
 /** One entry of a report, with its price where that is known. */
@@ -11,7 +11,7 @@ export const countUsage = (
   price: (usage: ReportedUsage) => Cost | undefined,
 ): { readonly delta: UsageDelta; readonly cost?: Cost; readonly entries: readonly PricedUsage[] } | undefined => {
   if (usage === undefined || usage.length === 0) return undefined;
-  let delta: UsageDelta = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  let delta: UsageDelta = noUsage;
   let total: Cost | undefined;
   const entries: PricedUsage[] = [];
   for (const report of usage) {

@@ -1,5 +1,5 @@
 import { placeOf, type RunEvent } from '../../machines/run.ts';
-import { moneyOf, type RunError } from '../../model/run.ts';
+import { addUsage, moneyOf, type RunError } from '../../model/run.ts';
 import { stepIdOf, type Work } from './work.ts';
 
 /** The timer that ends a run at its deadline. */
@@ -24,12 +24,18 @@ export const tooManySteps = (work: Work): RunEvent | undefined => {
   );
 };
 
-/** The event that ends a run at its cost limit. Checked wherever the run would go on. */
+/**
+ * The event that ends a run at its cost limit, which bounds it together with all runs below it. Checked wherever the run would go on,
+ * and whenever one of those has spent something.
+ */
 export const overBudget = (work: Work): RunEvent | undefined => {
   const { maxCostUsd } = work.program.definition.limits;
-  const cost = moneyOf(work.snapshot.context.usage);
+  const { descendants } = work.record;
+  const { usage } = work.snapshot.context;
+  const cost = moneyOf(descendants === undefined ? usage : addUsage(usage, descendants));
   if (maxCostUsd === undefined || cost === undefined || cost < maxCostUsd) return undefined;
-  return passed(work, 'max_cost_usd', `the run cost ${cost} USD, its limit max_cost_usd is ${maxCostUsd}`);
+  const who = descendants === undefined ? 'the run' : 'the run and its descendants';
+  return passed(work, 'max_cost_usd', `${who} cost ${cost} USD, its limit max_cost_usd is ${maxCostUsd}`);
 };
 
 /** What ends the run at its deadline. */

@@ -1,7 +1,7 @@
 import type { UsageDelta } from '../../machines/run.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { JournalEntry, Lease, Run, RunError, UnixMs } from '../../model/run.ts';
+import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunIdentity } from '../../store/runs/run-store.ts';
 
@@ -58,6 +58,8 @@ export type RunMessage =
       readonly output?: Json;
       readonly error?: RunError;
     }
+  /** From a child: it, or a run below it, spent this. */
+  | { readonly kind: 'spent'; readonly usage: RunUsage }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
   | { readonly kind: 'quarantine' }
   | { readonly kind: 'release' };

@@ -40,6 +40,8 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
 export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const stored = turn.read(runSlot, runId);
   if (stored === undefined || 'snapshot' in stored || stored.record.fault === undefined) return;
+  // What its descendants spent was counted in this group: that change is written first.
+  if (turn.peek(runSlot, runId) !== undefined) throw new DeferredTurn();
   const { fault: _fault, ...withoutFault } = stored.record;
   let revived: RunActor;
   try {

@@ -11,13 +11,14 @@ import { forbidden, notFound } from './run-failures.ts';
 import { noteEntry, readRun, type RunActor, standing } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 import { advance } from './settle.ts';
+import { takeSpending } from './spending.ts';
 import { awaitsChild, takeChildsEnd } from './steps/child.ts';
 import { holdsLease, offerTask, takeReport } from './steps/task.ts';
 import { isWaitingFor, takeDelivery } from './steps/wait-event.ts';
 import { takeTimer } from './timers.ts';
 
 /** Messages that a run takes once it is there. */
-type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'quarantine' | 'release' }>;
+type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'spent' | 'quarantine' | 'release' }>;
 
 /** Runs: each message moves the machine of one run by an event, or leaves it where it is. */
 export const createRunActors = (host: RunHost): ActorKind => {
@@ -70,6 +71,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
       switch (body.kind) {
         case 'start':
           return begin(host, turn, runId, body);
+        case 'spent':
+          return takeSpending(host, turn, runId, body.usage);
         case 'quarantine':
           return quarantine(host, turn, runId);
         case 'release':

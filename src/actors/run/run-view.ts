@@ -1,6 +1,6 @@
 import type { RunSnapshot } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { moneyOf, type Run, type RunSummary, type RunUsage } from '../../model/run.ts';
+import { addUsage, moneyOf, type Run, type RunSummary, type RunUsage } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import type { RunDocuments } from './run-documents.ts';
@@ -23,6 +23,7 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
     ...(record.idempotencyKey === undefined ? {} : { idempotencyKey: record.idempotencyKey }),
     usage,
     ...costOf(usage),
+    ...treeOf(usage, record.descendants),
     stepCount,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
@@ -34,6 +35,15 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
 const costOf = (usage: RunUsage): { readonly cost?: Cost } => {
   const totalCost = moneyOf(usage);
   return totalCost === undefined ? {} : { cost: { totalCost, currency: RUN_CURRENCY, isEstimated: true } };
+};
+const treeOf = (
+  own: RunUsage,
+  descendants: RunUsage | undefined,
+): { readonly treeUsage?: RunUsage; readonly treeCost?: Cost } => {
+  if (descendants === undefined) return {};
+  const treeUsage = addUsage(own, descendants);
+  const { cost: treeCost } = costOf(treeUsage);
+  return { treeUsage, ...(treeCost === undefined ? {} : { treeCost }) };
 };
 /** `max_cost_usd` compares in it, and so the cost of a run is counted in it. */
 const RUN_CURRENCY = 'USD';

@@ -2,13 +2,14 @@ import { placeOf, type RunEvent, statusAt } from '../../machines/run.ts';
 import { step as transition } from '../../machines/transition.ts';
 import { resolveNext } from '../../model/definition/compile.ts';
 import { evaluate } from '../../model/definition/condition.ts';
-import { hasEnded, type JournalKind } from '../../model/run.ts';
-import { clearTimerRow } from '../../store/runs/run-store.ts';
+import { hasEnded, type JournalKind, type RunUsage } from '../../model/run.ts';
+import { clearTimerRow, type RunRecord } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { conclude, finish } from './ending.ts';
 import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
 import { overBudget, tooManySteps } from './limits.ts';
+import type { RunMessage } from './messages.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
 import { type RunActor, runSlot } from './run-state.ts';
@@ -82,6 +83,13 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
   }),
 ]);
 
+/** What a run or one below it spent is counted with the run that started it, in the same commit. */
+export const tellParent = (turn: Turn, { parent }: Pick<RunRecord, 'parent'>, usage: RunUsage): void => {
+  if (parent === undefined) return;
+  const message: RunMessage = { kind: 'spent', usage };
+  turn.tell({ type: 'run', id: parent.runId }, message);
+};
+
 /** Takes the queued events, and those that they cause, until the run waits. */
 export const settle = (work: Work): void => {
   for (let event = work.queue.shift(); event !== undefined; event = work.queue.shift()) {
@@ -97,8 +105,10 @@ export const settle = (work: Work): void => {
       host(work, moment, params);
     }
     slot[1] = work.entries.length - entriesBefore;
+    if (!('usage' in event) || event.usage === undefined) continue;
+    tellParent(work.turn, work.record, event.usage);
     // Usage of a failed try counts too: the limit is checked wherever the run would go on.
-    if (!('usage' in event) || work.queue.length > 0) continue;
+    if (work.queue.length > 0) continue;
     const place = placeOf(work.snapshot.value);
     const limit = place.at === 'step' && place.phase !== 'routing' ? overBudget(work) : undefined;
     if (limit !== undefined) work.queue.push(limit);

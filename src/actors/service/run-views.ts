@@ -4,7 +4,15 @@ import type { RunContext } from '../../machines/run.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
 import { isLive } from '../../machines/lease.ts';
-import type { Attempt, ChildRun, ReportedUsage, Run, RunDetail, RunSummary } from '../../model/run.ts';
+import {
+  noUsage,
+  type Attempt,
+  type ChildRun,
+  type ReportedUsage,
+  type Run,
+  type RunDetail,
+  type RunSummary,
+} from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
@@ -17,7 +25,7 @@ const blank: RunContext = {
   attempt: 0,
   failures: 0,
   orphans: 0,
-  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  usage: noUsage,
 };
 
 /** What a stored snapshot remembers, read without its machine: a quarantined run stays readable. */

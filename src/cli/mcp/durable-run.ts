@@ -186,6 +186,9 @@ const attemptLines = ({ attempts }: DurableRun): string[] => {
   ];
 };
 
+const spentText = (usage: Schemas['RunUsage']): string =>
+  [...(usage.cost === undefined ? [] : [money(usage.cost)]), counted(usage.total_tokens, 'token')].join(' and ');
+
 /** One line: what it is and how it stands. */
 const headline = (run: DurableRun): string =>
   [
@@ -195,6 +198,7 @@ const headline = (run: DurableRun): string =>
     `started ${moment(run.created_at)}`,
     ...(run.ended_at === undefined ? [] : [`ended ${moment(run.ended_at)}`]),
     ...(run.usage.cost === undefined ? [] : [money(run.usage.cost)]),
+    ...(run.tree_usage === undefined ? [] : [`with the runs below it ${spentText(run.tree_usage)}`]),
     `trace ${run.trace_id}`,
   ].join('; ');
 

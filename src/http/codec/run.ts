@@ -53,6 +53,8 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     idempotency_key: run.idempotencyKey,
     usage: usageToWire(run.usage),
     cost: run.cost === undefined ? undefined : costToWire(run.cost),
+    tree_usage: run.treeUsage === undefined ? undefined : usageToWire(run.treeUsage),
+    tree_cost: run.treeCost === undefined ? undefined : costToWire(run.treeCost),
     step_count: run.stepCount,
     created_at: instantToWire(run.createdAt),
     updated_at: instantToWire(run.updatedAt),

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: f15c3742bcea34740af4d0a87a088e3a07d2c16e773f785e8773d7a5c4f42c31
-// content sha256: e0589d01f2afbeea6df16741de6ab34abca78c5f6ac6261a4e70a7db36914f21
+// source sha256: 68981d2bfca7191690b14b29d67488eeb714a63cb8b78e1f1806015bbdaec213
+// content sha256: 4f766c10887af0e6cc30732c284e04f41703fa2fcd0ceadd532c41992b5ca982
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2535,6 +2535,10 @@ export interface components {
             readonly idempotency_key?: string;
             readonly usage: components["schemas"]["RunUsage"];
             readonly cost?: components["schemas"]["Cost"];
+            /** @description Its own usage and that of all runs below it; absent where it started none. `max_cost_usd` bounds this. */
+            readonly tree_usage?: components["schemas"]["RunUsage"];
+            /** @description Its own cost and that of all runs below it; absent where it started none, or nothing was priced. */
+            readonly tree_cost?: components["schemas"]["Cost"];
             /** @description Entries into steps of every kind */
             readonly step_count: number;
             readonly created_at: components["schemas"]["Timestamp"];

@@ -1,7 +1,7 @@
 import type { LeaseState } from '../../machines/lease.ts';
 import type { Delivery } from '../../model/definition/definition.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type { RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
 
 /**
  * JSON as text, in a form that its writer owns. A store gives it back as it came. Where one looks inside, because a column would
@@ -50,6 +50,8 @@ export type RunProgress = {
   readonly queueOrder?: number;
   /** Why this release cannot load the run: set while it is quarantined. */
   readonly fault?: string;
+  /** What all runs below it spent: those that it started, and those that these started. Absent where it started none. */
+  readonly descendants?: RunUsage;
 };
 export type RunRecord = RunIdentity & RunProgress;
 

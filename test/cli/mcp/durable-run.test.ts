@@ -17,6 +17,17 @@ describe('how a durable run stands', () => {
     );
   });
 
+  it('says what it spent, and what it spent with the runs below it', () => {
+    const usage = { input_tokens: 90, output_tokens: 10, total_tokens: 100 };
+    const spent = (fields: Parameters<typeof aRun>[0]) => textOf(aRun(fields)).split('\n')[0];
+    expect(spent({ usage: { ...usage, cost: 0.5 } })).not.toContain('below it');
+    const tree = { ...usage, total_tokens: 1100 };
+    expect(spent({ usage: { ...usage, cost: 0.5 }, tree_usage: { ...tree, cost: 2.5 } })).toContain(
+      '; $0.50; with the runs below it $2.50 and 1,100 tokens; trace ',
+    );
+    expect(spent({ usage, tree_usage: tree })).toContain('; with the runs below it 1,100 tokens; trace ');
+  });
+
   it.each([
     [
       'an event',

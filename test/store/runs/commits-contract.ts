@@ -22,11 +22,24 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         endedAt: AT + 2,
         queueOrder: 7,
         fault: 'f',
+        descendants: { inputTokens: 1, outputTokens: 2, totalTokens: 3, cost: 0.1, prices: 1 },
       });
       await put(bare, full);
       expect(await find({ kind: 'run', runId: 'a' })).toEqual({ record: bare, nextSeq: 0 });
       expect(await find({ kind: 'run', runId: 'b' })).toEqual({ record: full, nextSeq: 0 });
       expect(await find({ kind: 'run', runId: 'c' })).toBeUndefined();
+    });
+
+    it('keeps what the runs below a run spent, with an update that moves it and with one that changes more', async () => {
+      const { put, commit, find } = await opened();
+      await put(aRun('a'));
+      const spent = { inputTokens: 1, outputTokens: 0, totalTokens: 1 };
+      const moved = aRun('a', { version: 2, descendants: spent });
+      await commit((changes) => changes.runsUpdated.push({ before: aRun('a'), after: moved }));
+      expect(await find({ kind: 'run', runId: 'a' })).toEqual({ record: moved, nextSeq: 0 });
+      const ended = { ...moved, version: 3, endedAt: AT, descendants: { ...spent, cost: 0.5 } };
+      await commit((changes) => changes.runsUpdated.push({ before: moved, after: ended }));
+      expect(await find({ kind: 'run', runId: 'a' })).toEqual({ record: ended, nextSeq: 0 });
     });
 
     it('takes an update that starts from the stored version, and fails the complete commit on any other', async () => {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type EventMailbox, noChanges } from '../../../src/store/runs/run-store.ts';
+import { type EventMailbox, noChanges, type StoredRun } from '../../../src/store/runs/run-store.ts';
 import { openDataFile } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
 import { OF_SESSION, PARKED_IN_PROJECT } from '../../../src/store/sqlite/runs/queries.ts';
@@ -122,6 +122,45 @@ describe('sqlite: the runs file', () => {
     const plan = after.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${OF_SESSION}`).all('s');
     expect(plan.map(({ detail }) => detail).join()).toContain('USING INDEX run_session');
     after.close();
+  });
+
+  it('of schema version 5 is brought forward: what the runs below a run spent stands beside it', async () => {
+    const path = freshPath();
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: 5,
+      migrations: RUNS_FILE.migrations.slice(0, 5),
+    });
+    const insert = db.prepare(
+      `INSERT INTO run (run_id, parent_run_id, snapshot, trace_id, project, definition_id, definition_version, correlation, created_at,
+         depth, status, version, updated_at)
+       VALUES (?, ?, ?, 't', 'p', 'flow', 1, '{}', 1, 0, 'running', 1, 1)`,
+    );
+    const spent = (inputTokens: number, cost?: number) =>
+      JSON.stringify({
+        m: 1,
+        v: 'created',
+        c: { usage: { inputTokens, outputTokens: 1, totalTokens: inputTokens + 1, cost } },
+      });
+    insert.run('root', null, spent(1, 1));
+    insert.run('branch', 'root', spent(10));
+    insert.run('leaf', 'branch', spent(100, 0.5));
+    insert.run('other', 'branch', spent(1000, 0.25));
+    insert.run('unreadable', 'branch', 'no JSON');
+    insert.run('poor', null, spent(1, 1));
+    insert.run('unpriced', 'poor', spent(7));
+    insert.run('alone', null, spent(5, 5));
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const below = async (runId: string) => {
+      const [found] = await store.load([{ kind: 'run', runId }]);
+      return (found as StoredRun).record.descendants;
+    };
+    expect(await below('root')).toEqual({ inputTokens: 1110, outputTokens: 3, totalTokens: 1113, cost: 0.75 });
+    expect(await below('branch')).toEqual({ inputTokens: 1100, outputTokens: 2, totalTokens: 1102, cost: 0.75 });
+    expect(await below('poor')).toEqual({ inputTokens: 7, outputTokens: 1, totalTokens: 8 });
+    expect([await below('leaf'), await below('alone')]).toEqual([undefined, undefined]);
+    await store.close();
   });
 
   it('finds the parked events of a project by their index, also in a file of an earlier release', async () => {

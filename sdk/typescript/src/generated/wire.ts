@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 0b9e375ef5653edd01574ffe992e00597ea6b2752398c4154bfa04813dd2e86f
-// content sha256: 255cc1d94089ac8cb76672f7ba3be70d289a03971fa4b9a522c7deebba837424
+// source sha256: db77b28b02e7210da43c01781f0c86025accd9590a9eedb3ce0861f0225be20e
+// content sha256: 457303dc32547728d7eeed0a1789aa9a9012d35899b9471c6bc3c35ab2bcfa7d
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -522,7 +522,7 @@ export interface components {
                 readonly max_steps?: number;
                 /** @description From the start of the run, whatever it does or waits for. */
                 readonly run_timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
-                /** @description The run ends when the priced usage that its steps reported reaches it, failed attempts included. */
+                /** @description The run ends when the priced usage that its steps reported reaches it, failed attempts and all runs below it included. Limits of those hold as well. */
                 readonly max_cost_usd?: number;
             };
             /** @description What steps get that do not say it themselves. */
@@ -1031,6 +1031,10 @@ export interface components {
             readonly idempotency_key?: string;
             readonly usage: components["schemas"]["RunUsage"];
             readonly cost?: components["schemas"]["Cost"];
+            /** @description Its own usage and that of all runs below it; absent where it started none. `max_cost_usd` bounds this. */
+            readonly tree_usage?: components["schemas"]["RunUsage"];
+            /** @description Its own cost and that of all runs below it; absent where it started none, or nothing was priced. */
+            readonly tree_cost?: components["schemas"]["Cost"];
             /** @description Entries into steps of every kind */
             readonly step_count: number;
             readonly created_at: components["schemas"]["Timestamp"];

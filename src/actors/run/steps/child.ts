@@ -4,6 +4,7 @@ import { type ChildStep, definitionBounds } from '../../../model/definition/defi
 import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
 import { render, type Template } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
+import { noUsage } from '../../../model/run.ts';
 import { byId, defineNote } from '../../kernel/slot.ts';
 import { storedSlot, type Turn } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
@@ -135,6 +136,7 @@ const startChildren: EffectHost = (work) => {
     return;
   }
   turn.write(startedInGroup, undefined, (turn.peek(startedInGroup, undefined) ?? 0) + count);
+  if (record.descendants === undefined) work.record = { ...record, descendants: noUsage };
   let recent = turn.peek(recentChildren, work.runId);
   const rememberStarted = (): void => {
     turn.write(recentChildren, work.runId, recent);

@@ -41,6 +41,9 @@ export type EncodedChanges = readonly (readonly [operation: number, rows: readon
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
+const descendantsOf = ({ descendants }: RunRecord): string | null =>
+  descendants === undefined ? null : JSON.stringify(descendants);
+
 const runRow = (run: RunRecord): Columns => [
   run.runId,
   run.traceId,
@@ -65,6 +68,7 @@ const runRow = (run: RunRecord): Columns => [
   orNull(run.endedAt),
   orNull(run.queueOrder),
   orNull(run.fault),
+  descendantsOf(run),
 ];
 /** Most changes leave queue, end and fault alone; the statement that does not name their columns leaves their indexes alone too. */
 const isMove = ({ before, after }: RunUpdate): boolean =>
@@ -75,6 +79,7 @@ const moveRow = ({ before, after }: RunUpdate): Columns => [
   after.snapshot,
   after.version,
   after.updatedAt,
+  descendantsOf(after),
   before.runId,
   before.version,
 ];
@@ -87,6 +92,7 @@ const turnRow = ({ before, after }: RunUpdate): Columns => [
   orNull(after.endedAt),
   orNull(after.queueOrder),
   orNull(after.fault),
+  descendantsOf(after),
   before.runId,
   before.version,
 ];

@@ -1,6 +1,6 @@
 import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
-import type { RunStatus } from '../../../model/run.ts';
+import type { RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
   AttemptRecord,
@@ -56,6 +56,7 @@ export const runOf = (row: Row): RunRecord => ({
   ...numberAs('endedAt', row['ended_at']),
   ...numberAs('queueOrder', row['queue_order']),
   ...textAs('fault', row['fault']),
+  ...(typeof row['descendants'] === 'string' ? { descendants: JSON.parse(row['descendants']) as RunUsage } : {}),
 });
 
 export const attemptOf = (row: Row): AttemptRecord => ({

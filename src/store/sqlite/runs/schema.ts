@@ -129,6 +129,32 @@ CREATE INDEX run_session ON run (json_extract(correlation, '$.session_id'))
   WHERE json_extract(correlation, '$.session_id') IS NOT NULL;
 `;
 
+/**
+ * What the runs below a run spent, beside it. Runs from before get what the snapshots of their descendants hold; one that cannot be read
+ * adds nothing.
+ */
+const spendingOfDescendants = `
+ALTER TABLE run ADD COLUMN descendants TEXT;
+WITH RECURSIVE
+  below (ancestor, run_id) AS (
+    SELECT parent_run_id, run_id FROM run WHERE parent_run_id IS NOT NULL
+    UNION ALL
+    SELECT ancestor, run.run_id FROM below JOIN run ON run.parent_run_id = below.run_id
+  ),
+  spent (run_id, usage) AS (
+    SELECT run_id, CASE WHEN json_valid(snapshot) THEN json_extract(snapshot, '$.c.usage') END FROM run
+    WHERE parent_run_id IS NOT NULL
+  )
+UPDATE run SET descendants = total.usage FROM (
+  SELECT ancestor, json_patch('{}', json_object(
+    'inputTokens', coalesce(sum(json_extract(usage, '$.inputTokens')), 0),
+    'outputTokens', coalesce(sum(json_extract(usage, '$.outputTokens')), 0),
+    'totalTokens', coalesce(sum(json_extract(usage, '$.totalTokens')), 0),
+    'cost', sum(json_extract(usage, '$.cost')))) AS usage
+  FROM below JOIN spent ON spent.run_id = below.run_id GROUP BY ancestor
+) AS total WHERE run.run_id = total.ancestor;
+`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
@@ -138,13 +164,14 @@ CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 5,
+  schemaVersion: 6,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
     { version: 3, sql: watchJournal },
     { version: 4, sql: versionedLeases },
     { version: 5, sql: runsOfSessions },
+    { version: 6, sql: spendingOfDescendants },
   ],
   standing,
 };

@@ -54,13 +54,14 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setWorker: upsert('worker', 8),
     seeWorker: plain('UPDATE worker SET last_seen_at = max(last_seen_at, ?) WHERE worker_id = ?'),
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
-    insertRun: plain(insertInto('run', 23)),
+    insertRun: plain(insertInto('run', 24)),
     moveRun: versioned(
-      'UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ? WHERE run_id = ? AND version = ?',
+      `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, descendants = ?
+         WHERE run_id = ? AND version = ?`,
     ),
     turnRun: versioned(
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, ended_at = ?, queue_order = ?,
-         fault = ? WHERE run_id = ? AND version = ?`,
+         fault = ?, descendants = ? WHERE run_id = ? AND version = ?`,
     ),
     insertAttempt: plain(insertInto('attempt', 20)),
     updateAttempt: plain(
