@@ -11,6 +11,7 @@ import type { Admission, Reservation } from './admission.ts';
 import { decodePayload, isLight, isShort, type Payload } from './decode.ts';
 import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
+import { addDoubts, countDoubtfulTimes, type DoubtfulTimes, noDoubts } from './doubtful-times.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
 import { batchLists, type GateRules, gateElement } from './gate.ts';
 import { mostKeys } from './keys.ts';
@@ -68,6 +69,8 @@ export type IngestResult = {
   readonly sampledOut: number;
   /** Signals refused, each with its reason; beyond-ceiling ones included. */
   readonly refusals: readonly SignalRefusal[];
+  /** Signals written whose times are doubtful: a warning for their sender. */
+  readonly doubtfulTimes: DoubtfulTimes;
   /** Set when nothing was written and a ceiling is why: the same request may pass when the next minute begins. */
   readonly refusedByQuota?: Failure;
 };
@@ -143,7 +146,7 @@ type Prepared = {
 };
 
 type Written =
-  | { readonly outcome: 'written'; readonly signals: number }
+  | { readonly outcome: 'written'; readonly signals: number; readonly doubtfulTimes: DoubtfulTimes }
   | { readonly outcome: 'duplicate' }
   | { readonly outcome: 'failed'; readonly refusal: Refusal };
 
@@ -360,12 +363,20 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
    * Gives a unit to the store and drops its signals: until the commit the store has them as rows, and what lived here as long
    * would be copied by every collection of the young generation.
    */
-  const handOver = (unit: Unit): { signals: number; spans: readonly Span[]; outcome: Promise<WriteOutcome> } => {
+  const handOver = (
+    unit: Unit,
+  ): {
+    signals: number;
+    doubtfulTimes: DoubtfulTimes;
+    spans: readonly Span[];
+    outcome: Promise<WriteOutcome>;
+  } => {
     const batch = joinBatches(unit.parts.splice(0));
     const signals = countSignals(batch);
     const { ingestKey } = unit;
     return {
       signals,
+      doubtfulTimes: countDoubtfulTimes(batch),
       spans: options.forward === undefined ? [] : batch.spans,
       outcome:
         signals === 0
@@ -374,11 +385,19 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     };
   };
 
+  const countDoubts = (doubts: DoubtfulTimes): void => {
+    counters.timesInSeconds += doubts.seconds;
+    counters.timesInMilliseconds += doubts.milliseconds;
+    counters.timesInMicroseconds += doubts.microseconds;
+    counters.timesBefore2000 += doubts.before_2000;
+    counters.endsBeforeStart += doubts.ends_before_start;
+  };
+
   /** Never rejects, so that units may be written side by side. */
   const writeUnit = async (unit: Unit): Promise<Written> => {
     // Turning the signals into rows is work of the event loop too.
     if (pace.isDue()) await pace.nextTurn();
-    const { signals, spans, outcome } = handOver(unit);
+    const { signals, doubtfulTimes, spans, outcome } = handOver(unit);
     let known: WriteOutcome;
     pendingWrites += 1;
     try {
@@ -396,8 +415,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     }
     counters.signalsAccepted += signals;
     counters.signalsUnbounded += unit.unbounded;
+    countDoubts(doubtfulTimes);
     if (spans.length > 0) options.forward?.(spans);
-    return { outcome: known, signals };
+    return { outcome: known, signals, doubtfulTimes };
   };
 
   const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
@@ -407,6 +427,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     let accepted = 0;
     let duplicate = 0;
     let overQuota = 0;
+    let doubtfulTimes = noDoubts;
     const settle = (unit: Unit, written: Written): void => {
       if (written.outcome === 'failed') throw written.refusal;
       if (written.outcome === 'duplicate') {
@@ -415,6 +436,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         return;
       }
       accepted += written.signals;
+      doubtfulTimes = addDoubts(doubtfulTimes, written.doubtfulTimes);
       overQuota += unit.overQuota.length;
       for (const refusal of unit.overQuota) refusals.push(refusal);
     };
@@ -435,6 +457,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       duplicate,
       sampledOut,
       refusals,
+      doubtfulTimes,
       ...(accepted === 0 && duplicate === 0 && beyondCeiling !== undefined ? { refusedByQuota: beyondCeiling } : {}),
     };
   };

@@ -12,6 +12,12 @@ export type Counters = {
   ingestRequests: number;
   queryRequests: number;
   requestErrors: number;
+  /** Signals written whose times are in another unit than nanoseconds, or too early, or the wrong way round. */
+  timesInSeconds: number;
+  timesInMilliseconds: number;
+  timesInMicroseconds: number;
+  timesBefore2000: number;
+  endsBeforeStart: number;
   auditWriteFailures: number;
   /** Accepted spans that forwarding could not deliver. */
   forwardDropped: number;
@@ -33,6 +39,11 @@ export const createCounters = (): Counters => ({
   ingestRequests: 0,
   queryRequests: 0,
   requestErrors: 0,
+  timesInSeconds: 0,
+  timesInMilliseconds: 0,
+  timesInMicroseconds: 0,
+  timesBefore2000: 0,
+  endsBeforeStart: 0,
   auditWriteFailures: 0,
   forwardDropped: 0,
   watchTransitionsDropped: 0,

@@ -152,6 +152,36 @@ describe('A connection that opens with the HTTP/2 preface is served gRPC', () =>
     expect((await read('/v1/api/traces?name=refused'))['traces']).toHaveLength(0);
   });
 
+  it('stores doubtful times as sent, and warns in `partial_success` with nothing rejected', async () => {
+    const inSeconds = protobuf.Writer.create()
+      .uint32((7 << 3) | 1)
+      .fixed64(1_763_629_200)
+      .finish();
+    const span = together(
+      field(1, Buffer.from('c'.repeat(32), 'hex')),
+      field(2, Buffer.from('00f067aa0ba902b7', 'hex')),
+      text(5, 'in seconds'),
+      inSeconds,
+    );
+    const answer = await call(session, TRACES, frame(field(1, field(2, field(2, span)))));
+    expect(answer.status).toBe(0);
+    const partialSuccess = protobuf.Reader.create(answer.body.subarray(5));
+    expect([partialSuccess.uint32() >>> 3, partialSuccess.uint32() > 0, partialSuccess.uint32() >>> 3]).toEqual([
+      1,
+      true,
+      2,
+    ]);
+    expect(partialSuccess.string()).toBe(
+      'stored as sent, but 1 signal has a time in seconds where nanoseconds belong: correct the sender',
+    );
+    expect((await read('/v1/api/traces?name=in%20seconds&from=1970-01-01T00:00:00Z'))['traces']).toMatchObject([
+      { start_time: '1970-01-01T00:00:01.763629200Z' },
+    ]);
+    expect(await (await fetch(`${daemon.url}/metrics`)).text()).toMatch(
+      /^svc_signals_doubtful_time_total\{reason="seconds"\} 1$/m,
+    );
+  });
+
   it.each([
     [
       'a body that cannot be read',

@@ -1,12 +1,11 @@
-import { formatTimestamp, parseTimestamp, type UnixNano } from '../../model/time.ts';
+import { EARLIEST_PLAUSIBLE } from '../../ingest/doubtful-times.ts';
+import { formatTimestamp, type UnixNano } from '../../model/time.ts';
 import type { Order, StoredSpan } from '../../store/signals/query.ts';
 import { type Look, NANOS_PER_SECOND, type SignalReads } from './deployment.ts';
 import { counted, type Finding, fault, ok, quoted, skipped, warning } from './finding.ts';
 
 /** Clocks of machines that are set by the network agree to well within this. */
 const TOLERANCE = 300n * NANOS_PER_SECOND;
-/** Nothing that sends spans is older; a time before it is seconds or milliseconds taken for nanoseconds. */
-const PLAUSIBLE: UnixNano = parseTimestamp('2000-01-01T00:00:00Z') ?? 0n;
 /** Projects that are looked at, busiest first by name; each costs three short reads. */
 const MOST_PROJECTS = 1000;
 
@@ -66,7 +65,7 @@ const examineProject = async (reads: SignalReads, project: string, { now, from }
         ),
       );
   }
-  if (oldest !== undefined && oldest.startTime < PLAUSIBLE)
+  if (oldest !== undefined && oldest.startTime < EARLIEST_PLAUSIBLE)
     findings.push(
       warning(
         `the oldest trace of ${name} is of ${formatTimestamp(oldest.startTime)}: a sender takes seconds or milliseconds for nanoseconds, or its clock is not set`,

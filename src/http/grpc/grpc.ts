@@ -17,7 +17,7 @@ import type { Authenticator, Presented } from '../access/auth.ts';
 import { readPresentedKey } from '../access/auth.ts';
 import { plainAddress } from '../access/open-surfaces.ts';
 import { encodeExportResponse } from '../answer/otlp-answer.ts';
-import { summarise } from '../answer/refusals.ts';
+import { partialSuccessText } from '../answer/refusals.ts';
 import { frame, messageOf } from './message.ts';
 import { encodeMessage, grpcStatus, grpcStatusOf, statusDetails } from './status.ts';
 
@@ -151,7 +151,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
       },
     );
     if (result.refusedByQuota !== undefined) throw new Refusal(result.refusedByQuota);
-    return encodeExportResponse(result.refusals.length, summarise(result.refusals));
+    return encodeExportResponse(result.refusals.length, partialSuccessText(result));
   };
 
   const answer = (stream: ServerHttp2Stream, message: Buffer): void => {

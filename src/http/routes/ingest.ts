@@ -9,7 +9,7 @@ import { type Failure, Refusal } from '../../model/failure.ts';
 import { discardBody, incomingBodyOf } from '../body/incoming-body.ts';
 import { encodeStatus, encodeExportResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
 import { statusOf } from '../answer/problem.ts';
-import { summarise } from '../answer/refusals.ts';
+import { partialSuccessText } from '../answer/refusals.ts';
 import type { Route } from '../route.ts';
 
 export type IngestRoutesDependencies = {
@@ -114,7 +114,7 @@ export const ingestRoutes = ({
         return refuse(error.failure);
       }
       const rejected = result.refusals.length;
-      const errorMessage = summarise(result.refusals);
+      const errorMessage = partialSuccessText(result);
       const quota = result.refusedByQuota;
       if (answersProtobuf) {
         if (quota !== undefined) return refuse(quota);

@@ -1,3 +1,4 @@
+import type { TimeDoubt } from '../../ingest/doubtful-times.ts';
 import type { Counters } from '../../model/counters.ts';
 import type { AnswerRoom } from '../answer/answer-room.ts';
 import { sendReady } from '../answer/send-json.ts';
@@ -24,7 +25,20 @@ export type OperationsDeps = {
   readonly uptimeSeconds: () => number;
 };
 
-type Exposed = { readonly name: string; readonly help: string; readonly read: (counters: Counters) => number };
+type Exposed = {
+  readonly name: string;
+  readonly help: string;
+  /** Of a counter with several series, which follow each other: this one's. */
+  readonly labels?: string;
+  readonly read: (counters: Counters) => number;
+};
+
+const doubtfulTime = (reason: TimeDoubt, read: Exposed['read']): Exposed => ({
+  name: 'svc_signals_doubtful_time_total',
+  help: 'Signals written whose times are in another unit than nanoseconds, before the year 2000, or the wrong way round.',
+  labels: `{reason="${reason}"}`,
+  read,
+});
 
 /** @see Interface specification, "Operational endpoints" */
 const exposed: readonly Exposed[] = [
@@ -62,6 +76,11 @@ const exposed: readonly Exposed[] = [
     help: 'Audit rows that could not be written; the requests they describe succeeded.',
     read: (c) => c.auditWriteFailures,
   },
+  doubtfulTime('seconds', (c) => c.timesInSeconds),
+  doubtfulTime('milliseconds', (c) => c.timesInMilliseconds),
+  doubtfulTime('microseconds', (c) => c.timesInMicroseconds),
+  doubtfulTime('before_2000', (c) => c.timesBefore2000),
+  doubtfulTime('ends_before_start', (c) => c.endsBeforeStart),
   {
     name: 'svc_forward_dropped_total',
     help: 'Accepted spans that forwarding could not deliver.',
@@ -89,10 +108,9 @@ export type Gauges = { readonly answerBytes: number; readonly maxAnswerBytes: nu
 
 /** The counters and gauges in the text exposition format, version 0.0.4. */
 export const expositionOf = (counters: Counters, gauges: Gauges): string => {
-  const lines = exposed.flatMap(({ name, help, read }) => [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} counter`,
-    `${name} ${read(counters)}`,
+  const lines = exposed.flatMap(({ name, help, labels = '', read }, at) => [
+    ...(exposed[at - 1]?.name === name ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} counter`]),
+    `${name}${labels} ${read(counters)}`,
   ]);
   const gauge = (name: string, help: string, value: number): void => {
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${Math.floor(value)}`);

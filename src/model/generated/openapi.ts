@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 68981d2bfca7191690b14b29d67488eeb714a63cb8b78e1f1806015bbdaec213
-// content sha256: 4f766c10887af0e6cc30732c284e04f41703fa2fcd0ceadd532c41992b5ca982
+// source sha256: 87810681c548d7c236b178ce6c9387ecf8845f497eca497d6511b6b45c7ed5a3
+// content sha256: 1ce543471701ef37d1554ec8aad6689425caf8ef978f2746a8ded2c63e1baa14
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -149,7 +149,8 @@ export interface paths {
          *     its `reason`; refusals before the request is looked at (keys, paths, deadlines) are JSON to everyone.
          *
          *     A span with a missing, wrong-length or all-zero id is refused and counted; the rest of the request is written. Spans that the sampling
-         *     policy drops are not counted: sending them again changes nothing.
+         *     policy drops are not counted: sending them again changes nothing. Times in seconds, milliseconds or microseconds where nanoseconds
+         *     belong, and ends before starts, are stored as sent: `errorMessage` warns, and `svc_signals_doubtful_time_total` of `/metrics` counts them.
          */
         readonly post: operations["ingestTraces"];
         readonly delete?: never;
@@ -1944,7 +1945,7 @@ export interface components {
             readonly partialSuccess: {
                 /** @description 0 when everything was taken */
                 readonly rejectedSpans: number;
-                /** @description Empty when everything was taken */
+                /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
             };
         };
@@ -1952,7 +1953,7 @@ export interface components {
             readonly partialSuccess: {
                 /** @description 0 when everything was taken */
                 readonly rejectedLogRecords: number;
-                /** @description Empty when everything was taken */
+                /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
             };
         };
@@ -1960,7 +1961,7 @@ export interface components {
             readonly partialSuccess: {
                 /** @description 0 when everything was taken */
                 readonly rejectedDataPoints: number;
-                /** @description Empty when everything was taken */
+                /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
             };
         };

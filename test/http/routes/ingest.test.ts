@@ -127,6 +127,55 @@ describe('POST /v1/traces', () => {
     expect(answer.json.partialSuccess.errorMessage.length).toBeLessThan(2000);
   });
 
+  it('stores doubtful times as sent, and warns about them once, with nothing rejected, in JSON and in protobuf', async () => {
+    const at = await open();
+    const spans = [
+      ...otlpSpans(3, { startTimeUnixNano: '1763629200123', endTimeUnixNano: '1763629201957' }),
+      { traceId: traceId(7), startTimeUnixNano: '1763629201957000000', endTimeUnixNano: '1763629200123000000' },
+      { traceId: traceId(8) },
+    ];
+    const warning =
+      'stored as sent, but 3 signals have times in milliseconds where nanoseconds belong; 1 signal ends before it starts: correct the sender';
+    const json = await post(at, '/v1/traces', otlpJson(spans));
+    expect([json.status, json.json]).toEqual([200, { partialSuccess: { rejectedSpans: 0, errorMessage: warning } }]);
+    const protobuf = await post(at, '/v1/traces', otlpProtobuf(spans), { 'content-type': PROTOBUF });
+    expect(readTraceResponse(protobuf.bytes)).toEqual({ partialSuccess: { errorMessage: warning } });
+    expect(at.store.spans().map(({ startTime, endTime }) => [startTime, endTime])).toContainEqual([
+      1_763_629_200_123n,
+      1_763_629_201_957n,
+    ]);
+    expect([at.store.signals(), at.counters.timesInMilliseconds, at.counters.endsBeforeStart]).toEqual([10, 6, 2]);
+  });
+
+  it('says both why spans were refused and what is doubtful about those that were stored', async () => {
+    const at = await open();
+    const spans = [{ traceId: '0'.repeat(32) }, { traceId: traceId(1), startTimeUnixNano: '1763629200' }];
+    const { json } = await post(at, '/v1/traces', otlpJson(spans));
+    expect(json.partialSuccess.rejectedSpans).toBe(1);
+    expect(json.partialSuccess.errorMessage).toMatch(
+      /^trace_id .*; stored as sent, but 1 signal has a time in seconds/,
+    );
+  });
+
+  it('warns about logs and metrics alike, and not about what was not written', async () => {
+    const at = await open({ quota: { perMinute: 1, projects: {} } });
+    const log = { resourceLogs: [{ scopeLogs: [{ logRecords: [{ timeUnixNano: '1763629200123456' }] }] }] };
+    const taken = await post(at, '/v1/logs', JSON.stringify(log));
+    expect(taken.json.partialSuccess.errorMessage).toContain('1 signal has a time in microseconds');
+    const refused = await post(at, '/v1/logs', JSON.stringify(log));
+    expect(refused.status).toBe(429);
+    expect(refused.json.partialSuccess.errorMessage).not.toContain('microseconds');
+    expect(at.counters.timesInMicroseconds).toBe(1);
+  });
+
+  it('counts doubtful times of the native door, whose answer has no place for a warning', async () => {
+    const at = await open();
+    const span = nativeSpan(1, { start_time: '1970-01-01T00:29:23.629Z', end_time: '1970-01-01T00:29:23.630Z' });
+    const answer = await post(at, '/v1/ingest', JSON.stringify({ spans: [span] }));
+    expect(answer.json).toEqual({ accepted: 1, rejected: 0, duplicate: 0, errors: [] });
+    expect(at.counters.timesInMilliseconds).toBe(1);
+  });
+
   it('refuses what it cannot read as a whole, in JSON to JSON clients and as a google.rpc.Status to protobuf clients', async () => {
     const at = await open();
     const json = await post(at, '/v1/traces', '{"resourceSpans": [');

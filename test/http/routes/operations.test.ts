@@ -62,6 +62,7 @@ describe('operational endpoints', () => {
       'svc_query_requests_total',
       'svc_request_errors_total',
       'svc_audit_write_failures_total',
+      'svc_signals_doubtful_time_total',
       'svc_forward_dropped_total',
       'svc_watch_transitions_dropped_total',
       'svc_answers_refused_total',

@@ -30,6 +30,8 @@ export type OtlpSpan = {
   readonly spanId?: string;
   readonly name?: string;
   readonly attributes?: Readonly<Record<string, string>>;
+  readonly startTimeUnixNano?: string;
+  readonly endTimeUnixNano?: string;
 };
 
 const START = '1763629200123456789';
@@ -53,8 +55,8 @@ const toRequest = (spans: readonly OtlpSpan[], idOf: (hex: string) => unknown) =
             traceId: idOf(span.traceId ?? traceId(0)),
             spanId: idOf(span.spanId ?? spanId(0)),
             name: span.name ?? 'a span',
-            startTimeUnixNano: START,
-            endTimeUnixNano: END,
+            startTimeUnixNano: span.startTimeUnixNano ?? START,
+            endTimeUnixNano: span.endTimeUnixNano ?? END,
             attributes: keyValues(span.attributes ?? {}),
           })),
         },
