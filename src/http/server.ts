@@ -102,7 +102,7 @@ export const createServer = (options: ServerOptions, counters: Counters, log: Lo
   });
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); left to Node, its answer would have no body and no id.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  // Told to go on when the body is wanted, and not before it is known that it may come.
+  // Invited to go on when the body is wanted, and not before it is known that it may come.
   app.server.on('checkContinue', (request, response) => {
     holdContinue(request, response);
     app.server.emit('request', request, response);

@@ -7,7 +7,7 @@ import { bodyTooLarge, growsTooMuch, type IngestLimits, inflatedTooLarge, mostIn
 /** A request's body before it is read: its bytes, and what the headers say of them. */
 export type IncomingBody = {
   readonly source: Readable;
-  /** Called when the body is about to be read: a sender may have been waiting to be told. */
+  /** Called when the body is about to be read: a sender may have been waiting for an invitation (`100 Continue`). */
   readonly begin?: () => void;
   readonly contentLength?: number;
   readonly contentEncoding?: string;
