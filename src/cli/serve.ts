@@ -48,7 +48,7 @@ import { StoreUnavailable } from '../store/unavailable.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { examineRunning } from './doctor/running.ts';
 import { createLogger } from './logger.ts';
-import { openRuns } from './runs.ts';
+import { openRuns } from './open-runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
 import { EXIT_BROKEN, EXIT_START, EXIT_USAGE } from './exit-status.ts';

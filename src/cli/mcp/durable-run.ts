@@ -1,7 +1,8 @@
 import { spanIdOf } from '../../actors/run/run-spans.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
-import { count, counted, duration, money, oneLine, table } from './format.ts';
+import { failingAttempt, hasFailed } from '../failing-attempt.ts';
+import { count, counted, duration, money, oneLine, table } from '../format.ts';
 import type { ProjectScope } from './scope.ts';
 
 type Schemas = components['schemas'];
@@ -69,17 +70,6 @@ const listed = (items: readonly string[], noun: string): string[] =>
   items.length <= MOST_SHOWN
     ? [...items]
     : [...items.slice(0, MOST_SHOWN), `  and ${count(items.length - MOST_SHOWN)} more ${noun}`];
-
-/** The attempt that the error of a run is about: the last one of the step that failed it. */
-export const failingAttempt = ({ status, error, attempts }: DurableRun): Attempt | undefined =>
-  status !== 'failed' || error?.step_id === undefined
-    ? undefined
-    : attempts.findLast(
-        (attempt) => attempt.step_id === error.step_id && attempt.status !== 'succeeded' && attempt.status !== 'lapsed',
-      );
-
-const hasFailed = ({ status }: Attempt): boolean =>
-  status === 'failed' || status === 'orphaned' || status === 'unservable';
 
 const attemptName = ({ step_id: step, visit, attempt }: Attempt): string =>
   `${oneLine(step, 64)}, visit ${visit}, attempt ${attempt}`;

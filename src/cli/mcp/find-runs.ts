@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
-import { cost, counted, duration, oneLine, table, tokens } from './format.ts';
+import { cost, counted, duration, oneLine, table, tokens } from '../format.ts';
 import { type DurableRun, durableRunSummary, isRunId, readDurableRun } from './durable-run.ts';
 import { DEFAULT_FROM, type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 

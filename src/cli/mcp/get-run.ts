@@ -3,12 +3,12 @@ import type { components } from '../../model/generated/openapi.ts';
 import { isTraceId } from '../../model/ids.ts';
 import type { Json } from '../../model/json.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
-import { cost, count, counted, duration, oneLine, table, tokens } from './format.ts';
+import { failingAttempt } from '../failing-attempt.ts';
+import { cost, count, counted, duration, oneLine, table, tokens } from '../format.ts';
 import { payloadLines } from './payload.ts';
 import {
   type DurableRun,
   durableRunLines,
-  failingAttempt,
   findDurableRun,
   isRunId,
   readDurableRun,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
 import type { DaemonClient } from '../daemon-client.ts';
-import { count, counted, duration, money, oneLine, percent, table } from './format.ts';
+import { count, counted, duration, money, oneLine, percent, table } from '../format.ts';
 import { type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
 type Report = components['schemas']['SummaryReport'];

@@ -1,5 +1,5 @@
 import type { components } from '../../model/generated/openapi.ts';
-import { count, duration, oneLine, table } from './format.ts';
+import { count, duration, oneLine, table } from '../format.ts';
 
 type Events = NonNullable<components['schemas']['Span']['events']>;
 

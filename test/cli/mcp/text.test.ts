@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cost, duration, money, oneLine, table, tokens } from '../../../src/cli/mcp/format.ts';
+import { cost, duration, money, oneLine, table, tokens } from '../../../src/cli/format.ts';
 import { payloadLines } from '../../../src/cli/mcp/payload.ts';
 
 describe('figures', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { createActorDirectory } from '../../../src/actors/service/actor-directory.ts';
 import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/actors/start.ts';
-import { priceReport } from '../../../src/cli/runs.ts';
+import { priceReport } from '../../../src/cli/open-runs.ts';
 import { createAuditLog } from '../../../src/http/access/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
 import { type StreamTiming, streamTiming } from '../../../src/http/answer/event-stream.ts';

@@ -1,4 +1,4 @@
-import type { components } from '../../model/generated/openapi.ts';
+import type { components } from '../model/generated/openapi.ts';
 
 type Cost = components['schemas']['TraceSummary']['cost'];
 
