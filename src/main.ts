@@ -6,8 +6,8 @@ process.umask(0o077);
 
 const code = await runProgram(process.argv.slice(2), {
   environment: process.env,
-  out: (text) => process.stdout.write(text),
-  err: (line) => process.stderr.write(`${line}\n`),
+  out: (text) => void process.stdout.write(text),
+  err: (line) => void process.stderr.write(`${line}\n`),
   serve: async (settings) => (await import('./cli/serve.ts')).serve(settings),
 });
 // Worker threads of a start that failed half way must not keep the process alive.

@@ -1,47 +1,16 @@
 import type { components } from '../model/generated/openapi.ts';
-import { connectToDaemon, type DaemonAddress, type DaemonClient, DaemonError } from './daemon-client.ts';
-import { EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import { actorText, placeOf } from './actor-text.ts';
+import type { DaemonClient } from './daemon-client.ts';
+import type { Moments } from './moments.ts';
+import { jsonText, printable } from './printable.ts';
 import { table } from './table.ts';
+import { type AskIo, misused, printed, quoted, withDaemon } from './with-daemon.ts';
 
 type Actor = components['schemas']['Actor'];
+type ActorSnapshot = components['schemas']['ActorSnapshot'];
 type Machine = components['schemas']['Machine'];
 
-export type InspectIo = DaemonAddress & {
-  readonly out: (text: string) => void;
-  readonly err: (line: string) => void;
-};
-
 const PAGE = 1000;
-
-/** Asks, and prints what the service refuses as one line. @returns the exit status */
-const withDaemon = async (io: InspectIo, ask: (client: DaemonClient) => Promise<void>): Promise<number> => {
-  const client = connectToDaemon(io);
-  if (typeof client === 'string') {
-    io.err(`svc: ${client}`);
-    return EXIT_USAGE;
-  }
-  try {
-    await ask(client);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof DaemonError)) throw error;
-    io.err(`svc: ${error.message}`);
-    return EXIT_START;
-  }
-};
-
-const misused = (io: InspectIo, problem: string): number => {
-  io.err(`svc: ${problem}`);
-  return EXIT_USAGE;
-};
-
-/** Where a machine is, on one line: `active.pay.queued`. */
-const placeOf = (value: unknown): string => {
-  if (typeof value !== 'object' || value === null) return String(value);
-  return Object.entries(value)
-    .map(([state, inner]) => `${state}.${placeOf(inner)}`)
-    .join(' ');
-};
 
 type Lists = { readonly machines: Machine; readonly actors: Actor };
 
@@ -68,55 +37,60 @@ async function* rowsOf<L extends keyof Lists>(
  * @see Interface decisions, "10. Actors and machines, for debugging"
  */
 export const showMachines = async (
-  io: InspectIo & { readonly format: string },
+  io: AskIo & { readonly format: string },
   name: string | undefined,
 ): Promise<number> => {
-  const { format, out } = io;
+  const { format } = io;
   if (format !== 'json' && format !== 'mermaid')
-    return misused(io, `--format: must be json or mermaid, is ${JSON.stringify(format.slice(0, 64))}`);
+    return misused(io, `--format: must be json or mermaid, is ${quoted(format)}`);
   return withDaemon(io, async (client) => {
     if (name === undefined) {
       const rows = [['name', 'version', 'states']];
       for await (const { name: known, version, states } of rowsOf(client, 'machines', {}))
-        rows.push([known, `${version}`, states.join(' ')]);
-      out(table(rows));
-      return;
+        rows.push([printable(known), `${version}`, printable(states.join(' '))]);
+      return printed(io, table(rows));
     }
     const path = `/v1/api/machines/${encodeURIComponent(name)}`;
-    if (format === 'mermaid') out(await client.getText(path, { format }));
-    else out(`${JSON.stringify(await client.get(path), null, 2)}\n`);
+    return printed(
+      io,
+      format === 'mermaid' ? await client.getText(path, { format }) : `${jsonText(await client.get(path), 2)}\n`,
+    );
   });
 };
 
 /**
- * `svc actors [type] [id]`: where the actors of a running service are, or one complete snapshot, also as it was at a journal entry.
+ * `svc actors [type] [id]`: where the actors of a running service are, or one with all that it remembers, also as it was at a
+ * journal entry. With `json` the answer of the API, of a list all pages as one.
  * @returns the exit status
  */
 export const showActors = async (
-  io: InspectIo,
-  asked: { readonly type?: string; readonly id?: string; readonly atSeq?: string; readonly project?: string },
+  io: AskIo & { readonly moments: Moments; readonly json: boolean },
+  asked: { readonly type?: string; readonly id?: string; readonly atSeq?: number; readonly project?: string },
 ): Promise<number> => {
   const { type, id, atSeq, project } = asked;
-  if (atSeq !== undefined && !/^\d{1,15}$/.test(atSeq))
-    return misused(io, `--at-seq: must be an integer from 0, is ${JSON.stringify(atSeq.slice(0, 64))}`);
   if (atSeq !== undefined && id === undefined) return misused(io, '--at-seq: needs the type and the id of an actor');
   return withDaemon(io, async (client) => {
     if (type !== undefined && id !== undefined) {
       const path = `/v1/api/actors/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
-      io.out(`${JSON.stringify(await client.get(path, { at_seq: atSeq }), null, 2)}\n`);
-      return;
+      const actor = await client.get<ActorSnapshot>(path, { at_seq: atSeq });
+      return printed(io, io.json ? `${jsonText(actor, 2)}\n` : actorText(actor, io.moments, atSeq));
     }
-    const rows = [['type', 'id', 'machine', 'status', 'version', 'updated_at', 'value']];
-    for await (const actor of rowsOf(client, 'actors', { type, project }))
-      rows.push([
-        actor.type,
-        actor.id,
-        actor.machine,
-        actor.status,
-        `${actor.version}`,
-        actor.updated_at,
-        placeOf(actor.value),
-      ]);
-    io.out(table(rows));
+    const actors = await Array.fromAsync(rowsOf(client, 'actors', { type, project }));
+    if (io.json) return printed(io, `${jsonText({ actors }, 2)}\n`);
+    return printed(
+      io,
+      table([
+        ['TYPE', 'ID', 'MACHINE', 'STATUS', 'VERSION', 'UPDATED', 'STATE'],
+        ...actors.map((actor) => [
+          printable(actor.type),
+          printable(actor.id),
+          printable(actor.machine),
+          actor.status,
+          `${actor.version}`,
+          io.moments.distance(actor.updated_at),
+          placeOf(actor.value),
+        ]),
+      ]),
+    );
   });
 };

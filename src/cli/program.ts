@@ -1,4 +1,7 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
+import { type AskingIo, createAsking } from './asking.ts';
+import { declareAskingCommands } from './asking-commands.ts';
+import { declareEvents, declareRuns } from './run-commands/commands.ts';
 import { describeSettings } from './config.ts';
 import { EXIT_USAGE } from './exit-status.ts';
 import { camelName, environmentName, flagNames, flags } from './flags.ts';
@@ -8,80 +11,120 @@ import { version } from './version.ts';
 /** A century: the most that `--window-days` takes. */
 const MAX_WINDOW_DAYS = 36_525;
 
-export type ProgramIo = {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly out: (text: string) => void;
-  readonly err: (line: string) => void;
+export type ProgramIo = AskingIo & {
   /** Runs the daemon until it ends. @returns the exit status, or `undefined` once it serves */
   readonly serve: (settings: Settings) => Promise<number | undefined>;
 };
+
+/** Declares the flags of the service on a command that reads them. */
+const declareServiceFlags = (command: Command, isShown: boolean): Command => {
+  for (const name of flagNames) {
+    const { argument, meaning } = flags[name];
+    command.addOption(
+      new Option(`--${name} ${argument}`, `${meaning} [${environmentName(name)}]`)
+        .argParser((text: string, before: readonly string[] | undefined) => [...(before ?? []), text])
+        .hideHelp(!isShown),
+    );
+  }
+  return command;
+};
+
+/** `svc runs start`: the words by which a command is called. */
+const wordsOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 
 const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void): Command => {
   const program = new Command('svc')
     .description('A self-hosted home for AI agents: traces, logs, metrics, scores, feedback and durable workflows.')
     .version(version)
-    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    .configureOutput({ writeOut: io.out, writeErr: () => {} });
-  for (const name of flagNames) {
-    const { argument, meaning } = flags[name];
-    program.option(
-      `--${name} ${argument}`,
-      `${meaning} [${environmentName(name)}]`,
-      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
-    );
-  }
+    .configureOutput({ writeOut: io.out, writeErr: () => {} })
+    // What follows a command belongs to it: each has, and shows, its own flags alone.
+    .enablePositionalOptions()
+    .addHelpText(
+      'after',
+      `
+Without a command svc runs the service, and takes the flags that svc serve --help lists.
+The flags of any other command: svc <command> --help.
 
-  /** The flags of the service that the command line gave. */
-  const givenFlags = (): GivenFlags => {
-    const options = program.opts<Record<string, readonly string[]>>();
+Examples:
+  svc --port 8080                  run the service
+  svc doctor                       check its deployment
+  svc runs --status waiting        durable runs that wait
+  svc runs <id>                    where one stands, and what happens next`,
+    );
+  declareServiceFlags(program, false);
+  /** The commands that read the flags of the service. */
+  const readers = new Set<Command>();
+  const readsService = (command: Command): Command => {
+    readers.add(command);
+    return declareServiceFlags(command, true);
+  };
+
+  /** The flags of the service that stood before a command and behind it. */
+  const givenFlags = (command: Command): GivenFlags => {
+    const before = program.opts<Record<string, readonly string[] | undefined>>();
+    const behind = command.opts<Record<string, readonly string[] | undefined>>();
     return Object.fromEntries(
       flagNames.flatMap((name) => {
-        const texts = options[camelName(name)];
-        return texts === undefined ? [] : [[name, texts]];
+        const texts = [before, behind].flatMap((options) => options[camelName(name)] ?? []);
+        return texts.length === 0 ? [] : [[name, texts]];
       }),
     );
   };
+  program.hook('preAction', (_program, command) => {
+    if (readers.has(command)) return;
+    const before = program.opts<Record<string, unknown>>();
+    // `--project` also stands before commands that ask the service; they read it from there.
+    const stray = flagNames.find((name) => name !== 'project' && before[camelName(name)] !== undefined);
+    if (stray !== undefined)
+      program.error(`error: --${stray}: a flag of the service; ${wordsOf(command)} does not read it`);
+  });
 
   /** What the command line gave, read with environment and config file; or the refusal printed. */
   const withSettings = async (
+    command: Command,
     use: (settings: Settings) => number | undefined | Promise<number | undefined>,
   ): Promise<void> => {
-    const settings = readSettings({ given: givenFlags(), environment: io.environment });
+    const settings = readSettings({ given: givenFlags(command), environment: io.environment });
     if (settings.ok) return finish(await use(settings.value));
     io.err(`svc: ${settings.problem}`);
     finish(EXIT_USAGE);
   };
 
-  program
-    .command('serve', { isDefault: true })
+  readsService(program.command('serve', { isDefault: true }))
     .description('Run the service (what svc does without a subcommand).')
     .usage('[options]')
     // As the default it is also handed a word that is no command.
     .argument('[word]')
-    .action((word: string | undefined) => {
-      if (word === undefined) return withSettings(io.serve);
+    .action((word: string | undefined, _options: unknown, command: Command) => {
+      if (word === undefined) return withSettings(command, io.serve);
       const names = program.commands.map((command) => command.name()).join(', ');
       return program.error(`error: unknown command ${JSON.stringify(word.slice(0, 64))}; svc has ${names}`);
     });
-  program
-    .command('config')
+  readsService(program.command('config'))
     .description('Print the effective configuration as JSON, without secrets.')
-    .action(() =>
-      withSettings((settings) => {
+    .action((_options: unknown, command: Command) =>
+      withSettings(command, (settings) => {
         io.out(`${JSON.stringify(describeSettings(settings), null, 2)}\n`);
         for (const warning of settings.warnings) io.err(`svc: warning: ${warning}`);
         return 0;
       }),
     );
-  program
-    .command('doctor')
+  readsService(program.command('doctor'))
     .description('Check the deployment that these flags make: exit status 2 on a fault, 0 otherwise.')
     .option('--offline', 'Contact nothing but storage.')
     .option('--read-only', 'Write nothing; storage is then proved to be readable, no more.')
     .option('--window-days <n>', 'Days of history to read, from 1 to 36525.', '7')
     .option('--json', 'Print the report as JSON.')
-    .action(async (options: { offline?: true; readOnly?: true; windowDays: string; json?: true }) => {
+    .addHelpText(
+      'after',
+      `
+Examples:
+  svc doctor --config-file svc.json    with the flags that the service is started with
+  svc doctor --offline --read-only     touch nothing`,
+    )
+    .action(async (options: { offline?: true; readOnly?: true; windowDays: string; json?: true }, command: Command) => {
       const windowDays = /^\d{1,5}$/.test(options.windowDays) ? Number(options.windowDays) : 0;
       if (windowDays < 1 || windowDays > MAX_WINDOW_DAYS) {
         io.err(
@@ -94,7 +137,7 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       const { environment, out, err } = io;
       finish(
         await doctor({
-          ...{ given: givenFlags(), environment, out, err, windowDays },
+          ...{ given: givenFlags(command), environment, out, err, windowDays },
           offline: options.offline === true,
           readOnly: options.readOnly === true,
           json: options.json === true,
@@ -111,63 +154,10 @@ const buildProgram = (io: ProgramIo, finish: (code: number | undefined) => void)
       const { showPrices } = await import('./prices.ts');
       finish(showPrices({ ...options, ...(filter === undefined ? {} : { filter }), out: io.out, err: io.err }));
     });
-  program
-    .command('mcp')
-    .description('Answer the tools of an AI assistant over standard input and output (Model Context Protocol).')
-    .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
-    .option('--api-key <key>', 'A read key of it. [SVC_API_KEY]')
-    .addHelpText(
-      'after',
-      '\n--project, or SVC_PROJECT, limits the tools to one project. Flags of the service are not read.',
-    )
-    .action(async (options: { endpoint?: string; apiKey?: string }) => {
-      const { mcp } = await import('./mcp.ts');
-      const project = givenFlags().project?.at(-1);
-      const { environment, err } = io;
-      finish(await mcp({ ...options, ...(project === undefined ? {} : { project }), environment, err }));
-    });
-
-  type AskOptions = { readonly endpoint?: string; readonly apiKey?: string };
-  const { environment, out, err } = io;
-  const asking = (command: Command): Command =>
-    command
-      .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
-      .option('--api-key <key>', 'A read key of it. [SVC_API_KEY]');
-  asking(program.command('machines'))
-    .description('Print the state machines of a running service: all by name, or one completely.')
-    .argument('[name]', '`lease`, `run:<definition>@<version>`, ...')
-    .option('--format <format>', 'How one is printed: json, which opens in xstate, or mermaid.', 'json')
-    .action(async (name: string | undefined, options: AskOptions & { format: string }) => {
-      const { showMachines } = await import('./inspect.ts');
-      finish(await showMachines({ ...options, environment, out, err }, name));
-    });
-  asking(program.command('actors'))
-    .description('Print the actors of a running service: where each is, or one completely.')
-    .argument('[type]', '`run`, `lease`, ...')
-    .argument('[id]', 'The actor to print completely.')
-    .option('--at-seq <n>', 'For a run, a monitor or an SLO: as it was after this entry of its journal.')
-    .addHelpText('after', '\n--project names the project to list; `*` is every one.')
-    .action(
-      async (
-        type: string | undefined,
-        id: string | undefined,
-        { atSeq, ...options }: AskOptions & { atSeq?: string },
-      ) => {
-        const { showActors } = await import('./inspect.ts');
-        const project = givenFlags().project?.at(-1);
-        finish(
-          await showActors(
-            { ...options, environment, out, err },
-            {
-              ...(type === undefined ? {} : { type }),
-              ...(id === undefined ? {} : { id }),
-              ...(atSeq === undefined ? {} : { atSeq }),
-              ...(project === undefined ? {} : { project }),
-            },
-          ),
-        );
-      },
-    );
+  const asking = createAsking(program, io);
+  declareRuns(program, asking, finish);
+  declareEvents(program, asking, finish);
+  declareAskingCommands(program, asking, finish);
   return program;
 };
 

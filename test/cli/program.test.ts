@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { environmentName, flagNames, flags } from '../../src/cli/flags.ts';
 import { type ProgramIo, runProgram } from '../../src/cli/program.ts';
 import type { Settings } from '../../src/cli/settings.ts';
 
@@ -18,6 +19,10 @@ const run = async (argv: readonly string[], environment: Record<string, string> 
   const code = await runProgram(argv, io);
   return { code, out: out.join(''), err, served };
 };
+
+/** The flags that a help lists, sorted. */
+const flagsOf = (help: string): string[] =>
+  [...help.matchAll(/^ {2}(?:-\w, )?--([a-z-]+)/gm)].map(([, name = '']) => name).toSorted();
 
 describe('the command line', () => {
   it('serves without a subcommand and with serve, and takes flags before and after it', async () => {
@@ -64,7 +69,16 @@ describe('the command line', () => {
   const misuse: readonly [string[], RegExp][] = [
     [['--prot', '1'], /^svc: unknown option '--prot' \(Did you mean --port\?\)$/],
     [['--port'], /^svc: option '--port <n>' argument missing$/],
-    [['confg'], /^svc: unknown command "confg"; svc has serve, config, doctor, prices, mcp/],
+    [['serve', '--prot', '1'], /^svc: unknown option '--prot' \(Did you mean --port\?\)$/],
+    [['confg'], /^svc: unknown command "confg"; svc has serve, config, doctor, prices, runs, events, mcp/],
+    [['--port', '1', 'prices'], /^svc: --port: a flag of the service; svc prices does not read it$/],
+    [['--port', '1', 'runs', 'watch', 'x'], /^svc: --port: a flag of the service; svc runs watch does not read it$/],
+    [['prices', '--port', '1'], /^svc: unknown option '--port'/],
+    [['actors', '--projct', 'x'], /^svc: unknown option '--projct' \(Did you mean --project\?\)$/],
+    [
+      ['actors', '--at-seq', 'x'],
+      /^svc: option '--at-seq <n>' argument 'x' is invalid\. It must be an integer from 0\.$/,
+    ],
     [['config', 'extra'], /^svc: too many arguments for 'config'/],
     [['--config-file', '/nowhere/svc.json'], /^svc: --config-file: \/nowhere\/svc\.json: there is no such file$/],
   ];
@@ -77,13 +91,73 @@ describe('the command line', () => {
       expect(err[0]).not.toContain('\n');
     });
 
-  it('prints help and version with exit 0; the help names each flag and its variable', async () => {
-    const help = await run(['--help']);
-    expect(help.code).toBe(0);
-    expect(help.out).toContain('--max-body-bytes <n>');
-    expect(help.out).toContain('SVCD_MAX_BODY_BYTES');
+  it('adds up the occurrences of a flag on both sides of a command', async () => {
+    const { served } = await run(['--read-key', 'a'.repeat(16), 'serve', '--read-key', 'b'.repeat(16), '--port', '7']);
+    expect(served[0]?.keys.read).toHaveLength(2);
+    expect(served[0]?.port).toBe(7);
+    expect((await run(['--port', '1', 'serve', '--port', '2'])).served[0]?.port).toBe(2);
+  });
+
+  it('prints help and version with exit 0; the help of serve names each flag and its variable', async () => {
+    for (const argv of [
+      ['serve', '--help'],
+      ['help', 'serve'],
+      ['config', '--help'],
+      ['doctor', '--help'],
+    ]) {
+      const help = await run(argv);
+      expect(help.code).toBe(0);
+      for (const name of flagNames) {
+        expect(help.out, argv.join(' ')).toContain(`--${name} ${flags[name].argument}`);
+        expect(help.out.replaceAll(/\s+/g, ''), argv.join(' ')).toContain(`[${environmentName(name)}]`);
+      }
+    }
     const shown = await run(['--version']);
     expect(shown.code).toBe(0);
     expect(shown.out.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  it('the help of svc names its commands and where their flags are', async () => {
+    const { code, out } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const name of ['serve', 'config', 'doctor', 'prices', 'runs', 'events', 'mcp', 'machines', 'actors'])
+      expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
+    expect(out).toContain('svc serve --help');
+    expect(flagsOf(out)).toEqual(['help', 'version']);
+  });
+
+  const connection = ['api-key', 'endpoint'];
+  const filters = ['correlation', 'definition', 'from', 'parent', 'session', 'status', 'to', 'user', 'waiting-on'];
+  it.each([
+    [['prices'], ['diff', 'json']],
+    [['mcp'], [...connection, 'project']],
+    [['machines'], [...connection, 'format']],
+    [['actors'], [...connection, 'at-seq', 'json', 'project']],
+    [['runs'], [...connection, ...filters, 'cursor', 'json', 'limit', 'project']],
+    [
+      ['runs', 'start'],
+      [...connection, 'correlation', 'idempotency-key', 'input', 'json', 'project', 'wait'],
+    ],
+    [
+      ['runs', 'signal'],
+      [...connection, 'event-id', 'json', 'payload'],
+    ],
+    [
+      ['runs', 'cancel'],
+      [...connection, 'json', 'reason'],
+    ],
+    [
+      ['runs', 'watch'],
+      [...connection, 'after', 'json'],
+    ],
+    [['events'], [...connection, 'cursor', 'json', 'limit', 'project']],
+    [
+      ['events', 'publish'],
+      [...connection, 'event-id', 'json', 'payload', 'project'],
+    ],
+  ])('svc %j lists its own flags alone', async (argv, own) => {
+    const { code, out } = await run([...argv, '--help']);
+    expect(code).toBe(0);
+    expect(flagsOf(out)).toEqual([...own, 'help'].toSorted());
   });
 });

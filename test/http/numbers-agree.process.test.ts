@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectToDaemon, type DaemonClient } from '../../src/cli/daemon-client.ts';
 import { findRuns, findRunsInput } from '../../src/cli/mcp/find-runs.ts';
-import { count, counted, money, percent } from '../../src/cli/mcp/format.ts';
+import { count, counted, money, percent } from '../../src/cli/format.ts';
 import { runStats, runStatsInput } from '../../src/cli/mcp/run-stats.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { eventually } from '../eventually.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { priceReport } from '../../../src/cli/runs.ts';
+import { priceReport } from '../../../src/cli/open-runs.ts';
 import { createFinish } from '../../../src/ingest/finish.ts';
 import { emptyBatch } from '../../../src/model/signal.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';

@@ -1,0 +1,212 @@
+import { type Command, Option } from 'commander';
+import type { components } from '../../model/generated/openapi.ts';
+import {
+  type Asking,
+  type Connection,
+  examples,
+  type Finish,
+  type Page,
+  pairs,
+  type Printed,
+  sequence,
+} from '../asking.ts';
+import type { RunFilters } from './list.ts';
+
+type RunStatus = components['schemas']['RunStatus'];
+
+/** The members of a closed list of the API; a new one does not compile until it stands here. */
+const namesOf = <N extends string>(names: Record<N, true>): string => Object.keys(names).join(', ');
+const statuses = namesOf<RunStatus>({
+  queued: true,
+  running: true,
+  waiting: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+});
+const waits = namesOf<NonNullable<RunFilters['waiting_on']>>({
+  event: true,
+  timer: true,
+  backoff: true,
+  children: true,
+  worker: true,
+});
+
+type Correlation = Readonly<Record<string, string>>;
+type Start = {
+  readonly input: string;
+  readonly idempotencyKey?: string;
+  readonly correlation?: Correlation;
+  readonly wait?: true;
+};
+type EventOptions = { readonly payload: string; readonly eventId?: string };
+
+/** Declares `svc runs` and its commands. */
+export const declareRuns = (
+  program: Command,
+  { asking, inProject, paged, asJson, ask, runIo, pageOf, projectOf, sharedOf, moments }: Asking,
+  finish: Finish,
+): void => {
+  type Filters = Page & {
+    readonly status?: RunStatus;
+    readonly definition?: string;
+    readonly parent?: string;
+    readonly waitingOn?: NonNullable<RunFilters['waiting_on']>;
+    readonly session?: string;
+    readonly user?: string;
+    readonly correlation?: Correlation;
+    readonly from?: string;
+    readonly to?: string;
+  };
+  const runs = program
+    .command('runs')
+    .description('Durable runs: list them, show one, start, signal, cancel or watch one.')
+    .enablePositionalOptions()
+    .argument('[id]', 'The run to show: where it stands, what it waits for, what happens next.')
+    .option('--status <status>', `Only those with this status: ${statuses}.`)
+    .option('--definition <id>', 'Only those of this definition.')
+    .option('--parent <id>', 'Only the children of this run.')
+    .option('--waiting-on <what>', `Only those that wait for: ${waits}.`)
+    .option('--session <id>', 'Only those of this session.')
+    .option('--user <id>', 'Only those of this user.')
+    .option('--correlation <name=value>', 'Only those with this correlation. May repeat.', pairs)
+    .option('--from <time>', 'Only those created at or after: RFC 3339, or relative as -1h.')
+    .option('--to <time>', 'Only those created before.')
+    .addHelpText(
+      'after',
+      examples(
+        'svc runs --status failed --from -1h',
+        'svc runs --waiting-on event --correlation user_id=customer-7',
+        'svc runs <id>',
+        'svc runs <id> --json',
+      ),
+    )
+    .action(async (id: string | undefined, options: Connection & Filters & Printed) => {
+      if (id !== undefined) {
+        const { showRun } = await import('./steer.ts');
+        return finish(await showRun(runIo(options), id));
+      }
+      const { listRuns } = await import('./list.ts');
+      const { status, definition, parent, waitingOn, session, user, correlation = {}, from, to } = options;
+      finish(
+        await listRuns(
+          { ...ask(options), json: options.json === true, moments: moments() },
+          {
+            ...pageOf(options),
+            ...(status === undefined ? {} : { status }),
+            ...(definition === undefined ? {} : { definition_id: definition }),
+            ...(parent === undefined ? {} : { parent_run_id: parent }),
+            ...(waitingOn === undefined ? {} : { waiting_on: waitingOn }),
+            ...(session === undefined ? {} : { session_id: session }),
+            ...(user === undefined ? {} : { user_id: user }),
+            ...Object.fromEntries(Object.entries(correlation).map(([name, value]) => [`correlation.${name}`, value])),
+            ...(from === undefined ? {} : { from }),
+            ...(to === undefined ? {} : { to }),
+          },
+        ),
+      );
+    });
+  asking(asJson(paged(inProject(runs, 'The project to list; `*` is every one.'))));
+
+  const start = runs
+    .command('start')
+    .description('Start a run of a definition that a worker registered.')
+    .argument('<definition>', 'Its id, such as refund; refund@2 names a version.')
+    .option('--input <json>', 'JSON text, @file, or - for standard input.', '{}')
+    .option('--idempotency-key <key>', 'The same key again gives the run that it started first.')
+    .option('--correlation <name=value>', 'What the run belongs to, such as user_id=customer-7. May repeat.', pairs)
+    .option('--wait', 'Wait for its end and show it; exit status 3 when it failed or was cancelled.')
+    .addHelpText(
+      'after',
+      examples(
+        `svc runs start hello --input '{"name": "Ada"}'`,
+        'svc runs start refund@2 --input @ticket.json --wait',
+        'jq .ticket mail.json | svc runs start refund --input -',
+      ),
+    )
+    .action(async (definition: string, own: Start, command: Command) => {
+      const { startRun } = await import('./steer.ts');
+      const shared = sharedOf(command);
+      const { input, idempotencyKey, correlation = {}, wait } = own;
+      finish(
+        await startRun(runIo(shared), definition, {
+          input,
+          ...projectOf(shared),
+          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+          correlation,
+          wait: wait === true,
+        }),
+      );
+    });
+  inProject(asJson(asking(start, 'execute')), 'The project to start it in.');
+
+  const signal = runs
+    .command('signal')
+    .description('Give an event to the wait of one run, whatever key it waits with.')
+    .argument('<id>', 'The run.')
+    .argument('<event>', 'The name of the event.')
+    .option('--payload <json>', 'A JSON object as text, @file, or - for standard input.', '{}')
+    .option('--event-id <id>', 'The same id again changes nothing.')
+    .addHelpText('after', examples(`svc runs signal <id> approval --payload '{"approved": true}'`))
+    .action(async (id: string, event: string, own: EventOptions, command: Command) => {
+      const { signalRun } = await import('./steer.ts');
+      finish(await signalRun(runIo(sharedOf(command)), id, event, own));
+    });
+  asJson(asking(signal, 'execute'));
+
+  const cancel = runs
+    .command('cancel')
+    .description('End a run and its child runs.')
+    .argument('<id>', 'The run.')
+    .option('--reason <text>', 'Why, for its journal.')
+    .addHelpText('after', examples('svc runs cancel <id> --reason "ordered twice"'))
+    .action(async (id: string, { reason }: { reason?: string }, command: Command) => {
+      const { cancelRun } = await import('./steer.ts');
+      finish(await cancelRun(runIo(sharedOf(command)), id, reason));
+    });
+  asJson(asking(cancel, 'execute'));
+
+  const watch = runs
+    .command('watch')
+    .description('Follow the journal of a run until it ends: exit status 3 when it failed or was cancelled.')
+    .argument('<id>', 'The run.')
+    .addOption(new Option('--after <seq>', 'Only entries behind this one.').argParser(sequence))
+    .addHelpText('after', examples('svc runs watch <id>', 'svc runs watch <id> --json'))
+    .action(async (id: string, { after = -1 }: { after?: number }, command: Command) => {
+      const { watchRun } = await import('./watch.ts');
+      finish(await watchRun(runIo(sharedOf(command)), id, { after }));
+    });
+  asJson(asking(watch), 'Print each entry as JSON, one a line.');
+};
+
+/** Declares `svc events` and its commands. */
+export const declareEvents = (
+  program: Command,
+  { asking, inProject, paged, asJson, ask, runIo, pageOf, projectOf, sharedOf, moments }: Asking,
+  finish: Finish,
+): void => {
+  const events = program
+    .command('events')
+    .description('Events that no run has taken yet, newest first; or publish one.')
+    .enablePositionalOptions()
+    .addHelpText('after', examples('svc events', 'svc events publish approval order-17'))
+    .action(async (options: Connection & Page & Printed) => {
+      const { listEvents } = await import('./events.ts');
+      finish(await listEvents({ ...ask(options), json: options.json === true, moments: moments() }, pageOf(options)));
+    });
+  asJson(paged(inProject(asking(events, 'execute'), 'The project to list; `*` is every one.')));
+  const publish = events
+    .command('publish')
+    .description('Give an event to whichever run waits for it by name and key; without one it is parked for 24 hours.')
+    .argument('<event>', 'The name of the event.')
+    .argument('<key>', 'The key that the run waits with.')
+    .option('--payload <json>', 'A JSON object as text, @file, or - for standard input.', '{}')
+    .option('--event-id <id>', 'The same id again changes nothing.')
+    .addHelpText('after', examples(`svc events publish approval order-17 --payload '{"approved": true}'`))
+    .action(async (event: string, key: string, own: EventOptions, command: Command) => {
+      const { publishEvent } = await import('./steer.ts');
+      const shared = sharedOf(command);
+      finish(await publishEvent(runIo(shared), event, key, { ...own, ...projectOf(shared) }));
+    });
+  inProject(asJson(asking(publish, 'execute')), 'The project to publish it in.');
+};

@@ -1,0 +1,154 @@
+import type { components } from '../../model/generated/openapi.ts';
+import { EXIT_RUN_FAILED } from '../exit-status.ts';
+import { readJsonArgument } from '../json-argument.ts';
+import type { Moments } from '../moments.ts';
+import { jsonText, printable } from '../printable.ts';
+import type { SteeringClient } from '../daemon-client.ts';
+import { type AskIo, misused, printed, quoted, withDaemon } from '../with-daemon.ts';
+import { type RunDetail, runText } from './detail.ts';
+
+type Schemas = components['schemas'];
+
+export type RunIo = AskIo & {
+  readonly json: boolean;
+  /** Made anew for each time that is shown, as a command may wait. */
+  readonly moments: () => Moments;
+  readonly input: AsyncIterable<Uint8Array | string>;
+};
+
+/** How long one call asks the service to hold the read of a run; it may answer sooner. */
+const HELD_MS = 20_000;
+
+const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const isRunId = (text: string): boolean => RUN_ID.test(text);
+export const notARun = (text: string): string => `${quoted(text)} is not the id of a run; svc runs lists them`;
+
+export const runPath = (id: string): string => `/v1/api/runs/${encodeURIComponent(id)}`;
+
+/** @returns 0, or 3 for a run that failed or was cancelled */
+export const endStatus = ({ status }: Pick<RunDetail, 'status'>): number =>
+  status === 'failed' || status === 'cancelled' ? EXIT_RUN_FAILED : 0;
+
+const print = (io: RunIo, run: RunDetail): number =>
+  printed(io, io.json ? `${jsonText(run, 2)}\n` : runText(run, io.moments()));
+
+/** `svc runs <id>`: one run, where it stands and what happens next. @returns the exit status */
+export const showRun = async (io: RunIo, id: string): Promise<number> => {
+  if (!isRunId(id))
+    return misused(
+      io,
+      `${quoted(id)} is neither the id of a run nor a command of svc runs (start, signal, cancel, watch)`,
+    );
+  return withDaemon(io, async (client) => print(io, await client.get<RunDetail>(runPath(id))));
+};
+
+export const awaitEnd = async (client: SteeringClient, id: string): Promise<RunDetail> => {
+  for (;;) {
+    const run = await client.get<RunDetail>(runPath(id), { wait_ms: HELD_MS });
+    if (run.ended_at !== undefined) return run;
+  }
+};
+
+const DEFINITION = /^([a-z][a-z0-9_-]{0,63})(?:@(\d{1,9}))?$/;
+
+/** `svc runs start`. @returns the exit status; with `wait`, 3 for a run that failed or was cancelled */
+export const startRun = async (
+  io: RunIo,
+  definition: string,
+  options: {
+    readonly input?: string;
+    readonly idempotencyKey?: string;
+    readonly project?: string;
+    readonly correlation: Readonly<Record<string, string>>;
+    readonly wait: boolean;
+  },
+): Promise<number> => {
+  const [, id, version] = DEFINITION.exec(definition) ?? [];
+  if (id === undefined)
+    return misused(io, `${quoted(definition)} is not the id of a definition, such as refund or refund@2`);
+  const input = await readJsonArgument('--input', options.input ?? '{}', io.input);
+  if (!input.ok) return misused(io, input.problem);
+  const { idempotencyKey, project, correlation, wait } = options;
+  return withDaemon(io, async (client) => {
+    const body: Schemas['NewRun'] = {
+      definition_id: id,
+      input: input.value,
+      ...(version === undefined ? {} : { definition_version: Number(version) }),
+      ...(idempotencyKey === undefined ? {} : { idempotency_key: idempotencyKey }),
+      ...(project === undefined ? {} : { project }),
+      ...(Object.keys(correlation).length === 0 ? {} : { correlation }),
+    };
+    const run = await client.post<Schemas['Run']>('/v1/api/runs', body);
+    if (wait) {
+      if (!io.json) io.err(`svc: run ${printable(run.run_id)} is ${run.status}; waiting for its end`);
+      const ended = await awaitEnd(client, run.run_id);
+      print(io, ended);
+      return endStatus(ended);
+    }
+    if (io.json) return printed(io, `${jsonText(run, 2)}\n`);
+    return printed(
+      io,
+      `run ${printable(run.run_id)} of ${printable(run.definition_id)} version ${run.definition_version} is ${run.status}\n` +
+        `follow it: svc runs watch ${printable(run.run_id)}\n`,
+    );
+  });
+};
+
+const outcomes: Record<Schemas['EventOutcome']['outcome'], string> = {
+  delivered: 'delivered',
+  parked: 'parked: no run waits for it; one that accepts parked events takes it within 24 hours',
+  duplicate: 'a duplicate: an event of this id was seen before, and nothing changes',
+};
+
+const outcomeText = ({ outcome, run_id: id }: Schemas['EventOutcome']): string =>
+  `${outcomes[outcome]}${id === undefined ? '' : `${outcome === 'delivered' ? ' to' : '; taken by'} run ${printable(id)}`}\n`;
+
+type EventOptions = { readonly payload?: string; readonly eventId?: string };
+
+/** The payload of an event, which is an object. */
+const readPayload = async (io: RunIo, { payload = '{}' }: EventOptions) => {
+  const read = await readJsonArgument('--payload', payload, io.input);
+  if (!read.ok) return read;
+  const { value } = read;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { ok: false, problem: '--payload: must be a JSON object, such as {"approved": true}' } as const;
+  return { ok: true, value } as const;
+};
+
+const sendEvent = async (io: RunIo, path: string, options: EventOptions, more: object): Promise<number> => {
+  const payload = await readPayload(io, options);
+  if (!payload.ok) return misused(io, payload.problem);
+  return withDaemon(io, async (client) => {
+    const outcome = await client.post<Schemas['EventOutcome']>(path, {
+      ...more,
+      payload: payload.value,
+      ...(options.eventId === undefined ? {} : { event_id: options.eventId }),
+    });
+    return printed(io, io.json ? `${jsonText(outcome, 2)}\n` : outcomeText(outcome));
+  });
+};
+
+/** `svc runs signal`: gives an event to one run's own wait. @returns the exit status */
+export const signalRun = async (io: RunIo, id: string, event: string, options: EventOptions): Promise<number> =>
+  isRunId(id) ? sendEvent(io, `${runPath(id)}/signal`, options, { event }) : misused(io, notARun(id));
+
+/** `svc events publish`: gives an event to whichever run waits for it. @returns the exit status */
+export const publishEvent = (
+  io: RunIo,
+  event: string,
+  key: string,
+  { project, ...options }: EventOptions & { readonly project?: string },
+): Promise<number> =>
+  sendEvent(io, '/v1/api/events', options, { event, key, ...(project === undefined ? {} : { project }) });
+
+/** `svc runs cancel`. @returns the exit status */
+export const cancelRun = async (io: RunIo, id: string, reason: string | undefined): Promise<number> => {
+  if (!isRunId(id)) return misused(io, notARun(id));
+  return withDaemon(io, async (client) => {
+    const run = await client.post<Schemas['Run']>(`${runPath(id)}/cancel`, reason === undefined ? {} : { reason });
+    if (io.json) return printed(io, `${jsonText(run, 2)}\n`);
+    const { moment } = io.moments();
+    const when = run.ended_at === undefined ? '' : `, ended ${moment(run.ended_at)}`;
+    return printed(io, `run ${printable(run.run_id)} is ${run.status}${when}\n`);
+  });
+};
