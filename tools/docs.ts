@@ -1,9 +1,11 @@
-/** Writes what the documents take from the code: tables of the README and of docs/workflows.md, and the schema of the config file. */
+/** Writes what the documents take from the code: tables of the README and of pages in docs/, and the schema of the config file. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configSchema } from '../src/cli/config-schema.ts';
 import { type Flag, flagNames, flags } from '../src/cli/flags.ts';
-import { withWorkflowTables } from './workflow-tables.ts';
+import { instrumentationTables } from './instrumentation-tables.ts';
+import { withTables } from './tables.ts';
+import { workflowTables } from './workflow-tables.ts';
 
 const BEGIN = '<!-- flags: written by npm run docs -->';
 const END = '<!-- end of flags -->';
@@ -32,11 +34,18 @@ export const withFlagTable = (readme: string): string => {
   return `${readme.slice(0, begin + BEGIN.length)}\n\n${flagTable()}\n\n${readme.slice(end)}`;
 };
 
+/** Pages with tables, and what writes them. */
+export const pagesWithTables = {
+  'docs/workflows.md': workflowTables,
+  'docs/instrumentations.md': instrumentationTables,
+} as const;
+
 export const schemaText = (): string => `${JSON.stringify(configSchema, null, 2)}\n`;
 
 if (import.meta.main) {
   writeFileSync('README.md', withFlagTable(readFileSync('README.md', 'utf8')));
-  writeFileSync('docs/workflows.md', withWorkflowTables(readFileSync('docs/workflows.md', 'utf8')));
+  for (const [page, tables] of Object.entries(pagesWithTables))
+    writeFileSync(page, withTables(readFileSync(page, 'utf8'), tables));
   writeFileSync('spec/config.schema.json', schemaText());
   process.exitCode =
     spawnSync('biome', ['format', '--write', 'spec/config.schema.json'], { stdio: 'inherit' }).status ?? 1;

@@ -9,6 +9,7 @@ import { conditionBounds } from '../src/model/definition/condition.ts';
 import { definitionBounds } from '../src/model/definition/definition.ts';
 import { inputSchemaBounds } from '../src/model/definition/input-schema/compile.ts';
 import { renderedBounds } from '../src/model/definition/template.ts';
+import { markdownTable } from './tables.ts';
 
 /** What the schema of definitions uses of JSON Schema. */
 type Schema = {
@@ -90,11 +91,6 @@ const asDefault = (value: Schema['default']): string => {
   return `\`${value}\``;
 };
 
-const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [`| ${header.join(' | ')} |`, `|${'---|'.repeat(header.length)}`, ...rows.map((cells) => `| ${cells.join(' | ')} |`)]
-    .join('\n')
-    .replaceAll(/ +\|/g, ' |');
-
 /** Descriptions in the schema are plain text: here, names of members and values stand in code spans. */
 const inMarkdown = (description: string, values: readonly string[] = []): string =>
   description.replaceAll(
@@ -114,14 +110,14 @@ const memberTable = (object: Schema, skipped: readonly string[] = []): string =>
     const fallback = object.required?.includes(name) === true ? 'required' : asDefault(member.default);
     return [[`\`${name}\``, takes(member), fallback, inMarkdown(meaning, member.enum)]];
   });
-  return table(['Member', 'Takes', 'Default', 'Meaning'], rows);
+  return markdownTable(['Member', 'Takes', 'Default', 'Meaning'], rows);
 };
 
 const ofEveryStep = ['id', 'kind', 'next', 'on_error'];
 const itemsOf = (name: string): Schema => definition(name).items ?? {};
 
 const boundsTable = (): string =>
-  table(
+  markdownTable(
     ['What', 'Bound', 'Beyond it'],
     [
       ['Steps of a definition', count(definitionBounds.steps), 'refused at register'],
@@ -183,22 +179,4 @@ export const workflowTables: Readonly<Record<string, () => string>> = {
   succeed: () => memberTable(definition('succeed'), ofEveryStep),
   fail: () => memberTable(definition('fail'), ofEveryStep),
   bounds: boundsTable,
-};
-
-const MARKED = /(<!-- table: ([a-z_]+), written by npm run docs -->\n)[\s\S]*?(\n<!-- end of table -->)/g;
-
-/**
- * The page with its tables brought up to date.
- * @throws Error when the page marks a table that is not known, or has no place for one that is
- */
-export const withWorkflowTables = (page: string): string => {
-  const missing = new Set(Object.keys(workflowTables));
-  const written = page.replaceAll(MARKED, (_all, begin: string, name: string, end: string) => {
-    const write = workflowTables[name];
-    if (write === undefined) throw new Error(`docs/workflows.md marks a table "${name}", which is not known`);
-    missing.delete(name);
-    return `${begin}\n${write()}\n${end}`;
-  });
-  if (missing.size > 0) throw new Error(`docs/workflows.md has no place for: ${[...missing].join(', ')}`);
-  return written;
 };

@@ -10,7 +10,6 @@ import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { Lease } from '../../src/model/run.ts';
 import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import definitionSchema from '../../spec/definition.schema.json' with { type: 'json' };
-import { withWorkflowTables } from '../../tools/workflow-tables.ts';
 import { ALL, codeOf, createHarness, type Harness, must } from '../actors/run-harness.ts';
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'workflows.md'), 'utf8');
@@ -181,10 +180,6 @@ describe('every example of the reference', () => {
 });
 
 describe('the reference', () => {
-  it('has its tables as the schema and the code say (npm run docs writes them)', () => {
-    expect(withWorkflowTables(page)).toBe(page);
-  });
-
   it('the defaults that the schema tells are those of the code', () => {
     const { retry, task, wait_event, child } = definitionSchema.$defs;
     expect({

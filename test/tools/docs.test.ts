@@ -3,8 +3,9 @@ import { dirname, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { flagNames } from '../../src/cli/flags.ts';
-import { flagTable, schemaText, withFlagTable } from '../../tools/docs.ts';
+import { flagTable, pagesWithTables, schemaText, withFlagTable } from '../../tools/docs.ts';
 import { floors } from '../../tools/floors.ts';
+import { withTables } from '../../tools/tables.ts';
 
 const root = new URL('../..', import.meta.url);
 const cwd = fileURLToPath(root);
@@ -22,6 +23,21 @@ it('spec/config.schema.json is the schema that the daemon validates with (npm ru
 it('the table has one row for each flag', () => {
   const rows = flagTable().split('\n').slice(2);
   expect(rows.map((row) => /^\| `--([a-z-]+)` \|/.exec(row)?.[1])).toEqual([...flagNames]);
+});
+
+it.each(Object.entries(pagesWithTables))(
+  'the tables of %s are those of the code (npm run docs writes them)',
+  (path, tables) => {
+    const page = read(path);
+    expect(withTables(page, tables)).toBe(page);
+  },
+);
+
+it('refuses a page that marks an unknown table, or has no place for one', () => {
+  const marked = '<!-- table: one, written by npm run docs -->\n\n<!-- end of table -->';
+  expect(withTables(marked, { one: () => 'ONE' })).toContain('ONE');
+  expect(() => withTables(marked, {})).toThrow('"one", which is not known');
+  expect(() => withTables(marked, { one: () => '', two: () => '' })).toThrow('no place for: two');
 });
 
 it('refuses a README without a place for the table', () => {
