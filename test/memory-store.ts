@@ -34,6 +34,7 @@ export const createMemoryStore = (): MemoryStore => {
       units.push(unit);
       return 'written';
     },
+    isWritten: async (ingestKey) => keys.has(ingestKey),
     units,
     signals: () => units.reduce((sum, { batch }) => sum + countSignals(batch), 0),
     spans: () => units.flatMap(({ batch }) => batch.spans),

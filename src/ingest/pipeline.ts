@@ -23,7 +23,7 @@ import type { Quota } from './quota.ts';
 import type { Sampled } from './sample.ts';
 
 export type PipelineOptions = {
-  readonly store: Pick<SignalStore, 'write'>;
+  readonly store: Pick<SignalStore, 'write' | 'isWritten'>;
   readonly counters: Counters;
   readonly limits: IngestLimits;
   /** The bound on what is between arrival and answer; shared with everything else that reads bodies. */
@@ -397,11 +397,15 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const writeUnit = async (unit: Unit): Promise<Written> => {
     // Turning the signals into rows is work of the event loop too.
     if (pace.isDue()) await pace.nextTurn();
+    const { ingestKey } = unit;
     const { signals, doubtfulTimes, spans, outcome } = handOver(unit);
     let known: WriteOutcome;
     pendingWrites += 1;
     try {
       known = await outcome;
+      // Nothing of a resend was let through: it still is one, and its sender must not send it once more.
+      if (signals === 0 && ingestKey !== undefined && unit.overQuota.length > 0 && (await store.isWritten(ingestKey)))
+        known = 'duplicate';
     } catch (error) {
       refund(unit);
       return { outcome: 'failed', refusal: storeUnavailable(error) };

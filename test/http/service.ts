@@ -37,6 +37,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
   const nothing = async () => ({ items: [] });
   const answers: Omit<SignalStore, 'kind' | 'capabilities'> = {
     write: async () => 'written',
+    isWritten: async () => false,
     listTraces: nothing,
     findTrace: async () => undefined,
     findSpan: async () => undefined,

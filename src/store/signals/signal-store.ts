@@ -48,6 +48,8 @@ export interface SignalStore extends EvaluationStore, WatchStore {
 
   /** Concurrent writes may share one transaction. @see SignalCapabilities.atomicity */
   write(unit: WriteUnit): Promise<WriteOutcome>;
+  /** Whether a unit was written under this key, for a caller that may write nothing now. */
+  isWritten(ingestKey: string): Promise<boolean>;
 
   listTraces(query: TraceQuery): Promise<Page<TraceSummary>>;
   /** The parts of one trace that the reach allows, joined; a trace sent under several projects has one part in each. */

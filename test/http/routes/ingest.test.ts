@@ -523,6 +523,16 @@ describe('over quota, the usual answer stands beside the code', () => {
     ]);
   });
 
+  it('a keyed resend is known as a duplicate before the ceiling; a new key is refused by it', async () => {
+    const at = await open({ quota: { perMinute: 2, projects: {} }, now });
+    const send = (key: string) => post(at, '/v1/ingest', JSON.stringify({ ingest_key: key, spans: nativeSpans(2) }));
+    expect((await send('first')).json).toMatchObject({ accepted: 2 });
+    const again = await send('first');
+    expect([again.status, again.json]).toEqual([200, { accepted: 0, rejected: 0, duplicate: 1, errors: [] }]);
+    expect((await send('second')).json).toMatchObject({ code: 'over_quota', rejected: 2, duplicate: 0 });
+    expect(at.counters.signalsOverQuota).toBe(2);
+  });
+
   it('on OTLP', async () => {
     const at = await open({ quota, now });
     const answer = await post(at, '/v1/traces', otlpJson(otlpSpans(2)));

@@ -21,6 +21,16 @@ export const writingContract = (engine: string, open: OpenStore): void => {
         );
         expect(idsOf(await store.listTraces(traces({ q: 'alive' })))).toEqual([traceIdOf(3)]);
       });
+      it('a key is known from the write on, and no other is', async () => {
+        const store = await empty();
+        expect(await store.isWritten('k')).toBe(false);
+        await store.write(aUnit({ spans: [aSpan()] }, 'k'));
+        expect([await store.isWritten('k'), await store.isWritten('K'), await store.isWritten('')]).toEqual([
+          true,
+          false,
+          false,
+        ]);
+      });
       it('the same unit at once is there once, and as many writers hear that they wrote it as the store says (P4)', async () => {
         const store = await empty();
         const isExact = store.capabilities.idempotency === 'exact';

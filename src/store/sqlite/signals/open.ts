@@ -270,6 +270,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
 
     write: (unit) => change(() => (handingOver === undefined ? outcomeOf(start(unit)) : startInTurn(unit))),
 
+    isWritten: (ingestKey) => read<boolean>('isWritten', ingestKey),
+
     listTraces: (query) => readPage(decodeTrace, 'listTraces', query),
     findTrace: async (traceId, reach, payloads) => {
       const found = await read<[Row, Row[]] | undefined>('findTrace', traceId, reach, payloads);

@@ -39,6 +39,8 @@ const { options } = workerData as { options: ReaderOptions };
 const main = mainPort();
 
 const methods = {
+  isWritten: (statements: ReturnType<typeof statementsOf>, ingestKey: string) =>
+    statements.pluck('SELECT 1 FROM ingest_keys WHERE ingest_key = ?').get(ingestKey) !== undefined,
   listTraces,
   findTrace,
   findSpan,
