@@ -5,6 +5,7 @@ import type { WriteOutcome, WriteUnit } from '../src/store/signals/signal-store.
 /** A store in memory, which does what the contract of `write` says, when and as the test lets it. */
 export type MemoryStore = {
   readonly write: (unit: WriteUnit) => Promise<WriteOutcome>;
+  readonly isWritten: (ingestKey: string) => Promise<boolean>;
   readonly units: readonly WriteUnit[];
   readonly signals: () => number;
   readonly spans: () => readonly Span[];

@@ -65,7 +65,8 @@ export const compareStatistics = (
       notCompared.push({ ...scorerOf(before), side: 'baseline', count: before.count });
       continue;
     }
-    const delta = after.mean - before.mean;
+    // Two means may lie further apart than a number reaches.
+    const delta = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, after.mean - before.mean));
     const pValue = welchPValue(before, after, twoSidedT);
     const decidable = before.count >= DECIDABLE_FROM && after.count >= DECIDABLE_FROM;
     scorers.push({

@@ -17,6 +17,7 @@ const open = () => {
   const memory = createMemoryStore();
   const pipeline = createPipeline({
     store: {
+      isWritten: memory.isWritten,
       write: (unit) =>
         new Promise((resolve, reject) => {
           writes.push({

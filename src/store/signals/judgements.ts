@@ -14,6 +14,9 @@ export type Judgements = {
 
 export const noJudgements: Judgements = { scores: [], latestMeans: [], feedback: [] };
 
+/** Values are divided by this where their sum has no number: a power of two, so no digit is lost. As many may be added. */
+export const MEAN_SCALE = 2 ** 30;
+
 /**
  * Means of the scores of one trace, for every engine. Sums run in the order that is given, so the same scores give the same means.
  * @param scores by scorer, then oldest first, then by score id
@@ -21,18 +24,21 @@ export const noJudgements: Judgements = { scores: [], latestMeans: [], feedback:
 export const meansOf = (
   scores: Iterable<readonly [scorerId: string, scorerVersion: string | null, value: number]>,
 ): Pick<Judgements, 'scores' | 'latestMeans'> => {
-  const sums = new Map<string, { readonly row: ScoreMeanRow; sum: number }>();
+  const sums = new Map<string, { readonly row: ScoreMeanRow; sum: number; scaledSum: number }>();
   const latest = new Map<string, ScoreMeanRow>();
   for (const [scorer, version, value] of scores) {
     const key = `${scorer}\0${version ?? ''}`;
     let entry = sums.get(key);
     if (entry === undefined) {
-      entry = { row: [scorer, version, 0, 0], sum: 0 };
+      entry = { row: [scorer, version, 0, 0], sum: 0, scaledSum: 0 };
       sums.set(key, entry);
     }
     entry.sum += value;
+    entry.scaledSum += value / MEAN_SCALE;
     entry.row[3]++;
-    entry.row[2] = entry.sum / entry.row[3];
+    entry.row[2] = Number.isFinite(entry.sum)
+      ? entry.sum / entry.row[3]
+      : (entry.scaledSum / entry.row[3]) * MEAN_SCALE;
     latest.set(scorer, entry.row);
   }
   const rows = [...sums.values()].map(({ row }) => row);

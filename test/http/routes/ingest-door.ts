@@ -28,7 +28,7 @@ export type DoorOptions = {
   readonly now?: () => number;
   readonly forward?: (spans: readonly Span[]) => void;
   /** Where signals go instead of memory. */
-  readonly writeTo?: Pick<SignalStore, 'write'>;
+  readonly writeTo?: Pick<SignalStore, 'write' | 'isWritten'>;
 };
 
 export type Door = {

@@ -251,6 +251,18 @@ export const evaluationContract = (engine: string, open: OpenStore): void => {
         expect((await store.scoreStatistics('e-1', 'all'))[0]?.stddev).toBeCloseTo(1, 9);
       });
 
+      it('are numbers where sums and squares have none; a deviation without a number is absent', async () => {
+        const huge = { min: -Number.MAX_VALUE, max: Number.MAX_VALUE };
+        await writeScores(
+          ...[1e308, 1e308, 1e308, 1e308].map((value) => aScore({ ...huge, scorerId: 'alike', value })),
+          ...[1e308, 1e308, 1e308, -1e308].map((value) => aScore({ ...huge, scorerId: 'apart', value })),
+        );
+        expect(await store.scoreStatistics('e-1', 'all')).toEqual([
+          expect.objectContaining({ scorerId: 'alike', count: 4, mean: 1e308 }),
+          { scorerId: 'apart', scorerVersion: '1', count: 4, mean: 0.5e308 },
+        ]);
+      });
+
       it('count a score that was sent again once', async () => {
         await writeScores(aScore({ scoreId: 'one', value: 0 }));
         await writeScores(aScore({ scoreId: 'one', value: 1 }));

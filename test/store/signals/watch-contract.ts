@@ -117,6 +117,12 @@ export const watchContract = (engine: string, open: OpenStore): void => {
         }),
       );
       expect(await opened.store.scoreSample(whole, 'mine')).toEqual({ scores: 2, mean: 0.75 });
+      await opened.store.write(
+        aUnit({
+          scores: [1e308, 1e308].map((value) => aScore({ scorerId: 'huge', value, max: Number.MAX_VALUE })),
+        }),
+      );
+      expect(await opened.store.scoreSample(whole, 'huge')).toEqual({ scores: 2, mean: 1e308 });
       expect(await opened.store.scoreSample(whole, 'nobody')).toEqual({ scores: 0 });
       expect(await opened.store.scoreSample({ ...whole, project: 'unheard' }, 'mine')).toEqual({ scores: 0 });
     });

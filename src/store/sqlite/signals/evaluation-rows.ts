@@ -87,12 +87,14 @@ export const decodeStatistic = (row: Row): ScoreStatistic => {
   const scorerVersion = r.text();
   const count = r.mustNumber();
   const mean = r.mustNumber();
-  const squares = r.mustNumber();
+  const squares = r.number() ?? Number.POSITIVE_INFINITY;
+  // Squares of distances have no number long before the values have none.
+  const stddev = count < 2 ? Number.NaN : Math.sqrt(squares / (count - 1));
   return present<ScoreStatistic>({
     scorerId,
     scorerVersion,
     count,
     mean,
-    stddev: count < 2 ? undefined : Math.sqrt(squares / (count - 1)),
+    stddev: Number.isFinite(stddev) ? stddev : undefined,
   });
 };

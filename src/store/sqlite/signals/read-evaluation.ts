@@ -3,7 +3,7 @@ import type { Paging, Position, Window } from '../../signals/query.ts';
 import { listByTime } from './read-records.ts';
 import type { RowPage } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
-import { projectNumbers, type Statements } from './statements.ts';
+import { meanOf, projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
 
 const DATASET = `r.dataset_id, r.name, p.name, r.description, r.at_ns,
@@ -97,7 +97,7 @@ export const scoreStatistics = (statements: Statements, experimentId: string, re
          SELECT s.scorer_id, s.scorer_version, s.value FROM scores AS s INDEXED BY scores_by_experiment
          WHERE s.project IN (SELECT value FROM json_each(?)) AND s.experiment_id = ?
        ), means AS MATERIALIZED (
-         SELECT scorer_id, scorer_version, count(*) AS count, avg(value) AS mean FROM own GROUP BY scorer_id, scorer_version
+         SELECT scorer_id, scorer_version, count(*) AS count, ${meanOf('value')} AS mean FROM own GROUP BY scorer_id, scorer_version
        )
        SELECT m.scorer_id, m.scorer_version, m.count, m.mean, sum((o.value - m.mean) * (o.value - m.mean))
        FROM means AS m JOIN own AS o ON o.scorer_id = m.scorer_id AND o.scorer_version IS m.scorer_version

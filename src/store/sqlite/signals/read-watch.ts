@@ -2,7 +2,7 @@ import type { LatencyPercentile, RunTotals, RunWindow, ScoreSample } from '../..
 import { nearestRank } from '../../signals/percentiles.ts';
 import { roundSum } from '../../../model/money.ts';
 import { STATUS_ERROR, TRACE_CANCELLED } from './codes.ts';
-import { projectNumbers, type Statements } from './statements.ts';
+import { meanOf, projectNumbers, type Statements } from './statements.ts';
 
 const NANOS_PER_MILLI = 1e6;
 /** Every column that is read here stands in the index: the rows of the table are not touched. */
@@ -43,7 +43,7 @@ export const scoreSample = (
   const [scores = 0, mean = null] =
     statements
       .raw<[number, number | null]>(
-        'SELECT count(*), avg(value) FROM scores INDEXED BY scores_by_scorer WHERE project = ? AND scorer_id = ? AND at_ns >= ? AND at_ns < ?',
+        `SELECT count(*), ${meanOf('value')} FROM scores INDEXED BY scores_by_scorer WHERE project = ? AND scorer_id = ? AND at_ns >= ? AND at_ns < ?`,
       )
       .get(numberOf(statements, project), scorerId, from, to) ?? [];
   return { scores, ...(mean === null ? {} : { mean }) };

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { MEAN_SCALE } from '../../signals/judgements.ts';
 
 /** Prepared statements that a connection keeps; the one used longest ago leaves first. */
 const KEPT_STATEMENTS = 200;
@@ -12,6 +13,10 @@ export type Statements = {
   /** The first column alone; integers as numbers. */
   pluck<R>(sql: string): Database.Statement<unknown[], R>;
 };
+
+/** The mean of a column, also where the sum of its values has no number. It is `NULL` of no values alone. */
+export const meanOf = (column: string): string =>
+  `CASE WHEN abs(avg(${column})) <= ${Number.MAX_VALUE} OR count(${column}) = 0 THEN avg(${column}) ELSE avg(${column} / ${MEAN_SCALE}.0) * ${MEAN_SCALE}.0 END`;
 
 export const statementsOf = (db: Database.Database): Statements => {
   const kept = new Map<string, Database.Statement>();
