@@ -1,7 +1,7 @@
 import type { RunStore } from '../../store/runs/run-store.ts';
+import { contextOf } from '../run/stored-context.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 import { attempt } from './calls.ts';
-import { contextOf } from './run-views.ts';
 import type { RunAdministration } from './runs-service.ts';
 
 /** Runs that one commit erases. */

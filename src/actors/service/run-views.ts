@@ -1,11 +1,8 @@
 import { attemptStatus } from '../../machines/lease.ts';
-import { decodeSnapshot } from '../../machines/persisted.ts';
-import type { RunContext } from '../../machines/run.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
 import { isLive } from '../../machines/lease.ts';
 import {
-  noUsage,
   type Attempt,
   type ChildRun,
   type ReportedUsage,
@@ -18,24 +15,7 @@ import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-sto
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
 import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
-
-const blank: RunContext = {
-  stepCount: 0,
-  visits: {},
-  attempt: 0,
-  failures: 0,
-  orphans: 0,
-  usage: noUsage,
-};
-
-/** What a stored snapshot remembers, read without its machine: a quarantined run stays readable. */
-export const contextOf = (record: Pick<RunRecord, 'snapshot'>): RunContext => {
-  try {
-    return { ...blank, ...(decodeSnapshot(record.snapshot).context as RunContext) };
-  } catch {
-    return blank; // quarantined for this very reason: `doctor` and the actor list name the fault
-  }
-};
+import { contextOf } from '../run/stored-context.ts';
 
 export const summaryOfRecord = (record: RunRecord): RunSummary => summaryOf(record, { context: contextOf(record) });
 
