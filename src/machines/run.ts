@@ -1,5 +1,6 @@
 import { type AnyStateMachine, assign, setup, type SnapshotFrom } from 'xstate';
 import {
+  type ChildStep,
   type Definition,
   type Delivery,
   END,
@@ -98,7 +99,7 @@ export type RunEvent =
       readonly runId: string;
       readonly index: number;
       readonly status: RunStatus;
-      /** The failure of the step; absent where the child succeeded. */
+      /** The failure of the step; absent where the child fails no step. */
       readonly error?: StepError;
       /** The failure of the child itself. */
       readonly cause?: RunError;
@@ -417,12 +418,7 @@ const phases = (step: Step): object => {
           exit: ['cancelChildren', 'forgetChildren', forgetMore, 'clearDue'],
           on: {
             'child.finished': [
-              ...errorWays(step.id, step.onError, [
-                'countChild',
-                journal('child.finished'),
-                journal('run.resumed'),
-                journal('step.failed'),
-              ]).map((way): Way => ({ ...way, guard: childFailedAnd(way.guard) })),
+              ...(step.onItemError === 'collect' ? [] : childFailedWays(step)),
               {
                 guard: 'isLastChild',
                 target: 'routing',
@@ -446,6 +442,12 @@ const phases = (step: Step): object => {
       return step satisfies never;
   }
 };
+
+/** The ways of a step that a failed child fails. */
+const childFailedWays = ({ id, onError }: ChildStep): readonly Way[] =>
+  errorWays(id, onError, ['countChild', journal('child.finished'), journal('run.resumed'), journal('step.failed')]).map(
+    (way): Way => ({ ...way, guard: childFailedAnd(way.guard) }),
+  );
 
 /** A child that ended well carries no error, so a guard on its class or code is enough; the last way needs one of its own. */
 const childFailedAnd = (guard: Way['guard']): NonNullable<Way['guard']> => guard ?? 'childFailed';

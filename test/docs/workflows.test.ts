@@ -194,6 +194,7 @@ describe('the reference', () => {
       onTimeout: wait_event.properties.on_timeout.default,
       acceptParked: wait_event.properties.accept_parked.default,
       maxParallel: child.properties.max_parallel.default,
+      onItemError: child.properties.on_item_error.default,
       maxSteps: definitionSchema.properties.limits.properties.max_steps.default,
     }).toEqual(definitionDefaults);
   });

@@ -260,6 +260,28 @@ describe('run, compiled from a definition', () => {
     expect(childrenToStart(childrenOf(last.snapshot), 2)).toBe(0);
   });
 
+  it('where errors of items are collected, a failed child counts as ended, and the last one ends the step well', () => {
+    const collecting = compileRun(
+      definitionOf([
+        { id: 'kids', kind: 'child', definition: 'kid', for_each: '${input.l}', on_item_error: 'collect' },
+        { id: 'no', kind: 'fail' },
+      ]),
+    );
+    const opened = play(
+      initialSnapshot(collecting),
+      [{ type: 'run.started', at }, { type: 'step.opened', at, total: 2 }, started(2)],
+      collecting,
+    );
+    const first = play(opened.snapshot, [child('failed')], collecting);
+    expect(first.snapshot.value).toEqual({ active: { kids: 'waiting' } });
+    expect(childrenOf(first.snapshot)).toEqual({ total: 2, started: 2, finished: 1 });
+    expect(first.effects).toEqual(['child.finished', 'startChildren']);
+    const last = play(first.snapshot, [child('failed', 1)], collecting);
+    expect(last.snapshot.value).toEqual({ active: { kids: 'routing' } });
+    expect(last.effects).not.toContain('step.failed');
+    expect(last.snapshot.context.error).toBeUndefined();
+  });
+
   it('what the host could not start of its children is due at once, and is started when that comes', () => {
     const opened = (count: number) =>
       play(born, [...atKids, { type: 'step.opened', at, total: 4 }, started(count)]).snapshot.context;

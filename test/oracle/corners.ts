@@ -69,6 +69,13 @@ export const corners = async (pair: Pair): Promise<void> => {
     await end();
   }
 
+  // An orphan of a body that must not run again: its step fails, and on_error takes that.
+  await start('once');
+  await pair.fail(await begin(), 'w1', { class: 'fatal', code: 'odd', message: '' });
+  await begin();
+  await pair.pass(config.leaseTtlMs + config.reclaimWindowMs);
+  await pair.compare();
+
   // Leases that ended without their worker: reclaimed, lapsed, timed out.
   for (const gone of ['reclaimed', 'lapsed', 'timed out']) {
     await start(gone === 'timed out' ? 'retry' : 'plain');
@@ -155,6 +162,22 @@ export const corners = async (pair: Pair): Promise<void> => {
   await start('fan', all);
   await pair.fail(await begin(), 'w1', { class: 'fatal', message: '' });
   await pair.compare();
+  await end();
+  // Collected: an input that does not fit, one that cannot be made, one that fails, one that is cancelled, two that end well.
+  await start('gather', { l: [{ n: 1 }, { n: 'no number' }, {}, { n: 2 }, { n: 3 }, { n: 4 }] });
+  await pair.compare();
+  const gathering = pair.engine.runs.find(({ cursor, status }) => cursor === 'all' && status === 'waiting');
+  const open = (): Run | undefined => gathering?.children.find(({ status }) => status === 'queued');
+  await pair.complete(await begin('w1', open()), 'w1', 'good');
+  await pair.fail(await begin('w1', open()), 'w1', { class: 'odd', code: 'odd', message: '' });
+  await pair.compare();
+  await pair.cancel(open());
+  await pair.compare();
+  await pair.complete(await begin('w1', open()), 'w1');
+  await pair.compare();
+  await pair.complete(await begin('w1', gathering), 'w1', 'sum');
+  await pair.compare();
+  await start('gather', { l: 'no list' });
   await end();
   await start('tree', all);
   await pair.compare();

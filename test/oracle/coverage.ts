@@ -12,7 +12,12 @@ export const mustBeSeen: readonly string[] = [
     ['task', 'wait_event', 'sleep', 'child', 'succeed', 'fail'].map((kind) => `step ${kind}`),
     ['at_least_once', 'at_most_once'].map((mode) => `delivery ${mode}`),
     ['succeeded', 'failed', 'orphaned', 'unservable', 'lapsed', 'cancelled'].map((status) => `attempt ${status}`),
-    ['succeeded', 'failed', 'cancelled'].flatMap((status) => [`run ${status}`, `child ${status}`]),
+    ['succeeded', 'failed', 'cancelled'].flatMap((status) => [
+      `run ${status}`,
+      `child ${status}`,
+      `collected ${status}`,
+    ]),
+    ['item refused'],
     ['max_steps', 'run_timeout_ms', 'max_cost_usd'].map((limit) => `limit ${limit}`),
     ['backoff', 'run_timeout', 'sleep', 'wait'].map((name) => `timer ${name}`),
     ['retryable', 'rate_limited', 'timeout'].map((cls) => `again after ${cls}`),

@@ -117,6 +117,19 @@ export const definitions: readonly Json[] = [
     },
     task('sum', { input: ['${steps.index.output?}', '${steps.again.output?}'] }),
   ]),
+  document('gather', [
+    {
+      id: 'all',
+      kind: 'child',
+      definition: 'kid',
+      for_each: '${input.l}',
+      input: { doc: '${item.n}' },
+      max_parallel: 2,
+      on_item_error: 'collect',
+      on_error: [{ to: 'sum' }],
+    },
+    task('sum', { input: '${steps.all.output?}' }),
+  ]),
   document('tree', [
     {
       id: 'sub',
@@ -225,15 +238,18 @@ export const anyDefinition = fc.integer({ min: 1, max: 4 }).chain((last) => {
         on_timeout: fc.constantFrom('fail', 'continue'),
       }),
       fc.record({ ...onward, id: fc.constant(id), kind: fc.constant('sleep'), sleep_ms: fc.constantFrom(0, 1, 3_007) }),
-      fc.record({
-        ...onward,
-        id: fc.constant(id),
-        kind: fc.constant('child'),
-        definition: fc.constantFrom('kid', 'quick', 'plain'),
-        for_each: fc.constantFrom(undefined, '${input.l?}', [1, 2], []),
-        input: fc.constantFrom(undefined, { doc: 1 }, { doc: '${item?}' }, { doc: '${state.n?}' }),
-        max_parallel: fc.constantFrom(undefined, 1),
-      }),
+      fc
+        .record({
+          ...onward,
+          id: fc.constant(id),
+          kind: fc.constant('child'),
+          definition: fc.constantFrom('kid', 'quick', 'plain'),
+          for_each: fc.constantFrom(undefined, '${input.l?}', [1, 2], []),
+          input: fc.constantFrom(undefined, { doc: 1 }, { doc: '${item?}' }, { doc: '${state.n?}' }),
+          max_parallel: fc.constantFrom(undefined, 1),
+          on_item_error: fc.constantFrom(undefined, 'collect', 'fail_fast'),
+        })
+        .map(({ on_item_error, ...drawn }) => (drawn.for_each === undefined ? drawn : { ...drawn, on_item_error })),
       fc.record({
         id: fc.constant(id),
         kind: fc.constant('succeed'),

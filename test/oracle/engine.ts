@@ -297,13 +297,17 @@ export const createEngine = (config: Config, startAt: number) => {
     note(`expression in ${stepOf(run).step.kind}`);
     failStep(run, error);
   };
-  const enter = (run: Run, stepId: string): void => {
+  const arrive = (run: Run, stepId: string): number => {
     run.stepCount += 1;
     const visit = (run.visits[stepId] ?? 0) + 1;
     run.visits = { ...run.visits, [stepId]: visit };
     run.cursor = stepId;
     run.here = { visit, spent: 0, orphans: 0, leases: 0, since: now, results: [], started: 0, finished: 0 };
     journal(run, 'cursor.moved', here(run));
+    return visit;
+  };
+  const enter = (run: Run, stepId: string): void => {
+    const visit = arrive(run, stepId);
     if (run.stepCount > run.program.definition.limits.maxSteps) return hitLimit(run, 'max_steps');
     const at = stepOf(run);
     const { step } = at;
@@ -415,14 +419,27 @@ export const createEngine = (config: Config, startAt: number) => {
       const latest = latestOf(step.definition);
       if (latest === undefined) return fails({ class: 'fatal', code: 'child_failed', message: '' });
       const input = at.input === undefined ? undefined : render(at.input, scopeOf(run, items?.[index]));
-      if (input?.ok === false) return fails(input.error);
-      const value = input?.value ?? {};
-      if (misfit(latest, value)) return fails({ class: 'fatal', code: 'child_failed', message: '' });
+      const value = input?.ok === true ? (input.value ?? {}) : {};
+      const refusal =
+        input?.ok === false
+          ? input.error
+          : misfit(latest, value)
+            ? { class: 'fatal', code: 'input_invalid', message: '' }
+            : undefined;
+      if (refusal !== undefined && step.onItemError === 'fail_fast')
+        return fails(refusal.class === 'expression' ? refusal : { class: 'fatal', code: 'child_failed', message: '' });
       run.here.started += 1;
       const child = newRun(latest, run.project, value, run.correlation, { run, stepId: step.id, visit, index });
       run.children.push(child);
       journal(run, 'child.started', here(run));
-      messages.push(() => enter(child, child.program.first.step.id));
+      const first = child.program.first.step.id;
+      messages.push(() => {
+        if (refusal === undefined) return enter(child, first);
+        // It is there to say why it cannot be.
+        note('item refused');
+        arrive(child, first);
+        return finish(child, 'failed', { error: refusal });
+      });
     }
     return undefined;
   };
@@ -433,11 +450,27 @@ export const createEngine = (config: Config, startAt: number) => {
     journal(run, 'step.failed', here(run));
     failStep(run, error);
   };
+  /** What is listed of a child that did not succeed, but for what only the service can know: its message and its id. */
+  const why = ({ error }: Run): JsonObject =>
+    error === undefined
+      ? { class: 'cancelled' }
+      : {
+          class: error.class,
+          ...(error.code === undefined ? {} : { code: error.code }),
+          ...(error.limit === undefined ? {} : { limit: error.limit }),
+          ...(error.stepId === undefined ? {} : { step_id: error.stepId }),
+        };
   const childEnded = (run: Run, child: Run): void => {
     const { stepId, visit, index } = child.parent ?? { stepId: '', visit: 0, index: 0 };
     if (isOver(run) || run.cursor !== stepId || run.here.visit !== visit) return undefined;
     journal(run, 'child.finished', { stepId, visit });
     note(`child ${child.status}`);
+    if ((stepOf(run).step as ChildStep).onItemError === 'collect') {
+      note(`collected ${child.status}`);
+      run.here.results[index] = child.status === 'succeeded' ? { output: child.output ?? null } : { error: why(child) };
+      run.here.finished += 1;
+      return startChildren(run);
+    }
     if (child.status === 'succeeded') {
       run.here.results[index] = child.output;
       run.here.finished += 1;

@@ -39,8 +39,13 @@ const byName = <T extends { readonly name: string }>(list: readonly T[]): readon
   list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 const byNumber = <T extends { readonly no: number | undefined }>(list: readonly T[]): readonly T[] =>
   list.toSorted((a, b) => (a.no ?? -1) - (b.no ?? -1));
+/** The engine knows no ids and no messages: where an output lists the error of a child, they count for nothing. */
+const withoutIds = (_key: string, value: unknown): unknown => {
+  if (value === null || typeof value !== 'object' || !('run_id' in value) || !('class' in value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'run_id' && name !== 'message'));
+};
 /** Absent and undefined are one. */
-const plainJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const plainJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value), withoutIds);
 
 /** What of a journal entry the decisions fix: order, kind and time, and the lease where the kind speaks of one. */
 const entryView = ({ seq, kind, at, stepId, visit, attempt, worker }: Entry & { readonly seq: number }) => {

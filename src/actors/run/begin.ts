@@ -42,7 +42,7 @@ export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage
   };
   turn.rows.documents.push({ runId, name: 'input', body: input });
   if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
-  const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 });
+  const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 }, body.refusal);
   setDocuments(work, documents);
   addOutbox(work, runSpan(record, 'running', undefined, body.input));
   work.queue.push({ type: 'run.started', at: turn.at });

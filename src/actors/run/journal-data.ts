@@ -1,6 +1,7 @@
 import { type Place, placeOf, type RunEvent, statusAt, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { type JournalEntry, type JournalKind, moneyOf, type RunError } from '../../model/run.ts';
+import { type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
+import { errorData } from './error-data.ts';
 import { willRetry } from './run-state.ts';
 import type { Moment } from './steps/step-host.ts';
 import { hostOf } from './steps/step-hosts.ts';
@@ -85,14 +86,6 @@ const waitData = (work: Work, place: Place): JsonObject => {
   if (compiled === undefined || wait === undefined) throw new Error(`run ${work.runId} waits where no step waits`);
   return { reason: wait.reason, ...wait.details?.(compiled.step, work.snapshot.context) };
 };
-
-const errorData = (error: RunError): JsonObject => ({
-  class: error.class,
-  message: error.message,
-  ...(error.code === undefined ? {} : { code: error.code }),
-  ...(error.limit === undefined ? {} : { limit: error.limit }),
-  ...(error.stepId === undefined ? {} : { step_id: error.stepId }),
-});
 
 const usageData = (event: RunEvent): JsonObject => {
   const usage = 'usage' in event ? event.usage : undefined;

@@ -18,6 +18,8 @@ export type RunMessage =
       readonly parent?: RunIdentity['parent'];
       readonly traceId?: string;
       readonly depth: number;
+      /** Why the run fails at once: it is there to say so. */
+      readonly refusal?: StepError;
     }
   /** A waiting claim takes the step. Stale when the run is not queued any more. */
   | {

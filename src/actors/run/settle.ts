@@ -19,6 +19,7 @@ import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, 
 
 /** The step at hand is to be entered: the event with which the machine goes on. */
 const open = (work: Work): RunEvent => {
+  if (work.refusal !== undefined) return { type: 'run.failed', at: work.turn.at, error: work.refusal };
   const limit = tooManySteps(work) ?? overBudget(work);
   if (limit !== undefined) return limit;
   const compiled = compiledAt(work);

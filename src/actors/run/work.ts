@@ -32,6 +32,8 @@ export type Work = {
   readonly queue: RunEvent[];
   readonly entries: JournalEntry[];
   readonly events: [RunEvent | null, number][];
+  /** Why the run fails instead of entering its first step. */
+  readonly refusal: StepError | undefined;
   /** The step that was left last: where `succeed` finds the output of the step before. */
   cameFrom: string | undefined;
 };
@@ -40,6 +42,7 @@ export const workOn = (
   host: RunHost,
   turn: Turn,
   run: Pick<RunActor, 'record' | 'snapshot' | 'program' | 'nextSeq'>,
+  refusal?: StepError,
 ): Work => ({
   host,
   turn,
@@ -52,6 +55,7 @@ export const workOn = (
   queue: [],
   entries: [],
   events: [],
+  refusal,
   cameFrom: undefined,
 });
 

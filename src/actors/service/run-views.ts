@@ -12,6 +12,7 @@ import {
 } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
+import { errorOfChild } from '../run/child-error.ts';
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
 import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
@@ -52,7 +53,7 @@ const childOf = (record: RunRecord): ChildRun[] => {
   const { runId, definitionId, definitionVersion, status, parent } = record;
   if (parent === undefined) return [];
   const { stepId, visit, index } = parent;
-  const error = status === 'failed' ? contextOf(record).error : undefined;
+  const error = errorOfChild(record);
   return [
     {
       runId,

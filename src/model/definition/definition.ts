@@ -80,6 +80,12 @@ export type SleepStep = Onward & {
   readonly sleepUntil?: string;
 };
 
+/**
+ * What a failed child does to a step with `forEach`. `fail_fast`: it fails the step, and the other children are cancelled.
+ * `collect`: the step waits for all, succeeds, and its output says of each item how it ended.
+ */
+export type OnItemError = 'fail_fast' | 'collect';
+
 /** Starts one child run, or one an item of `forEach`, and waits for all of them. */
 export type ChildStep = Onward & {
   readonly kind: 'child';
@@ -89,6 +95,7 @@ export type ChildStep = Onward & {
   /** Template; may read `item` where there is a `forEach`. */
   readonly input?: Json;
   readonly maxParallel: number;
+  readonly onItemError: OnItemError;
 };
 
 /** Ends the run as succeeded. */
@@ -131,6 +138,7 @@ export const definitionDefaults = {
   onTimeout: 'fail',
   acceptParked: false,
   maxParallel: 10,
+  onItemError: 'fail_fast',
   /** A loop without a way out ends, instead of filling the disk. */
   maxSteps: 100_000,
 } as const satisfies {
@@ -139,5 +147,6 @@ export const definitionDefaults = {
   onTimeout: 'fail' | 'continue';
   acceptParked: boolean;
   maxParallel: number;
+  onItemError: OnItemError;
   maxSteps: number;
 };

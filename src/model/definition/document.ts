@@ -51,6 +51,7 @@ export type StepDocument =
       readonly for_each?: string | readonly Json[];
       readonly input?: Json;
       readonly max_parallel?: number;
+      readonly on_item_error?: 'fail_fast' | 'collect';
     })
   | { readonly id: string; readonly kind: 'succeed'; readonly output?: Json }
   | { readonly id: string; readonly kind: 'fail'; readonly code?: string; readonly message?: string };

@@ -106,6 +106,8 @@ const findStepFaults = (
           path: `${at}.for_each`,
           message: `has ${step.for_each.length} items, more than ${definitionBounds.itemsPerForEach}`,
         });
+      if (step.on_item_error !== undefined && step.for_each === undefined)
+        faults.push({ path: `${at}.on_item_error`, message: 'goes with for_each: without it there are no items' });
       template('input', step.input, step.for_each === undefined ? 'no items' : 'items');
       break;
     }
@@ -242,6 +244,7 @@ const stepOf = (step: StepDocument, following: string | undefined, defaults: Ret
         ...(step.for_each === undefined ? {} : { forEach: step.for_each }),
         ...(step.input === undefined ? {} : { input: step.input }),
         maxParallel: step.max_parallel ?? definitionDefaults.maxParallel,
+        onItemError: step.on_item_error ?? definitionDefaults.onItemError,
       };
     default:
       return step satisfies never;

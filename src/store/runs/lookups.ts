@@ -1,4 +1,4 @@
-import type { UnixMs } from '../../model/run.ts';
+import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type {
   AttemptRecord,
   DefinitionRecord,
@@ -37,8 +37,8 @@ export type Lookup =
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
   /** Children of a run that have not ended. */
   | { readonly kind: 'open_children'; readonly runId: string }
-  /** Outputs of the children that one visit of a step started, by index. */
-  | { readonly kind: 'child_outputs'; readonly runId: string; readonly stepId: string; readonly visit: number }
+  /** How the children that one visit of a step started have ended, or stand. */
+  | { readonly kind: 'child_results'; readonly runId: string; readonly stepId: string; readonly visit: number }
   /** The attempt of a visit before this one. */
   | {
       readonly kind: 'attempt_before';
@@ -64,6 +64,16 @@ export type Runnable = {
   readonly definitionVersion: number;
 };
 
+/** How a child has ended, or stands. */
+export type ChildResult = {
+  readonly index: number;
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly output?: JsonText;
+  /** Of a failed child alone: its error is in it. */
+  readonly snapshot?: JsonText;
+};
+
 /** The answer to a lookup, by its kind. Absent things are `undefined`. */
 export type Found = {
   run: StoredRun | undefined;
@@ -78,6 +88,6 @@ export type Found = {
   runnable: readonly Runnable[];
   quarantined: readonly string[];
   open_children: readonly string[];
-  child_outputs: readonly (readonly [index: number, body: JsonText | undefined])[];
+  child_results: readonly ChildResult[];
   attempt_before: AttemptRecord | undefined;
 };

@@ -50,7 +50,7 @@ describe('a definition that is accepted', () => {
     });
     expect(wait).toMatchObject({ key: '', acceptParked: false, onTimeout: 'fail' });
     expect(wait).not.toHaveProperty('timeoutMs');
-    expect(each).toMatchObject({ maxParallel: 10, next: [{ to: 'end' }] });
+    expect(each).toMatchObject({ maxParallel: 10, onItemError: 'fail_fast', next: [{ to: 'end' }] });
   });
 
   it('merges retry per step: the step over the defaults of the definition over those of the service', () => {
@@ -264,6 +264,16 @@ describe('a definition that is refused names each fault with its path', () => {
       'a for_each that is text',
       steps({ id: 'c', kind: 'child', definition: 'd', for_each: 'a${input.x}' }),
       'steps[0].for_each: is a list, or one ${path} alone that gives a list',
+    ],
+    [
+      'an on_item_error without for_each',
+      steps({ id: 'c', kind: 'child', definition: 'd', on_item_error: 'fail_fast' }),
+      'steps[0].on_item_error: goes with for_each: without it there are no items',
+    ],
+    [
+      'an on_item_error of no known kind',
+      steps({ id: 'c', kind: 'child', definition: 'd', for_each: [1], on_item_error: 'ignore' }),
+      'steps[0].on_item_error: must be one of ["fail_fast","collect"], not "ignore"',
     ],
     [
       'a key that sets a prototype',

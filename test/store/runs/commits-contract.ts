@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Changes } from '../../../src/store/runs/run-store.ts';
+import type { Changes, ChildResult } from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { AT, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
 
@@ -330,26 +330,27 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await numbers(6)).toEqual([3, 4, 5]);
     });
 
-    it('knows the children of a run, their outputs by index, and which are open', async () => {
+    it('knows the children of a run, how each ended, and which are open', async () => {
       const { store, commit, put, find } = await opened();
       const parent = (index: number, visit = 1) => ({ runId: 'a', stepId: 's', visit, index });
       await put(
         aRun('a'),
         aRun('c1', { parent: parent(1) }),
         aRun('c0', { parent: parent(0), endedAt: AT, status: 'succeeded' }),
+        aRun('c2', { parent: parent(2), endedAt: AT, status: 'failed', snapshot: 'with its error' }),
+        aRun('c3', { parent: parent(3), endedAt: AT, status: 'cancelled' }),
         aRun('old', { parent: parent(0, 2) }),
       );
       await commit((changes) => changes.documents.push({ runId: 'c0', name: 'output', body: '"zero"' }));
       expect(await find({ kind: 'open_children', runId: 'a' })).toEqual(['c1', 'old']);
-      expect(
-        ((await find({ kind: 'child_outputs', runId: 'a', stepId: 's', visit: 1 })) as [number, unknown][]).toSorted(
-          byFirst,
-        ),
-      ).toEqual([
-        [0, '"zero"'],
-        [1, undefined],
+      const results = (await find({ kind: 'child_results', runId: 'a', stepId: 's', visit: 1 })) as ChildResult[];
+      expect(results.toSorted((a, b) => a.index - b.index)).toEqual([
+        { index: 0, runId: 'c0', status: 'succeeded', output: '"zero"' },
+        { index: 1, runId: 'c1', status: 'queued' },
+        { index: 2, runId: 'c2', status: 'failed', snapshot: 'with its error' },
+        { index: 3, runId: 'c3', status: 'cancelled' },
       ]);
-      expect((await store.findRun('a'))?.children.length).toBe(3);
+      expect((await store.findRun('a'))?.children.length).toBe(5);
     });
 
     it('names the quarantined runs, by id from any place on, until they are released', async () => {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: db77b28b02e7210da43c01781f0c86025accd9590a9eedb3ce0861f0225be20e
-// content sha256: 457303dc32547728d7eeed0a1789aa9a9012d35899b9471c6bc3c35ab2bcfa7d
+// source sha256: c820e87c93e5bfba4da2ed48585e29f4e51751a3223fbf7fcc507dcb1a8871a6
+// content sha256: 8a2844f05c9d952845ffa0ee060c7a05ab7e1bc88d77e6b50c98c71a39fc66a1
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -475,6 +475,12 @@ export interface components {
              * @default 10
              */
             readonly max_parallel?: number;
+            /**
+             * @description With for_each: whether a child that fails fails the step and cancels the others, or is listed by its error in the output.
+             * @default fail_fast
+             * @enum {unknown}
+             */
+            readonly on_item_error?: "fail_fast" | "collect";
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
         };

@@ -5,10 +5,13 @@ import { type Evaluated, expressionError, type StepError } from '../../../model/
 import { render, type Template } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
 import { noUsage } from '../../../model/run.ts';
+import type { ChildResult } from '../../../store/runs/run-store.ts';
 import { byId, defineNote } from '../../kernel/slot.ts';
 import { storedSlot, type Turn } from '../../runs-kernel.ts';
+import { briefly, errorOfChild, MESSAGE_CHARACTERS } from '../child-error.ts';
+import { errorData } from '../error-data.ts';
 import type { RunMessage } from '../messages.ts';
-import { latestDefinitionSlot, readProgram } from '../program.ts';
+import { latestDefinitionSlot, type Program, readProgram } from '../program.ts';
 import type { RunDocuments } from '../run-documents.ts';
 import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
 import { type RunActor, standing } from '../run-state.ts';
@@ -26,6 +29,8 @@ import {
 import type { EffectHost, StepHost } from './step-host.ts';
 
 type ChildMessage = RunMessage & { readonly kind: 'child' };
+/** How a child ended. */
+type ChildEnd = Pick<ChildMessage, 'runId' | 'index' | 'status' | 'output' | 'error'>;
 
 /** Children of children of children: deeper is taken for a definition that starts itself without end. */
 export const MAX_DEPTH = 32;
@@ -59,21 +64,21 @@ const openChildrenSlot = storedSlot({
   keyOf: byId,
   lookup: (runId: string) => ({ kind: 'open_children', runId }),
 });
-/** Outputs of the children of a visit, as of the last commit. */
-const childOutputsSlot = storedSlot({
-  name: 'child_outputs',
+/** How the children of a visit ended, as of the last commit. */
+const childResultsSlot = storedSlot({
+  name: 'child_results',
   lifetime: 'group',
   keyOf: visitKeyOf,
-  lookup: ({ runId, stepId, visit }: VisitKey) => ({ kind: 'child_outputs', runId, stepId, visit }),
+  lookup: ({ runId, stepId, visit }: VisitKey) => ({ kind: 'child_results', runId, stepId, visit }),
 });
 
 /** Children that were started in this group: the store cannot know them yet. The last comes first. */
 type RecentChild = { readonly runId: string; readonly earlier: RecentChild | undefined };
 const recentChildren = defineNote<string, RecentChild | undefined>('recent_children', byId);
 
-/** Outputs of children that ended in this group: the store cannot know them yet. The last comes first. */
-type RecentOutput = { readonly index: number; readonly output: Json; readonly earlier: RecentOutput | undefined };
-const recentOutputs = defineNote<VisitKey, RecentOutput>('recent_outputs', visitKeyOf);
+/** Children that ended in this group: the store cannot know that yet. The last comes first. */
+type RecentEnd = { readonly end: ChildEnd; readonly earlier: RecentEnd | undefined };
+const recentEnds = defineNote<VisitKey, RecentEnd>('recent_ends', visitKeyOf);
 
 /** The child step at which the run stands. */
 const childAt = (work: Work): CompiledStep<ChildStep> => {
@@ -120,6 +125,22 @@ const itemsOf = (work: Work, compiled: CompiledStep<ChildStep>): Evaluated<reado
 
 const childFailed = (message: string): StepError => ({ class: 'fatal', code: 'child_failed', message });
 
+/** What a child is started with, and why it cannot be: its input cannot be made, or does not meet the schema. */
+const inputOf = (
+  work: Work,
+  { input: template }: CompiledStep<ChildStep>,
+  program: Program,
+  item: Json | undefined,
+): { readonly input: Json; readonly refusal?: StepError } => {
+  const rendered = template === undefined ? undefined : render(template, scope(work, item));
+  if (rendered?.ok === false) return { input: {}, refusal: rendered.error };
+  const input = rendered?.value ?? {};
+  const checked = work.host.checkInput(program, input);
+  if (checked.ok) return { input };
+  const { code, message } = checked.failure;
+  return { input, refusal: { class: 'fatal', code, message } };
+};
+
 /** Starts as many as the step wants, or as this commit can take. @returns how many */
 const startChildren: EffectHost = (work) => {
   const compiled = childAt(work);
@@ -155,11 +176,9 @@ const startChildren: EffectHost = (work) => {
   const program = readProgram(turn, host.programs, latest.id, latest.version);
   for (let index = children.started; index < children.started + count; index += 1) {
     const item = items.value?.[index];
-    const rendered = compiled.input === undefined ? undefined : render(compiled.input, scope(work, item));
-    if (rendered?.ok === false) return refuse(rendered.error);
-    const input = rendered?.value ?? {};
-    const checked = host.checkInput(program, input);
-    if (!checked.ok) return refuse(childFailed(`child ${index}: ${checked.failure.message}`));
+    const { input, refusal } = inputOf(work, compiled, program, item);
+    if (refusal !== undefined && step.onItemError === 'fail_fast')
+      return refuse(refusal.class === 'expression' ? refusal : childFailed(`child ${index}: ${refusal.message}`));
     const runId = turn.newId();
     recent = { runId, earlier: recent };
     const message: RunMessage = {
@@ -172,6 +191,7 @@ const startChildren: EffectHost = (work) => {
       parent: { runId: work.runId, stepId: step.id, visit, index },
       traceId: record.traceId,
       depth: record.depth + 1,
+      ...(refusal === undefined ? {} : { refusal }),
     };
     turn.tell({ type: 'run', id: runId }, message);
     addEntry(work, { kind: 'child.started', stepId: step.id, visit, data: { run_id: runId, index } });
@@ -244,56 +264,89 @@ export const awaitsChild = (run: RunActor, { stepId, visit }: ChildMessage): boo
   );
 };
 
-/** Most of the message in which a step repeats the failure of its child: a tree repeats it at each level. */
-const MESSAGE_CHARACTERS = 2000;
+const wasCancelled = (runId: string): StepError => ({
+  class: 'cancelled',
+  message: `child run ${runId} was cancelled`,
+});
 
 /** The failure of the step. It names that of the child: who reads of the parent need not look for the child first. */
-const errorOf = ({ runId, status, error }: ChildMessage): StepError => {
-  if (status === 'cancelled') return { class: 'cancelled', message: `child run ${runId} was cancelled` };
+const failureOf = ({ runId, status, error }: ChildEnd): StepError => {
+  if (status === 'cancelled') return wasCancelled(runId);
   if (error === undefined) return childFailed(`child run ${runId} failed`);
   const at = error.stepId === undefined ? '' : ` at step ${error.stepId}`;
   const kind = `class ${error.class}${error.code === undefined ? '' : `, code ${error.code}`}`;
   return childFailed(`child run ${runId} failed${at} (${kind}): ${error.message}`.slice(0, MESSAGE_CHARACTERS));
 };
 
-/** A child has ended; with the last one, the outputs of all become the output of the step. */
+/** A child has ended; with the last one, what all of them gave becomes the output of the step. */
 export const takeChildsEnd = (work: Work, body: ChildMessage): RunEvent => {
   const { turn, runId } = work;
   const compiled = childAt(work);
   const { children } = work.snapshot.context;
-  if (body.status === 'succeeded') {
+  const { status, index } = body;
+  const error = body.error === undefined ? undefined : briefly(body.error);
+  const failsStep = status !== 'succeeded' && compiled.step.onItemError === 'fail_fast';
+  if (!failsStep) {
     const visit = { runId, stepId: body.stepId, visit: body.visit };
-    const earlier = turn.peek(recentOutputs, visit);
-    turn.write(recentOutputs, visit, { index: body.index, output: body.output ?? null, earlier });
+    const end: ChildEnd = {
+      runId: body.runId,
+      index,
+      status,
+      ...(body.output === undefined ? {} : { output: body.output }),
+      ...(error === undefined ? {} : { error }),
+    };
+    turn.write(recentEnds, visit, { end, earlier: turn.peek(recentEnds, visit) });
     if (children !== undefined && children.finished + 1 >= children.total)
-      setOutput(work, body.stepId, gatherOutputs(work, compiled, body, children.total));
+      setOutput(work, body.stepId, gatherOutputs(work, compiled, visit, end, children.total));
   }
   return {
     type: 'child.finished',
     at: turn.at,
     runId: body.runId,
-    index: body.index,
-    status: body.status,
-    ...(body.status === 'succeeded' ? {} : { error: errorOf(body) }),
-    ...(body.error === undefined ? {} : { cause: body.error }),
+    index,
+    status,
+    ...(failsStep ? { error: failureOf(body) } : {}),
+    ...(error === undefined ? {} : { cause: error }),
   };
 };
 
-/** The outputs of all children of the visit: those committed before from the store, those of this group from memory. */
+/** What `collect` lists of an item. */
+const itemResult = ({ runId, status, output, error }: ChildEnd): JsonObject =>
+  status === 'succeeded'
+    ? { output: output ?? null }
+    : { error: { ...errorData(error ?? wasCancelled(runId)), run_id: runId } };
+
+const storedEnd = ({ index, runId, status, output, snapshot }: ChildResult): ChildEnd[] => {
+  if (status !== 'succeeded' && status !== 'failed' && status !== 'cancelled') return [];
+  const error = snapshot === undefined ? undefined : errorOfChild({ status, snapshot });
+  return [
+    {
+      index,
+      runId,
+      status,
+      ...(output === undefined ? {} : { output: JSON.parse(output) as Json }),
+      ...(error === undefined ? {} : { error }),
+    },
+  ];
+};
+
+/** What all children of the visit gave: those committed before from the store, those of this group from memory. */
 const gatherOutputs = (
-  { turn, runId }: Work,
-  { forEach }: CompiledStep<ChildStep>,
-  body: ChildMessage,
+  { turn }: Work,
+  { forEach, step }: CompiledStep<ChildStep>,
+  visit: VisitKey,
+  last: ChildEnd,
   total: number,
 ): Json | undefined => {
   // A child without an output leaves its step without one: null would be an answer that nobody gave.
-  if (forEach === undefined) return body.output;
-  const outputs: Json[] = Array.from({ length: total }, () => null);
-  const visit = { runId, stepId: body.stepId, visit: body.visit };
-  for (const [index, output] of turn.read(childOutputsSlot, visit))
-    if (output !== undefined) outputs[index] = JSON.parse(output) as Json;
-  for (let one = turn.peek(recentOutputs, visit); one !== undefined; one = one.earlier) outputs[one.index] = one.output;
-  return outputs;
+  if (forEach === undefined) return last.output;
+  const results: Json[] = Array.from({ length: total }, () => null);
+  const note = (end: ChildEnd): void => {
+    results[end.index] = step.onItemError === 'collect' ? itemResult(end) : (end.output ?? null);
+  };
+  for (const stored of turn.read(childResultsSlot, visit)) storedEnd(stored).forEach(note);
+  for (let recent = turn.peek(recentEnds, visit); recent !== undefined; recent = recent.earlier) note(recent.end);
+  return results;
 };
 
 /** Starts runs, as many at once as it may, and waits for all of them. */

@@ -2,7 +2,7 @@ import { isLive } from '../../../machines/lease.ts';
 import { hasEnded } from '../../../model/run.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes } from '../changes.ts';
-import type { Found, Lookup } from '../lookups.ts';
+import type { ChildResult, Found, Lookup } from '../lookups.ts';
 import { outboxBatch } from '../outbox-batch.ts';
 import type { DefinitionRecord, JsonText } from '../records.ts';
 import type { RunCommits } from '../run-commits.ts';
@@ -191,14 +191,21 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           ? []
           : childrenOf(shelf).flatMap(({ record }) => (hasEnded(record.status) ? [] : [record.runId]));
       }
-      case 'child_outputs': {
+      case 'child_results': {
         const shelf = runs.get(lookup.runId);
         if (shelf === undefined) return [];
         return childrenOf(shelf).flatMap((child) => {
-          const { parent } = child.record;
-          return parent?.stepId === lookup.stepId && parent.visit === lookup.visit
-            ? [[parent.index, child.documents.get('output')] as const]
-            : [];
+          const { runId, status, snapshot, parent } = child.record;
+          if (parent?.stepId !== lookup.stepId || parent.visit !== lookup.visit) return [];
+          const output = child.documents.get('output');
+          const result: ChildResult = {
+            index: parent.index,
+            runId,
+            status,
+            ...(output === undefined ? {} : { output }),
+            ...(status === 'failed' ? { snapshot } : {}),
+          };
+          return [result];
         });
       }
       case 'attempt_before':

@@ -5,7 +5,18 @@ import type { Found, Lookup } from '../../runs/lookups.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import type { OutboxRow, StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
-import { attemptOf, definitionOf, parkedOf, type Row, runOf, seenOf, timerOf, waitOf, workerOf } from './records.ts';
+import {
+  attemptOf,
+  childResultOf,
+  definitionOf,
+  parkedOf,
+  type Row,
+  runOf,
+  seenOf,
+  timerOf,
+  waitOf,
+  workerOf,
+} from './records.ts';
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
 export const lookupsOf = (db: Database.Database) => {
@@ -59,8 +70,9 @@ export const lookupsOf = (db: Database.Database) => {
     `SELECT run_id FROM run WHERE parent_run_id = ? AND ended_at IS NULL
      ORDER BY parent_step_id, parent_visit, parent_index`,
   );
-  const childOutputs = many(
-    `SELECT parent_index, body FROM run LEFT JOIN document ON document.run_id = run.run_id AND name = 'output'
+  const childResults = many(
+    `SELECT parent_index, run.run_id, status, iif(status = 'failed', snapshot, NULL) AS snapshot, body
+     FROM run LEFT JOIN document ON document.run_id = run.run_id AND name = 'output'
      WHERE parent_run_id = ? AND parent_step_id = ? AND parent_visit = ? ORDER BY parent_index`,
   );
   const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
@@ -161,10 +173,8 @@ export const lookupsOf = (db: Database.Database) => {
         return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
       case 'open_children':
         return openChildren(lookup.runId).map((row) => row['run_id'] as string);
-      case 'child_outputs':
-        return childOutputs(lookup.runId, lookup.stepId, lookup.visit).map(
-          (row) => [row['parent_index'] as number, (row['body'] as string | null) ?? undefined] as const,
-        );
+      case 'child_results':
+        return childResults(lookup.runId, lookup.stepId, lookup.visit).map(childResultOf);
       case 'attempt_before':
         return map(attemptBefore(lookup.runId, lookup.stepId, lookup.visit, lookup.attempt - 1), attemptOf);
       default:

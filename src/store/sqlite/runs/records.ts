@@ -2,6 +2,7 @@ import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
 import type { RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
+import type { ChildResult } from '../../runs/lookups.ts';
 import type {
   AttemptRecord,
   DefinitionRecord,
@@ -88,6 +89,14 @@ export const journalOf = (row: Row): JournalRow => ({
   lastSeq: number(row, 'last_seq'),
   entries: text(row, 'entries'),
   events: text(row, 'events'),
+});
+
+export const childResultOf = (row: Row): ChildResult => ({
+  index: number(row, 'parent_index'),
+  runId: text(row, 'run_id'),
+  status: text(row, 'status') as RunStatus,
+  ...textAs('output', row['body']),
+  ...textAs('snapshot', row['snapshot']),
 });
 
 export const timerOf = (row: Row): TimerRecord => ({

@@ -249,6 +249,170 @@ onEachEngine('children', ({ createHarness, open }) => {
     for (const one of children) expect(one).not.toHaveProperty('error');
   });
 
+  const collecting = (more: object = {}) => parent({ on_item_error: 'collect', ...more });
+  const kid = (id: string) => aDefinition('kid', [{ id, kind: 'succeed', output: '${input.doc}' }]);
+
+  it('collect: the step succeeds, and its output says of each item in their order how it ended', async () => {
+    const service = await createHarness({
+      definitions: [child, collecting({ max_parallel: 4, on_error: [{ to: 'end' }] })],
+    });
+    const { runId } = await service.start('flow', { docs: ['a', 'b', 'c', 'd'] });
+    const [a, b, c, d] = await service.claim('w1', 4);
+    if (a === undefined || b === undefined || c === undefined || d === undefined) throw new Error('four were expected');
+    must(await service.runs.cancelRun({ ...ALL, runId: d.runId }));
+    must(await service.fail(b, 'odd', { code: 'no_ink' }));
+    must(await service.complete(c));
+    expect((await service.detail(runId)).status).toBe('waiting');
+    must(await service.complete(a, 'A'));
+    const { input } = await service.take();
+    expect(input).toEqual({
+      all: [
+        { output: 'A' },
+        { error: { class: 'odd', code: 'no_ink', message: 'it broke', step_id: 'work', run_id: b.runId } },
+        { output: null },
+        { error: { class: 'cancelled', message: `child run ${d.runId} was cancelled`, run_id: d.runId } },
+      ],
+    });
+    expect((await service.kinds(runId)).filter((kind) => kind === 'step.failed')).toEqual([]);
+    expect((await service.journal(runId)).filter(({ kind }) => kind === 'child.finished')).toHaveLength(4);
+    await service.runs.flushOutbox();
+    expect(service.spans.findLast(({ name }) => name === 'index')?.status).toBe('ok');
+  });
+
+  it.each(['one commit', 'many commits', 'several services'])(
+    'collect: children that end in %s are all listed, whatever their order',
+    async (when) => {
+      const store = await open();
+      const service = await createOn({ store, definitions: [child, collecting({ max_parallel: 6 })] });
+      const docs = [0, 1, 2, 3, 4, 5];
+      const { runId } = await service.start('flow', { docs });
+      const leases = (await service.claim('w1', 6)).toReversed();
+      const report = (n: number, { runs } = service) => {
+        const lease = leases[n];
+        if (lease === undefined) throw new Error('six were expected');
+        const held = { ...ALL, leaseId: lease.leaseId, workerId: 'w1' };
+        return n % 2 === 0
+          ? runs.complete({ ...held, output: n })
+          : runs.fail({ ...held, error: { class: 'fatal', message: `m${n}` } });
+      };
+      if (when === 'one commit') await Promise.all(docs.map((n) => report(n)));
+      else
+        for (const n of docs) {
+          const runs = when === 'several services' ? await service.reopen() : service.runs;
+          must(await report(n, { ...service, runs }));
+        }
+      const runs = when === 'several services' ? await service.reopen() : service.runs;
+      expect((await service.detail(runId)).status).toBe('queued');
+      const [lease] = must(await runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 0 }));
+      const idOf = (n: number) => leases[n]?.runId;
+      const failed = (n: number) => ({
+        error: { class: 'fatal', message: `m${n}`, step_id: 'work', run_id: idOf(n) },
+      });
+      expect(lease?.input).toEqual({
+        all: [failed(5), { output: 4 }, failed(3), { output: 2 }, failed(1), { output: 0 }],
+      });
+    },
+  );
+
+  it('collect: an item whose child cannot be given its input is listed by that error, and its child has failed', async () => {
+    const strict = aDefinition('kid', [task('work', { next: 'end' })], {
+      input_schema: { type: 'object', properties: { doc: { type: 'string' } } },
+    });
+    const service = await createHarness({ definitions: [strict, collecting({ input: { doc: '${item.name}' } })] });
+    const { runId } = await service.start('flow', { docs: [{ name: 'a' }, { name: 7 }, {}] });
+    const lease = await service.take();
+    must(await service.complete(lease, 'A'));
+    const { children, status } = await service.detail(runId);
+    expect(status).toBe('queued');
+    const [, misfit, nameless] = children;
+    expect(misfit).toMatchObject({ status: 'failed', error: { class: 'fatal', code: 'input_invalid' } });
+    expect(nameless).toMatchObject({ status: 'failed', error: { class: 'expression' } });
+    expect((await service.take()).input).toEqual({
+      all: [
+        { output: 'A' },
+        { error: { class: 'fatal', code: 'input_invalid', message: misfit?.error?.message, run_id: misfit?.runId } },
+        { error: { class: 'expression', message: nameless?.error?.message, run_id: nameless?.runId } },
+      ],
+    });
+    expect(nameless?.error?.message).toContain('item.name');
+    expect(await service.kinds(misfit?.runId ?? '')).toEqual(['run.started', 'cursor.moved', 'run.finished']);
+    expect(await service.runs.findStuckRuns()).toEqual([]);
+    expect(service.faults).toEqual([]);
+  });
+
+  it('collect: what concerns all items fails the step, as ever', async () => {
+    const service = await createHarness({
+      definitions: [
+        child,
+        collecting({ definition: 'nowhere' }),
+        aDefinition('deep', [
+          { id: 'again', kind: 'child', definition: 'deep', for_each: [1], on_item_error: 'collect' },
+        ]),
+      ],
+    });
+    const { runId } = await service.start('flow', { docs: ['a'] });
+    expect(await service.detail(runId)).toMatchObject({
+      status: 'failed',
+      error: { class: 'fatal', code: 'child_failed', message: 'definition nowhere is not registered' },
+      children: [],
+    });
+    const { runId: other } = await service.start('flow', { docs: 'no list' });
+    expect(await service.detail(other)).toMatchObject({ status: 'failed', error: { class: 'expression' } });
+    const { runId: root } = await service.start('deep');
+    expect((await service.detail(root)).status).toBe('succeeded');
+  });
+
+  it('collect: over 1,000 items that fail at once no commit starts more than 100, and all are listed', async () => {
+    const started: number[] = [];
+    const store = await open();
+    const watched: RunStore = {
+      ...store,
+      commit: (changes) => {
+        started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
+        return store.commit(changes);
+      },
+    };
+    const docs = Array.from({ length: 1000 }, (_, n) => n);
+    const failing = aDefinition('kid', [{ id: 'no', kind: 'fail', code: 'odd', message: 'not ${input.doc}' }]);
+    const service = await createOn({ store: watched, definitions: [failing, collecting({ max_parallel: 1000 })] });
+    const { runId } = await service.start('flow', { docs });
+    for (let turn = 0; turn < 100 && (await recordOf(store, runId)).status === 'waiting'; turn += 1)
+      await settled(service.runs);
+    const { all } = (await service.take()).input as { all: { error: { message: string; code: string } }[] };
+    expect(all.map(({ error }) => error.message)).toEqual(docs.map((n) => `not ${n}`));
+    expect(Math.max(...started)).toBe(100);
+    expect(service.faults).toEqual([]);
+  });
+
+  it('collect: an error is listed with at most 2,000 characters of its message, and the limit that was passed', async () => {
+    const limited = aDefinition('kid', [task('work', { next: 'end' })], { limits: { run_timeout_ms: 5000 } });
+    const service = await createHarness({ definitions: [limited, collecting()] });
+    await service.start('flow', { docs: ['a', 'b'] });
+    must(await service.fail(await service.take(), 'fatal', { message: 'm'.repeat(2001) }));
+    await service.pass(6000);
+    const { all } = (await service.take()).input as { all: { error: { message: string } }[] };
+    expect(all[0]?.error.message).toBe('m'.repeat(2000));
+    expect(all[1]?.error).toMatchObject({ class: 'limit', limit: 'run_timeout_ms' });
+  });
+
+  it('collect: an empty list, and children that all end well', async () => {
+    const service = await createHarness({ definitions: [kid('done'), collecting()] });
+    await service.start('flow', { docs: [] });
+    expect((await service.take()).input).toEqual({ all: [] });
+    await service.start('flow', { docs: ['a', 'b', 'c'] });
+    expect((await service.take()).input).toEqual({ all: [{ output: 'a' }, { output: 'b' }, { output: 'c' }] });
+  });
+
+  it('collect: a cancel ends the step and its children', async () => {
+    const service = await createHarness({ definitions: [child, collecting()] });
+    const { runId } = await service.start('flow', { docs: ['a', 'b', 'c'] });
+    must(await service.fail(await service.take(), 'fatal'));
+    must(await service.runs.cancelRun({ ...ALL, runId }));
+    const { status, children } = await service.detail(runId);
+    expect([status, ...children.map((one) => one.status)]).toEqual(['cancelled', 'failed', 'cancelled', 'cancelled']);
+    expect(await service.runs.findStuckRuns()).toEqual([]);
+  });
+
   it('the items of for_each are those of the present visit, also where only `error` has changed', async () => {
     const again = aDefinition('again', [
       task('first', { retry: { max_attempts: 1 }, on_error: [{ to: 'index' }], next: 'index' }),
