@@ -22,13 +22,19 @@ import { traceRoutes } from '../../src/http/routes/traces.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { type Counters, createCounters } from '../../src/model/counters.ts';
 import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
-import type { AuditEntry } from '../../src/store/signals/query.ts';
+import { spanToWire } from '../../src/http/codec/span.ts';
+import type { AuditEntry, StoredSpan } from '../../src/store/signals/query.ts';
 import type { SignalStore } from '../../src/store/signals/signal-store.ts';
 import { createWatchHarness } from '../watch/watch-harness.ts';
 import { type Answer, listeningApp, readAnswer } from './listening-app.ts';
 
 /** Every call of the store, in order: the method and what it was asked. */
 export type StoreCall = { readonly method: string; readonly arguments: readonly unknown[] };
+
+/** Spans as an engine hands them to an answer. */
+export async function* written(spans: readonly StoredSpan[], payloads: boolean): AsyncGenerator<Uint8Array> {
+  for (const span of spans) yield Buffer.from(`,${JSON.stringify(spanToWire(span, payloads))}`);
+}
 
 /** A store that answers with nothing, except where a test gives a method; it notes every call. */
 export const aStore = (given: Partial<SignalStore> = {}) => {
@@ -42,6 +48,24 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
     findTrace: async () => undefined,
     findSpan: async () => undefined,
     listSpans: nothing,
+    // As an engine does it, out of what the test says is stored.
+    readTrace: async (traceId, reach, payloads, expect) => {
+      const detail = await given.findTrace?.(traceId, reach, payloads);
+      if (detail === undefined) return undefined;
+      expect(detail.spans.length);
+      const projects = [...new Set([detail.trace.project, ...detail.spans.map((span) => span.correlation.project)])];
+      return { trace: detail.trace, projects, spans: written(detail.spans, payloads) };
+    },
+    projectsOfTrace: async (traceId, reach) => {
+      const detail = await given.findTrace?.(traceId, reach, false);
+      return detail === undefined
+        ? []
+        : [...new Set([detail.trace.project, ...detail.spans.map((span) => span.correlation.project)])];
+    },
+    readSpans: async (query) => {
+      const { items, ...next } = (await given.listSpans?.(query)) ?? { items: [] };
+      return { spans: written(items, query.payloads), ...next };
+    },
     deleteTraces: async () => ({ deleted: 1, pending: false }),
     listLogs: nothing,
     listMetricNames: nothing,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../model/failure.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
 import { MAX_UNIX_NANO, parseTimeParameter, type UnixNano } from '../../model/time.ts';
-import type { Page, Paging, Window } from '../../store/signals/query.ts';
+import type { Paging, Position, Window } from '../../store/signals/query.ts';
 import { withPlus } from '../contract/contract.ts';
 import { type CursorBinding, readCursor, writeCursor } from './cursor.ts';
 import type { Caller } from '../route.ts';
@@ -73,7 +73,7 @@ export type Listing = {
   readonly paging: Paging;
   readonly window: Window;
   /** The cursor of the page after this one, where there is one. */
-  readonly cursorAfter: (page: Page<unknown>) => string | undefined;
+  readonly cursorAfter: (page: { readonly next?: Position }) => string | undefined;
 };
 
 type ListQuery = {

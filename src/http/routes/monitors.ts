@@ -82,7 +82,7 @@ export const monitorRoutes = ({ watchers, defaultProject, clock }: MonitorDeps):
           const items = rest.slice(0, paging.limit);
           const last = items.at(-1);
           const next = rest.length > items.length && last !== undefined ? { next: [last.definition.id] } : {};
-          return pageBody(plural, mapLazily(items, toWire), cursorAfter({ items, ...next }));
+          return pageBody(plural, mapLazily(items, toWire), cursorAfter(next));
         },
       },
       {

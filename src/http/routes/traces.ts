@@ -1,21 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { Page, Paging, TraceDetail, TraceFilter } from '../../store/signals/query.ts';
+import type { Page, Paging, TraceFilter } from '../../store/signals/query.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import { logToWire } from '../codec/signal.ts';
 import { spanToWire } from '../codec/span.ts';
 import { traceToWire } from '../codec/trace.ts';
 import type { PathOf, QueryOf } from '../contract/contract.ts';
-import { mapLazily } from '../answer/json-pieces.ts';
+import { mapLazily, WrittenElements } from '../answer/json-pieces.ts';
 import { given, listingOf, pageBody } from '../lists/listing.ts';
+import { readOn } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
 /** Rows of one kind that a trace detail includes, at the most; what was cut is named in `truncated`. */
 const MAX_INCLUDED = 10_000;
-const PAGE_ROWS = 1000;
 
 const notFound = (what: string): Failure => ({ code: 'not_found', message: `no ${what} is stored` });
 
@@ -69,16 +69,6 @@ const checkTraceQuery = (query: QueryOf<'listTraces'>): void => {
     refuse('min_duration_ms', '`min_duration_ms` is above `max_duration_ms`');
 };
 
-const projectsIn = ({ trace, spans }: TraceDetail): string[] => [
-  ...new Set([trace.project, ...spans.map((span) => span.correlation.project)]),
-];
-
-/** The projects that hold parts of a trace, whether or not the caller reaches them; empty when it is not stored. */
-const projectsHolding = async (store: SignalStore, traceId: string): Promise<string[]> => {
-  const detail = await store.findTrace(traceId, 'all', false);
-  return detail === undefined ? [] : projectsIn(detail);
-};
-
 /**
  * Refuses to touch a trace that others hold and the key's projects do not; the audit says which.
  * @throws Refusal `forbidden`
@@ -90,7 +80,7 @@ const refuseForeign = async (
   reach: ProjectReach,
 ): Promise<void> => {
   if (reach === 'all') return;
-  const owners = await projectsHolding(store, traceId);
+  const owners = await store.projectsOfTrace(traceId, 'all');
   const foreign = owners.filter((owner) => !reach.includes(owner));
   // A trace of several projects may be within reach while the wanted span of it is not there.
   if (foreign.length === 0 || foreign.length < owners.length) return;
@@ -113,34 +103,22 @@ const refuseMiss = async (
   throw new Refusal(notFound(what));
 };
 
-/** Every row of a list up to a bound. @returns the rows, and whether there were more */
-const collect = async <T>(read: (paging: Paging) => Promise<Page<T>>, projects: ProjectReach) => {
-  const rows: T[] = [];
-  let after: Paging['after'];
-  do {
-    const page = await read({ projects, limit: PAGE_ROWS, ...(after === undefined ? {} : { after }) });
-    rows.push(...page.items);
-    after = page.next;
-  } while (after !== undefined && rows.length < MAX_INCLUDED);
-  return { rows, truncated: after !== undefined };
-};
-
-const include = async (store: SignalStore, traceId: string, projects: ProjectReach, asked: string | undefined) => {
+/** What a trace detail includes, read while it is written; which lists were cut is known after them. */
+const include = (store: SignalStore, traceId: string, projects: ProjectReach, asked: string | undefined) => {
   const names = new Set(asked?.split(','));
   const all = names.has('all');
-  const [scores, feedback, logs] = await Promise.all([
-    all || names.has('scores') ? collect((paging) => store.listScores({ ...paging, traceId }), projects) : undefined,
-    all || names.has('feedback') ? collect((paging) => store.listFeedback(traceId, paging), projects) : undefined,
-    all ? collect((paging) => store.listLogs({ ...paging, traceId, order: 'asc' }), projects) : undefined,
-  ]);
-  const truncated = Object.entries({ scores, feedback, logs })
-    .filter(([, list]) => list?.truncated === true)
-    .map(([name]) => name);
+  const truncated: string[] = [];
+  const rows = <T>(name: string, read: (paging: Paging) => Promise<Page<T>>, toWire: (row: T) => object) =>
+    all || names.has(name)
+      ? readOn(read, { projects, limit: MAX_INCLUDED }, toWire, (last) => {
+          if (last.next !== undefined) truncated.push(name);
+        })
+      : undefined;
   return {
-    scores: scores && mapLazily(scores.rows, scoreToWire),
-    feedback: feedback && mapLazily(feedback.rows, feedbackToWire),
-    logs: logs && mapLazily(logs.rows, logToWire),
-    truncated: truncated.length === 0 ? undefined : truncated,
+    scores: rows('scores', (paging) => store.listScores({ ...paging, traceId }), scoreToWire),
+    feedback: rows('feedback', (paging) => store.listFeedback(traceId, paging), feedbackToWire),
+    logs: rows('logs', (paging) => store.listLogs({ ...paging, traceId, order: 'asc' }), logToWire),
+    truncated: () => (truncated.length === 0 ? undefined : truncated),
   };
 };
 
@@ -148,7 +126,7 @@ const include = async (store: SignalStore, traceId: string, projects: ProjectRea
 export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[] => {
   const ownerOf = async (request: FastifyRequest): Promise<string | undefined> => {
     const { trace_id } = request.params as PathOf<'getTrace'>;
-    return (await projectsHolding(store, trace_id))[0];
+    return (await store.projectsOfTrace(trace_id, 'all'))[0];
   };
 
   return [
@@ -186,13 +164,13 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
         const query = request.query as QueryOf<'getTrace'>;
         const { reach } = request.caller;
         const payloads = query.payloads !== 'none';
-        const detail = await store.findTrace(traceId, reach, payloads);
-        if (detail === undefined) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
-        request.audit.projects = projectsIn(detail);
+        const reading = await store.readTrace(traceId, reach, payloads, request.answer.expect);
+        if (reading === undefined) return refuseMiss(store, request, traceId, reach, `trace ${traceId}`);
+        request.audit.projects = reading.projects;
         return {
-          trace: traceToWire(detail.trace),
-          spans: mapLazily(detail.spans, (span) => spanToWire(span, payloads)),
-          ...(await include(store, traceId, reach, query.include)),
+          trace: traceToWire(reading.trace),
+          spans: new WrittenElements(reading.spans),
+          ...include(store, traceId, reach, query.include),
         };
       },
     },
@@ -207,9 +185,9 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
       handler: async (request) => {
         const { trace_id: traceId } = request.params as PathOf<'deleteTrace'>;
         const { reach } = request.caller;
-        const detail = await store.findTrace(traceId, reach, false);
-        if (detail === undefined) await refuseForeign(store, request, traceId, reach);
-        else request.audit.projects = projectsIn(detail);
+        const held = await store.projectsOfTrace(traceId, reach);
+        if (held.length === 0) await refuseForeign(store, request, traceId, reach);
+        else request.audit.projects = held;
         // Logs and judgements may name a trace of which no span has arrived; they go with it all the same.
         const outcome = await store.deleteTraces([traceId], reach);
         if (outcome.deleted === 0) throw new Refusal(notFound(`trace ${traceId}`));
@@ -244,30 +222,29 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
         const query = request.query as QueryOf<'listSpans'>;
         const { paging, window, cursorAfter } = listingOf(request, 'listSpans', defaultProject, clock);
         const payloads = query.payloads !== 'none';
-        const page = await store.listSpans({
-          ...paging,
-          ...window,
-          order: query.order ?? 'desc',
-          payloads,
-          ...given({
-            traceId: query.trace_id,
-            kind: query.kind,
-            status: query.status,
-            name: query.name,
-            model: query.model,
-            provider: query.provider,
-            entityName: query.entity_name,
-            sessionId: query.session_id,
-            userId: query.user_id,
-            environment: query.environment,
-            serviceName: query.service_name,
-          }),
-        });
-        return pageBody(
-          'spans',
-          mapLazily(page.items, (span) => spanToWire(span, payloads)),
-          cursorAfter(page),
+        const page = await store.readSpans(
+          {
+            ...paging,
+            ...window,
+            order: query.order ?? 'desc',
+            payloads,
+            ...given({
+              traceId: query.trace_id,
+              kind: query.kind,
+              status: query.status,
+              name: query.name,
+              model: query.model,
+              provider: query.provider,
+              entityName: query.entity_name,
+              sessionId: query.session_id,
+              userId: query.user_id,
+              environment: query.environment,
+              serviceName: query.service_name,
+            }),
+          },
+          request.answer.expect,
         );
+        return { spans: new WrittenElements(page.spans), next_cursor: cursorAfter(page) };
       },
     },
   ];

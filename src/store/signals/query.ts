@@ -109,6 +109,25 @@ export type TraceDetail = {
   readonly spans: readonly StoredSpan[];
 };
 
+/**
+ * Spans on their way to a client: UTF-8 of JSON, some of them at a time, each with a comma before it, spelled as the interface
+ * spells them. The next are read when they are asked for, so that a client which reads slowly holds little. A span deleted meanwhile
+ * is left out, one that was sent again comes as it is then.
+ */
+export type WrittenSpans = AsyncIterable<Uint8Array>;
+
+/** A trace of any size, to be answered. */
+export type TraceReading = {
+  readonly trace: TraceSummary;
+  /** Projects in reach that hold a part of it. */
+  readonly projects: readonly string[];
+  /** In waterfall order. */
+  readonly spans: WrittenSpans;
+};
+export type SpansReading = { readonly spans: WrittenSpans; readonly next?: Position };
+/** Is given what an answer will weigh, in bytes, before its rows are read; what it throws ends the reading. */
+export type Expect = (bytes: number) => void;
+
 export type SpanQuery = Paging &
   Window & {
     readonly order: Order;

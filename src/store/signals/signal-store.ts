@@ -9,6 +9,7 @@ import type {
   AuditQuery,
   CostReport,
   DeleteOutcome,
+  Expect,
   LogQuery,
   MetricName,
   MetricPointQuery,
@@ -19,11 +20,13 @@ import type {
   RollUpQuery,
   ScoreQuery,
   SpanQuery,
+  SpansReading,
   StoredScore,
   StoredSpan,
   SummaryQuery,
   SummaryReport,
   TraceDetail,
+  TraceReading,
   TraceQuery,
   TraceSummary,
 } from './query.ts';
@@ -54,8 +57,14 @@ export interface SignalStore extends EvaluationStore, WatchStore {
   listTraces(query: TraceQuery): Promise<Page<TraceSummary>>;
   /** The parts of one trace that the reach allows, joined; a trace sent under several projects has one part in each. */
   findTrace(traceId: string, reach: ProjectReach, payloads: boolean): Promise<TraceDetail | undefined>;
+  /** The same trace as JSON in pieces, however large it is. */
+  readTrace(traceId: string, reach: ProjectReach, payloads: boolean, expect: Expect): Promise<TraceReading | undefined>;
+  /** Projects in reach that hold a part of the trace; empty when it is not stored. */
+  projectsOfTrace(traceId: string, reach: ProjectReach): Promise<readonly string[]>;
   findSpan(traceId: string, spanId: string, reach: ProjectReach): Promise<StoredSpan | undefined>;
   listSpans(query: SpanQuery): Promise<Page<StoredSpan>>;
+  /** The same page as JSON in pieces, however large its spans are. */
+  readSpans(query: SpanQuery, expect: Expect): Promise<SpansReading>;
   /** Removes spans, logs, scores, feedback and notes of these traces, with their index entries and bytes. */
   deleteTraces(traceIds: readonly string[], reach: ProjectReach): Promise<DeleteOutcome>;
 

@@ -16,7 +16,9 @@ export const mainPort = (): MessagePort => {
   return parentPort;
 };
 
-export const post = (port: MessagePort, replies: Replies): void => port.postMessage(replies);
+/** @param moved buffers that go over without a copy, and are gone here */
+export const post = (port: MessagePort, replies: Replies, moved: readonly ArrayBufferLike[] = []): void =>
+  port.postMessage(replies, moved as ArrayBuffer[]);
 
 /** An error as it crosses to the main thread: its cause for an operator, never a stored value. */
 export const errorInfo = (path: string, error: unknown, store: string): ErrorInfo => {

@@ -164,7 +164,7 @@ describe('trace detail', () => {
     const { body } = await service.ask(`/v1/api/traces/${TRACE}?payloads=none`);
     for (const span of body.spans)
       for (const name of ['input', 'output', 'attributes', 'events', 'links']) expect(span).not.toHaveProperty(name);
-    expect(service.calls[0]).toEqual({ method: 'findTrace', arguments: [TRACE, 'all', false] });
+    expect(service.calls[0]).toEqual({ method: 'readTrace', arguments: [TRACE, 'all', false, expect.any(Function)] });
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Span } from '../../../src/model/span.ts';
+import type { WrittenSpans } from '../../../src/store/signals/query.ts';
 import { aSpan, inDefault, running, spanIdOf, T0, traceIdOf, traces } from './factories.ts';
 import { allPages, idsOf, type OpenStore, storesOf } from './opening.ts';
 
@@ -116,6 +117,46 @@ export const spansContract = (engine: string, open: OpenStore): void => {
         const found = (await store.findSpan(span.traceId, span.spanId, 'all'))?.attributes ?? {};
         expect(Object.keys(found).sort()).toEqual(['__proto__', 'a', 'prompt']);
         expect('polluted' in {}).toBe(false);
+      });
+
+      it('reads a trace, and a page of spans, as JSON of the same spans in the same order, told before what it will weigh', async () => {
+        const parts = [
+          whole,
+          aSpan({ traceId: whole.traceId, spanId: spanIdOf(6), startTime: T0, correlation: { project: 'other' } }),
+        ];
+        const store = await holding({ spans: parts });
+        const read = async (spans: WrittenSpans): Promise<unknown[]> =>
+          JSON.parse(
+            `[${Buffer.concat(await Array.fromAsync(spans))
+              .toString()
+              .slice(1)}]`,
+          ) as unknown[];
+        const told: number[] = [];
+        const note = (bytes: number): void => void told.push(bytes);
+        for (const payloads of [true, false]) {
+          const detail = await store.findTrace(whole.traceId, 'all', payloads);
+          const reading = await store.readTrace(whole.traceId, 'all', payloads, note);
+          expect(reading?.trace).toEqual(detail?.trace);
+          expect(reading && (await read(reading.spans))).toMatchObject(
+            (detail?.spans ?? []).map((span) => ({
+              span_id: span.spanId,
+              correlation: { project: span.correlation.project },
+            })),
+          );
+          const query = { projects: 'all', limit: 1, order: 'asc', payloads } as const;
+          const { items, next } = await store.listSpans(query);
+          const page = await store.readSpans(query, note);
+          expect(page.next).toEqual(next);
+          expect(await read(page.spans)).toMatchObject(
+            items.map((span) => ({ span_id: span.spanId, name: span.name })),
+          );
+        }
+        expect(told).toHaveLength(4);
+        expect(Math.min(...told)).toBeGreaterThan(500);
+        expect(await store.readTrace(traceIdOf(99), 'all', true, note)).toBeUndefined();
+        expect((await store.projectsOfTrace(whole.traceId, 'all')).toSorted()).toEqual(['default', 'other']);
+        expect(await store.projectsOfTrace(whole.traceId, ['other', 'third'])).toEqual(['other']);
+        expect(await store.projectsOfTrace(traceIdOf(99), 'all')).toEqual([]);
       });
 
       it('reads a trace without payloads as spans without input, output, attributes, events and links', async () => {

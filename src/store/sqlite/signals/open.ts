@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import { nowUnixNano } from '../../../model/time.ts';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
-import type { CostReport, DeleteOutcome, Page, SummaryReport } from '../../signals/query.ts';
+import type { CostReport, DeleteOutcome, Page, Position, SummaryReport } from '../../signals/query.ts';
 import type { SignalStore, WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
@@ -30,6 +30,7 @@ import {
   encodeItem,
 } from './evaluation-rows.ts';
 import type { RowPage } from './read-traces.ts';
+import type { SpanPlaces, SpansPiece } from './span-json.ts';
 import { startThread, type Thread } from '../thread.ts';
 import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
 
@@ -65,6 +66,9 @@ const FTS5_WORD_BYTES = 32_768;
 const FAULT_LINGERS_MS = 5_000;
 /** Spans decoded before other work of the event loop gets its turn. */
 const DECODED_AT_ONCE = 256;
+
+/** Spans that are asked for at once, at the most. */
+const PLACES_AT_ONCE = 512;
 
 /** Decodes many rows without holding up the event loop. */
 const decodeInTurns = async <T>(rows: readonly Row[], decode: (row: Row) => T): Promise<T[]> => {
@@ -181,6 +185,33 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     return next === undefined ? { items } : { items, next };
   };
 
+  /** Spans as JSON, read on when they are asked for, one piece ahead; any of the threads reads the next. */
+  async function* writtenSpans(places: SpanPlaces, first: SpansPiece, payloads: boolean): AsyncGenerator<Uint8Array> {
+    const { traces, ids } = places;
+    let [bytes, from] = first;
+    let atOnce = Math.max(from, 1);
+    const ask = (): Promise<SpansPiece> | undefined => {
+      if (from >= ids.length) return undefined;
+      // Twice what made a piece before: ids that are not used have crossed for nothing.
+      const to = from + Math.min(2 * atOnce, PLACES_AT_ONCE);
+      const some: SpanPlaces = {
+        traces: typeof traces === 'number' ? traces : traces.slice(from, to),
+        ids: ids.slice(from, to),
+      };
+      const asked = read<SpansPiece>('writeSpans', some, payloads);
+      asked.catch(() => {}); // the reader that goes on meets it
+      return asked;
+    };
+    for (let next = ask(); ; next = ask()) {
+      yield bytes;
+      if (next === undefined) return;
+      const [piece, taken] = await next;
+      bytes = piece;
+      from += taken;
+      atOnce = taken;
+    }
+  }
+
   const pending = new Set<Promise<unknown>>();
   /** The last fault of a write that no later write has disproved. Reads may go on: a full disk can still be read. */
   let writeFault: { readonly error: StoreUnavailable; readonly at: number } | undefined;
@@ -284,6 +315,30 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       return row && decodeSpan(row, true);
     },
     listSpans: (query) => readPage((row) => decodeSpan(row, query.payloads), 'listSpans', query),
+    readTrace: async (traceId, reach, payloads, expect) => {
+      const measured = await read<number | undefined>('measureTrace', traceId, reach, payloads);
+      if (measured === undefined) return undefined;
+      expect(measured);
+      const opened = await read<[Row, string[], SpanPlaces, SpansPiece] | undefined>(
+        'openTrace',
+        traceId,
+        reach,
+        payloads,
+      );
+      if (opened === undefined) return undefined;
+      const [trace, projects, places, first] = opened;
+      return { trace: decodeTrace(trace), projects, spans: writtenSpans(places, first, payloads) };
+    },
+    projectsOfTrace: (traceId, reach) => read<string[]>('projectsOfTrace', traceId, reach),
+    readSpans: async (query, expect) => {
+      const [places, bytes, first, next] = await read<[SpanPlaces, number, SpansPiece, Position | undefined]>(
+        'openSpans',
+        query,
+      );
+      expect(bytes);
+      const spans = writtenSpans(places, first, query.payloads);
+      return next === undefined ? { spans } : { spans, next };
+    },
     deleteTraces: (traceIds, reach) =>
       askWriter<DeleteOutcome>('deleteTraces', traceIds, reach === 'all' ? null : reach),
 

@@ -1,5 +1,5 @@
 import type { ProjectReach } from '../../../model/scope.ts';
-import type { SpanQuery } from '../../signals/query.ts';
+import type { Position, SpanQuery } from '../../signals/query.ts';
 import type { TraceFacet } from '../../signals/trace-facets.ts';
 import { facets, kindCode, statusCodesOf, storedFacet } from './codes.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
@@ -9,7 +9,8 @@ import { projectNumbers, type Statements } from './statements.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
 import { noJudgements } from '../../signals/judgements.ts';
 import { totalColumns, totalRows } from './total-rows.ts';
-import { type Column, type Row, SPAN } from './wire.ts';
+import { estimateBytes, type SpanPlaces, type SpansPiece, writeSpans } from './span-json.ts';
+import { type Row, SPAN } from './wire.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.split(', ')
   .map((column) => `c.${column}`)
@@ -43,6 +44,8 @@ const HOT = `s.span, s.trace, s.context, s.span_id, s.parent_span_id, s.name, s.
 
 /** Places in a row of `TRACE_COLUMNS`. */
 const TRACE_ID = 0;
+const PROJECT = 1;
+const SPAN_COUNT = 6;
 const FIRST_TOTAL = 2;
 const SCORES = 24;
 const FEEDBACK = 25;
@@ -86,6 +89,69 @@ const joinParts = (statements: Statements, parts: readonly Row[], traces: readon
   return row.slice(0, FIRST_TOTAL + 24);
 };
 
+const partsOf = (statements: Statements, traceId: string, reach: ProjectReach): Row[] =>
+  statements
+    .exact<Row>(
+      `SELECT t.trace, ${TRACE_COLUMNS} FROM traces AS t JOIN projects AS p ON p.project = t.project
+       WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY t.trace`,
+    )
+    .all(traceId, JSON.stringify(projectNumbers(statements, reach)));
+
+/** The projects that hold a part of a trace. */
+export const projectsOfTrace = (statements: Statements, traceId: string, reach: ProjectReach): string[] =>
+  partsOf(statements, traceId, reach).map((part) => part[1 + PROJECT] as string);
+
+/** What the spans of a trace will weigh as JSON, in bytes, before any is read; `undefined` when it is not stored. */
+export const measureTrace = (
+  statements: Statements,
+  traceId: string,
+  reach: ProjectReach,
+  payloads: boolean,
+): number | undefined => {
+  const parts = partsOf(statements, traceId, reach);
+  if (parts.length === 0) return undefined;
+  // Ids of spans are drawn at random, so the first of them in their order are any of them.
+  const some = statements.pluck<number>('SELECT s.span FROM spans AS s WHERE s.trace = ? ORDER BY s.span_id LIMIT 64');
+  let bytes = 0;
+  for (const part of parts)
+    bytes += estimateBytes(statements, some.all(part[0]), Number(part[1 + SPAN_COUNT]), payloads);
+  return bytes;
+};
+
+type Place = readonly [spanId: string, parentSpanId: string | null, start: bigint, trace: number];
+const inPlaces: WaterfallReader<Place> = { id: ([id]) => id, parent: ([, parent]) => parent, start: ([, , at]) => at };
+
+/** A trace, where its spans stand in waterfall order, and the first of them as JSON. */
+export const openTrace = (
+  statements: Statements,
+  traceId: string,
+  reach: ProjectReach,
+  payloads: boolean,
+): [trace: Row, projects: string[], places: SpanPlaces, first: SpansPiece] | undefined => {
+  const found = partsOf(statements, traceId, reach);
+  if (found.length === 0) return undefined;
+  const traces = found.map(([trace]) => Number(trace));
+  const parts = found.map(([, ...row]) => row);
+  const read = statements.exact<[string, string | null, bigint]>(
+    'SELECT s.span_id, s.parent_span_id, s.start_ns FROM spans AS s WHERE s.trace = ?',
+  );
+  const lines = waterfall(
+    traces.flatMap((trace) => read.all(trace).map((row): Place => [...row, trace])),
+    inPlaces,
+  );
+  const [only, other] = traces;
+  const places: SpanPlaces = {
+    traces: only !== undefined && other === undefined ? only : lines.map(([, , , trace]) => trace),
+    ids: lines.map(([id]) => id),
+  };
+  return [
+    parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces),
+    parts.map((part) => part[PROJECT] as string),
+    places,
+    writeSpans(statements, places, payloads),
+  ];
+};
+
 /** A trace with its spans in waterfall order, from every project in reach. */
 export const findTrace = (
   statements: Statements,
@@ -93,13 +159,7 @@ export const findTrace = (
   reach: ProjectReach,
   payloads: boolean,
 ): [trace: Row, spans: Row[]] | undefined => {
-  const numbers = projectNumbers(statements, reach);
-  const found = statements
-    .exact<Row>(
-      `SELECT t.trace, ${TRACE_COLUMNS} FROM traces AS t JOIN projects AS p ON p.project = t.project
-       WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY t.trace`,
-    )
-    .all(traceId, JSON.stringify(numbers));
+  const found = partsOf(statements, traceId, reach);
   if (found.length === 0) return undefined;
   const traces = found.map(([trace]) => Number(trace));
   const parts = found.map(([, ...row]) => row);
@@ -163,8 +223,8 @@ const rareTraces = (statements: Statements, numbers: readonly number[], query: S
   return best;
 };
 
-/** Reads a page of spans by start. */
-export const listSpans = (statements: Statements, query: SpanQuery): RowPage => {
+/** The rows of a page of spans by start, and where it ended. */
+const pageOfSpans = (statements: Statements, query: SpanQuery): [spans: number[], next: Position | undefined] => {
   const numbers = projectNumbers(statements, query.projects);
   const isDescending = query.order === 'desc';
   const beyond = isDescending ? '<' : '>';
@@ -227,10 +287,31 @@ export const listSpans = (statements: Statements, query: SpanQuery): RowPage => 
     return (spanA < spanB ? -1 : 1) * sign;
   });
   const page = found.slice(0, query.limit);
+  const last = page.at(-1);
+  return [
+    page.map(([span]) => Number(span)),
+    found.length > query.limit && last !== undefined ? [last[1].toString(), Number(last[0])] : undefined,
+  ];
+};
+
+/** Reads a page of spans by start. */
+export const listSpans = (statements: Statements, query: SpanQuery): RowPage => {
+  const [spans, next] = pageOfSpans(statements, query);
   const whole = statements.exact<Row>(
     `SELECT ${answered(query.payloads)} FROM spans AS s ${joined(query.payloads)} WHERE s.span = ?`,
   );
-  const rows = page.map(([span]) => whole.get(span)).filter((row): row is Column[] => row !== undefined);
-  const last = page.at(-1);
-  return [rows, found.length > query.limit && last !== undefined ? [last[1].toString(), Number(last[0])] : undefined];
+  return [spans.map((span) => whole.get(span)).filter((row): row is Row => row !== undefined), next];
+};
+
+/** Where the spans of a page stand, what they will weigh as JSON, and the first of them. */
+export const openSpans = (
+  statements: Statements,
+  query: SpanQuery,
+): [places: SpanPlaces, bytes: number, first: SpansPiece, next: Position | undefined] => {
+  const [spans, next] = pageOfSpans(statements, query);
+  const find = statements.raw<[number, string]>('SELECT s.trace, s.span_id FROM spans AS s WHERE s.span = ?');
+  const found = spans.map((span) => find.get(span)).filter((row) => row !== undefined);
+  const places: SpanPlaces = { traces: found.map(([trace]) => trace), ids: found.map(([, id]) => id) };
+  const first = writeSpans(statements, places, query.payloads);
+  return [places, estimateBytes(statements, spans, found.length, query.payloads), first, next];
 };

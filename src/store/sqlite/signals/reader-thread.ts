@@ -25,7 +25,8 @@ import {
   listScores,
 } from './read-records.ts';
 import { listRollUps } from './read-rollups.ts';
-import { findSpan, findTrace, listSpans } from './read-spans.ts';
+import { findSpan, findTrace, listSpans, measureTrace, openSpans, openTrace, projectsOfTrace } from './read-spans.ts';
+import { writeSpans } from './span-json.ts';
 import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
 import { SIGNALS_FILE } from './schema.ts';
@@ -45,6 +46,11 @@ const methods = {
   findTrace,
   findSpan,
   listSpans,
+  projectsOfTrace,
+  measureTrace,
+  openTrace,
+  openSpans,
+  writeSpans,
   listLogs,
   listMetricNames,
   listMetricPoints,
@@ -72,6 +78,9 @@ const methods = {
   },
 };
 
+/** Methods that answer with bytes. */
+const isWritten: ReadonlySet<string> = new Set(['writeSpans', 'openTrace', 'openSpans']);
+
 const connect = () => {
   const db = openForReading(options.path, options.cacheMiB);
   try {
@@ -88,12 +97,21 @@ let connection: ReturnType<typeof connect> | undefined;
 
 const idle = whenIdle(() => connection?.db.pragma('shrink_memory'));
 
+/** The bytes of written spans in an answer: they are handed over, not copied. */
+const bytesIn = (value: unknown): ArrayBufferLike[] => {
+  if (value instanceof Uint8Array) return [value.buffer];
+  return Array.isArray(value)
+    ? value.flatMap((part: unknown) => (Array.isArray(part) ? bytesIn(part[0]) : bytesIn(part)))
+    : [];
+};
+
 const answer = ([id, method, ...args]: Request): void => {
   try {
     connection ??= connect();
     const { statements, transactions } = connection;
     const read = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
-    post(main, [[id, transactions.read(() => read(statements, ...args))]]);
+    const value = transactions.read(() => read(statements, ...args));
+    post(main, [[id, value]], isWritten.has(method) ? bytesIn(value) : []);
   } catch (error) {
     const code = driverCode(error);
     if (code !== undefined && needsReopening(code)) {
