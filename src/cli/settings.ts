@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Scope, scopes } from '../model/scope.ts';
 import {
@@ -76,12 +76,31 @@ export type SettingsInput = {
   readonly given: GivenFlags;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly readTextFile?: (path: string) => string;
+  /** Whether any user of the machine may read a file. */
+  readonly isPublic?: (path: string) => boolean;
 };
 
 /** A problem on its way out of the reading below; the message is the one line an operator sees. */
 class Unusable extends Error {}
 
 const MIN_KEY_LENGTH = 16;
+/** The permission to read that everyone has. */
+const READ_BY_OTHERS = 0o004;
+
+const isReadableByAll = (path: string): boolean =>
+  process.platform !== 'win32' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READ_BY_OTHERS) !== 0;
+
+/** Whether a config file holds what other users of the machine should not know: keys, other secrets, or URLs that are such. */
+const holdsSecrets = (file: ConfigFile): boolean =>
+  Object.values(file.projects ?? {}).some(({ keys }) => keys !== undefined) ||
+  file.redaction?.hash_key !== undefined ||
+  file.judge?.api_key !== undefined ||
+  file.forward?.headers !== undefined ||
+  [...(file.monitors ?? []), ...(file.slos ?? [])].some(({ webhook }) => webhook !== undefined) ||
+  flagNames.some((name) => flags[name].shows !== undefined && file[snakeName(name)] !== undefined);
+
+const publicFileWarning = (path: string): string =>
+  `${path} holds secrets, and every user of this machine may read it: chmod o-r ${path}`;
 
 /** A file that cannot be read, in words: the code of the system says why, and the path stands beside it already. */
 const whyUnreadable = (error: unknown): string => {
@@ -151,7 +170,13 @@ const decide = ({
   given,
   environment,
   readTextFile = (path) => readFileSync(path, 'utf8'),
+  isPublic = isReadableByAll,
 }: SettingsInput): Settings => {
+  const secretFiles = new Set<string>();
+  const readKeyFile = (path: string): string => {
+    secretFiles.add(path);
+    return readTextFile(path);
+  };
   const sources = {} as Record<FlagName, Source>;
   const values: Record<string, unknown> = {};
 
@@ -176,7 +201,7 @@ const decide = ({
     // An unset variable of a compose file arrives empty; taking it as "none" would open what it was meant to close.
     if (texts.length > 0 && texts.every((text) => text === ''))
       throw new Unusable(`${shownAs}: is empty; leave it out to use the default`);
-    const spread = flag.shows === 'keys' && source !== 'config file' ? spreadKeys(texts, shownAs, readTextFile) : texts;
+    const spread = flag.shows === 'keys' && source !== 'config file' ? spreadKeys(texts, shownAs, readKeyFile) : texts;
     const result = flag.read(spread);
     if (!result.ok) throw new Unusable(`${shownAs}: ${result.problem}`);
     values[camelName(name)] = result.value;
@@ -188,6 +213,7 @@ const decide = ({
     configPath === undefined
       ? {}
       : readConfigFile(configPath, nameIn(sources['config-file'], 'config-file'), readTextFile);
+  if (configPath !== undefined && holdsSecrets(file)) secretFiles.add(configPath);
   for (const name of flagNames) if (name !== 'config-file') read(name, file);
 
   const { runsData, ...rest } = values as FlagValues;
@@ -233,6 +259,7 @@ const decide = ({
     sources,
     warnings: [
       ...unknownVariables(environment),
+      ...[...secretFiles].filter(isPublic).map(publicFileWarning),
       ...keyFlagNames.flatMap((name) => weakKeyWarning(`--${name}`, values[camelName(name)] as readonly string[])),
       ...Object.entries(projects).flatMap(([name, block]) =>
         Object.entries(block.keys ?? {}).flatMap(([scope, held]) =>

@@ -1,3 +1,6 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentName, type FlagName, flagNames, flags, snakeName } from '../../src/cli/flags.ts';
 import { type GivenFlags, readSettings, type Settings } from '../../src/cli/settings.ts';
@@ -13,7 +16,7 @@ const fileReader =
   };
 
 const read = (given: GivenFlags, environment: Record<string, string> = {}, files: Files = {}) =>
-  readSettings({ given, environment, readTextFile: fileReader(files) });
+  readSettings({ given, environment, readTextFile: fileReader(files), isPublic: () => false });
 
 const settingsOf = (given: GivenFlags, environment: Record<string, string> = {}, files: Files = {}): Settings => {
   const result = read(given, environment, files);
@@ -279,6 +282,72 @@ describe('keys', () => {
   it('of a project warn with their path', () => {
     const files = { f: JSON.stringify({ projects: { shop: { keys: { read: ['tiny'] } } } }) };
     expect(settingsOf({ 'config-file': ['f'] }, {}, files).warnings[0]).toMatch(/^projects\.shop\.keys\.read: 1 of 1/);
+  });
+});
+
+describe('files with secrets that every user of the machine may read', () => {
+  const keys = 'a-key-of-more-than-sixteen-characters';
+  const warningsOf = (
+    given: GivenFlags,
+    files: Files,
+    publicFiles: readonly string[] = Object.keys(files),
+  ): readonly string[] => {
+    const result = readSettings({
+      given,
+      environment: {},
+      readTextFile: fileReader(files),
+      isPublic: (path) => publicFiles.includes(path),
+    });
+    if (!result.ok) throw new Error(result.problem);
+    return result.value.warnings;
+  };
+
+  it('a key file is warned about, one that they may not read is not', () => {
+    expect(warningsOf({ 'read-key': ['@r', '@closed'] }, { r: keys, closed: `${keys}2` }, ['r'])).toEqual([
+      'r holds secrets, and every user of this machine may read it: chmod o-r r',
+    ]);
+  });
+
+  it.each([
+    ['keys of a project', { projects: { shop: { keys: { read: [keys] } } } }],
+    ['keys', { read_key: [keys] }],
+    ['a hash key', { redaction: { hash_identifiers: ['user_id'], hash_key: 'x' } }],
+    [
+      'a webhook',
+      {
+        monitors: [
+          {
+            id: 'm',
+            watch: 'cost',
+            compare: 'above',
+            threshold: 1,
+            window_seconds: 60,
+            webhook: 'https://hooks.example/s3cret',
+          },
+        ],
+      },
+    ],
+    ['headers of the forwarding', { forward: { endpoint: 'https://otlp.example', headers: { authorization: 'x' } } }],
+  ])('a config file with %s is warned about', (_what, config) => {
+    expect(warningsOf({ 'config-file': ['c'] }, { c: JSON.stringify(config) })).toEqual([
+      'c holds secrets, and every user of this machine may read it: chmod o-r c',
+    ]);
+  });
+
+  it('a config file without secrets is not', () => {
+    expect(warningsOf({ 'config-file': ['c'] }, { c: JSON.stringify({ port: 4000, retention_days: 3 }) })).toEqual([]);
+  });
+
+  it('goes by the permissions of the file', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'svc-keys-')), 'keys');
+    writeFileSync(path, keys);
+    const warnings = (mode: number): number => {
+      chmodSync(path, mode);
+      const result = readSettings({ given: { 'read-key': [`@${path}`] }, environment: {} });
+      if (!result.ok) throw new Error(result.problem);
+      return result.value.warnings.length;
+    };
+    expect([0o600, 0o640, 0o644, 0o604].map(warnings)).toEqual([0, 0, 1, 1]);
   });
 });
 
