@@ -7,7 +7,8 @@ import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { OutboxRow, RunStore } from '../store/runs/run-store.ts';
 import { failureCodeOf } from '../store/unavailable.ts';
 import type { Clock } from './kernel/clock.ts';
-import { type SpanDraft, spanOfDraft } from './run/run-spans.ts';
+import type { BuiltSpan, RootSpans } from './root-spans.ts';
+import { ROOT_SPAN, type SpanDraft, spanOfDraft } from './run/run-spans.ts';
 
 /** Spans gather this long before they are sent: one batch, and one delete, for many. */
 const GATHER_MS = 250;
@@ -16,6 +17,8 @@ const BATCH_ROWS = 2000;
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
 /** Rows that become spans between two turns of the event loop. */
 const ROWS_PER_TURN = 200;
+/** Rows whose spans are built side by side: what a root span holds is read from the store. A divisor of the number above. */
+const ROWS_AT_ONCE = 20;
 const RETRY_MS = { least: 500, most: 30_000 } as const;
 
 const isFull = (rows: readonly OutboxRow[]): boolean =>
@@ -32,6 +35,8 @@ export const createOutbox = (options: {
   readonly defer: (callback: () => void) => void;
   readonly now: () => UnixMs;
   readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
+  /** The span of a run as it is stored now; `undefined` for one that was erased. */
+  readonly rootSpan: RootSpans;
   /** Deletes the rows up to this number, in a commit like any other. */
   readonly delivered: (upTo: number) => Promise<void>;
   /** What waits in the store; `undefined` while it cannot be asked. */
@@ -51,16 +56,38 @@ export const createOutbox = (options: {
   /** Since when rows wait; a start counts from its own time. On the monotonic clock. */
   let waitingSince: number | undefined;
 
-  const spansOf = async (rows: readonly OutboxRow[]): Promise<readonly Span[]> => {
+  /** The spans of rows, each with about how many characters it holds; a root span once, for the last row that asks for it. */
+  const buildSpans = (rows: readonly OutboxRow[], lastRoot: ReadonlyMap<string, number>) =>
+    Promise.all(
+      rows.map(async ({ no, runId, span }): Promise<BuiltSpan | undefined> => {
+        if (span !== ROOT_SPAN) return { draft: JSON.parse(span) as SpanDraft, characters: span.length };
+        return lastRoot.get(runId) === no ? await options.rootSpan(runId) : undefined;
+      }),
+    );
+
+  const writeRows = async (rows: readonly OutboxRow[]): Promise<void> => {
     const receivedAt = now();
+    const lastRoot = new Map(rows.flatMap(({ no, runId, span }) => (span === ROOT_SPAN ? [[runId, no] as const] : [])));
     // The root span of a run that began and ended in one batch is there twice; the later one is complete.
-    const spans = new Map<string, Span>();
-    for (const [index, { span }] of rows.entries()) {
-      if (index > 0 && index % ROWS_PER_TURN === 0) await new Promise<void>((resolve) => options.defer(resolve));
-      const draft = JSON.parse(span) as SpanDraft;
-      spans.set(draft.traceId + draft.spanId, spanOfDraft(draft, receivedAt));
+    let spans = new Map<string, Span>();
+    let characters = 0;
+    const write = async (): Promise<void> => {
+      if (spans.size > 0) await options.writeSpans([...spans.values()]);
+      spans = new Map();
+      characters = 0;
+    };
+    for (let first = 0; first < rows.length; first += ROWS_AT_ONCE) {
+      if (first > 0 && first % ROWS_PER_TURN === 0) await new Promise<void>((resolve) => options.defer(resolve));
+      for (const built of await buildSpans(rows.slice(first, first + ROWS_AT_ONCE), lastRoot)) {
+        if (built === undefined) continue;
+        const { draft } = built;
+        spans.set(draft.traceId + draft.spanId, spanOfDraft(draft, receivedAt));
+        characters += built.characters;
+      }
+      // Rows are read by their size, and that of a root span is not in its row.
+      if (characters >= BATCH_CHARACTERS) await write();
     }
-    return [...spans.values()];
+    await write();
   };
 
   /** @returns what the store gave; nothing when no row waits */
@@ -72,7 +99,7 @@ export const createOutbox = (options: {
       const rows = await options.store.readOutbox(sent, BATCH_ROWS, BATCH_CHARACTERS);
       const last = rows.at(-1);
       if (last === undefined) return rows;
-      await options.writeSpans(await spansOf(rows));
+      await writeRows(rows);
       await options.delivered(last.no);
       sent = last.no;
       retryMs = RETRY_MS.least;

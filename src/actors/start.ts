@@ -11,6 +11,7 @@ import { createLeaseWatch } from './lease/deadlines.ts';
 import { createOutbox } from './outbox.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createNumbers, createResume } from './resume.ts';
+import { createRootSpans } from './root-spans.ts';
 import { createPrograms } from './run/program.ts';
 import { Quarantined } from './run/run-state.ts';
 import { changeSet } from './runs-kernel.ts';
@@ -142,6 +143,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     defer,
     now,
     writeSpans: options.writeSpans,
+    rootSpan: createRootSpans(store),
     delivered: async (upTo) => {
       await upkeep({ kind: 'delivered', upTo });
     },

@@ -11,7 +11,15 @@ import {
   type Target,
 } from '../model/definition/definition.ts';
 import { type ErrorRoute, type StepError, takesError } from '../model/definition/step-error.ts';
-import { addUsage, type JournalKind, type RunError, type RunStatus, type RunUsage, type UnixMs } from '../model/run.ts';
+import {
+  addUsage,
+  noUsage,
+  type JournalKind,
+  type RunError,
+  type RunStatus,
+  type RunUsage,
+  type UnixMs,
+} from '../model/run.ts';
 
 /** Where a run is within a step. Every kind opens; what follows depends on the kind. */
 export type Phase = 'opening' | 'queued' | 'leased' | 'backoff' | 'waiting' | 'routing' | 'ending';
@@ -39,6 +47,8 @@ export type RunContext = {
   readonly dueAt?: UnixMs | null | undefined;
   readonly children?: { readonly total: number; readonly started: number; readonly finished: number } | undefined;
   readonly usage: RunUsage;
+  /** Waits, sleeps and backoffs so far. Absent where a release began to count that did not know of earlier ones. */
+  readonly waits?: number;
   /** The error that was last handed to `on_error`, then the one that the run failed with. */
   readonly error?: RunError;
 };
@@ -191,6 +201,7 @@ const runSetup = setup({
       return usage === undefined ? {} : { usage: addUsage(context.usage, usage) };
     }),
     countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
+    countWait: assign({ waits: ({ context }) => (context.waits ?? 0) + 1 }),
     countOrphan: assign({ orphans: ({ context }) => context.orphans + 1 }),
     setDue: assign(({ event }) => {
       if (event.type === 'step.opened') return { dueAt: event.dueAt };
@@ -249,6 +260,8 @@ type Way = {
 type Action = string | { readonly type: string; readonly params: object };
 
 const journal = (kind: JournalKind): Action => ({ type: 'journal', params: { kind } });
+/** The run begins to wait: for an event, a sleep, its next try or its children. */
+const wait: readonly Action[] = ['countWait', journal('run.waiting')];
 const SUCCEEDED = '#run.succeeded';
 const FAILED = '#run.failed';
 
@@ -318,7 +331,7 @@ const phases = (step: Step): object => {
               {
                 guard: { type: 'mayWaitForRate', params: { delivery } },
                 target: 'backoff',
-                actions: [...noteEnd, 'setDue', journal('step.failed'), journal('run.waiting')],
+                actions: [...noteEnd, 'setDue', journal('step.failed'), ...wait],
               },
               {
                 guard: { type: 'mayRetryAtOnce', params: { delivery, maxAttempts } },
@@ -328,7 +341,7 @@ const phases = (step: Step): object => {
               {
                 guard: { type: 'mayRetry', params: { delivery, maxAttempts } },
                 target: 'backoff',
-                actions: [...noteEnd, 'countFailure', 'setDue', journal('step.failed'), journal('run.waiting')],
+                actions: [...noteEnd, 'countFailure', 'setDue', journal('step.failed'), ...wait],
               },
               ...errorWays(step.id, step.onError, [...noteEnd, journal('step.failed')]),
             ],
@@ -358,7 +371,7 @@ const phases = (step: Step): object => {
         opening: {
           entry: ['open'],
           on: {
-            'step.opened': { target: 'waiting', actions: ['setDue', 'setKey', journal('run.waiting')] },
+            'step.opened': { target: 'waiting', actions: ['setDue', 'setKey', ...wait] },
             'event.delivered': { target: 'routing', actions: [journal('event.delivered')] },
           },
         },
@@ -384,7 +397,7 @@ const phases = (step: Step): object => {
       return {
         opening: {
           entry: ['open'],
-          on: { 'step.opened': { target: 'waiting', actions: ['setDue', journal('run.waiting')] } },
+          on: { 'step.opened': { target: 'waiting', actions: ['setDue', ...wait] } },
         },
         waiting: {
           description: 'Asleep until its timer is due.',
@@ -408,7 +421,7 @@ const phases = (step: Step): object => {
           on: {
             'step.opened': [
               { guard: 'hasNoChildren', target: 'routing' },
-              { target: 'waiting', actions: ['expectChildren', journal('run.waiting')] },
+              { target: 'waiting', actions: ['expectChildren', ...wait] },
             ],
           },
         },
@@ -465,7 +478,7 @@ export const runConfig = (definition: Definition): object => ({
   id: 'run',
   description: `Runs of ${definition.id} version ${definition.version}.`,
   initial: 'created',
-  context: { stepCount: 0, visits: {}, ...freshVisit, usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 } },
+  context: { stepCount: 0, visits: {}, ...freshVisit, usage: noUsage, waits: 0 },
   states: {
     created: {
       on: {

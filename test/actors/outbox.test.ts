@@ -27,6 +27,7 @@ it('a retry that falls due at once begins when the failed turn has ended: never 
     defer: (callback) => setImmediate(callback),
     now,
     writeSpans: async () => {},
+    rootSpan: async () => undefined,
     delivered: async () => {},
     backlog: async () => undefined,
     onFault: (error) => faults.push(error),

@@ -411,16 +411,19 @@ describe('snapshots', () => {
   });
 
   it('of version 1 are loaded as they were written', () => {
-    for (const [name, text] of Object.entries(goldens.version1)) {
-      const revived = revive(JSON.stringify(text));
-      expect(JSON.parse(encodeSnapshot(1, revived)), name).toEqual(text);
+    // Releases since count waits in the same version: a snapshot without the number says that it is not known.
+    for (const written of [goldens.version1, goldens.version1CountingWaits]) {
+      for (const [name, text] of Object.entries(written)) {
+        const revived = revive(JSON.stringify(text));
+        expect(JSON.parse(encodeSnapshot(1, revived)), name).toEqual(text);
+      }
+      expect(Object.keys(written).length).toBe(all.length);
     }
-    expect(Object.keys(goldens.version1).length).toBe(all.length);
   });
 
   it('of every state are among the golden ones', () => {
     const written = all.map((events) => JSON.parse(encodeSnapshot(1, play(born, events).snapshot)) as unknown);
-    expect(written).toEqual(Object.values(goldens.version1));
+    expect(written).toEqual(Object.values(goldens.version1CountingWaits));
   });
 
   it('the compiler makes the same machine of the same definition', () => {

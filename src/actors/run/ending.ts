@@ -7,7 +7,8 @@ import { clearTimerRow } from '../../store/runs/run-store.ts';
 import { RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { runSpan } from './run-spans.ts';
-import { addOutbox, documentsOf, outputOf, scope, setDocuments, stepIdOf, type Work } from './work.ts';
+import { endShowing } from './show-waits.ts';
+import { addOutbox, addRootSpan, documentsOf, outputOf, scope, setDocuments, stepIdOf, type Work } from './work.ts';
 
 /** Keeps the output of a run that ends well; one that cannot be made fails the run. */
 export const succeedWith = (work: Work, output: Evaluated<Json | undefined>): RunEvent => {
@@ -40,23 +41,20 @@ export const finish = (work: Work): void => {
   const place = placeOf(work.snapshot.value);
   if (place.at !== 'end') throw new Error(`run ${work.runId} finishes without an end`);
   const { turn, record } = work;
-  const { error, usage } = work.snapshot.context;
+  const { error, usage, waits } = work.snapshot.context;
   if (record.deadlineAt !== undefined) clearTimerRow(turn.rows, { runId: work.runId, name: RUN_TIMER });
   const documents = documentsOf(work);
-  addOutbox(
-    work,
-    runSpan(
-      record,
-      place.status,
-      {
-        at: turn.at,
-        usage,
-        ...(error === undefined ? {} : { error }),
-        ...(documents.output === undefined ? {} : { output: documents.output }),
-      },
-      documents.input,
-    ),
-  );
+  const end = {
+    at: turn.at,
+    usage,
+    ...(error === undefined ? {} : { error }),
+    ...(documents.output === undefined ? {} : { output: documents.output }),
+  };
+  if (waits === 0) addOutbox(work, runSpan(record, place.status, end, documents.input));
+  else {
+    addRootSpan(work);
+    endShowing(work);
+  }
   if (record.parent === undefined) return;
   const { runId, stepId, visit, index } = record.parent;
   const message: RunMessage = {

@@ -14,6 +14,7 @@ import type { Correlation, Cost, Span, Usage } from '../../model/span.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import { unixNanoFromMillis } from '../../model/time.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
+import type { DraftEvent } from './wait-events.ts';
 
 /**
  * Ids of a run's trace come from the ids of its parts, so that a span that is sent twice is the same span twice. A UUIDv7
@@ -33,6 +34,9 @@ const usageSpanIdOf = (leaseId: string, index: number): string => {
   const id = createHash('sha256').update(`${leaseId}/usage/${index}`).digest('hex').slice(0, 16);
   return isSpanId(id) ? id : spanIdOf(leaseId);
 };
+
+/** Stands in the outbox for the span of the run as it is when it is sent: `actors/root-spans.ts` builds it from what is stored. */
+export const ROOT_SPAN = '"root"';
 
 /** A span as it waits in the outbox: plain JSON. Unredacted, as the specification has it for the runs store. */
 export type SpanDraft = {
@@ -54,6 +58,7 @@ export type SpanDraft = {
   readonly project: string;
   readonly runId: string;
   readonly attributes: JsonObject;
+  readonly events?: readonly DraftEvent[];
 };
 
 const base = (record: RunRecord) => ({
@@ -83,6 +88,7 @@ export const runSpan = (
   status: RunStatus,
   end: { readonly at: UnixMs; readonly error?: RunError; readonly usage: RunUsage; readonly output?: Json } | undefined,
   input: Json,
+  waited: { readonly events?: readonly DraftEvent[]; readonly waits?: number } = {},
 ): SpanDraft => ({
   ...base(record),
   spanId: spanIdOf(record.runId),
@@ -103,7 +109,9 @@ export const runSpan = (
     'svc.run.status': status,
     ...(end?.error?.limit === undefined ? {} : { 'svc.run.limit': end.error.limit }),
     ...costAttribute(end?.usage),
+    ...(waited.waits === undefined ? {} : { 'svc.run.waits': waited.waits }),
   },
+  ...(waited.events === undefined ? {} : { events: waited.events }),
   ...(end !== undefined && status === 'failed' && end.error !== undefined ? failure(end.error) : {}),
 });
 
@@ -239,7 +247,7 @@ export const spanOfDraft = (draft: SpanDraft, receivedAt: UnixMs): Span => ({
   ...(draft.error === undefined ? {} : { error: draft.error }),
   correlation: correlationOf(draft),
   attributes: draft.attributes,
-  events: [],
+  events: (draft.events ?? []).map(({ name, at, attributes }) => ({ name, time: unixNanoFromMillis(at), attributes })),
   links: [],
   scopeName: 'svc.runs',
 });

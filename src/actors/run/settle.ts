@@ -13,6 +13,7 @@ import type { RunMessage } from './messages.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
 import { type RunActor, runSlot } from './run-state.ts';
+import { showWaits } from './show-waits.ts';
 import type { EffectHost, Moment } from './steps/step-host.ts';
 import { hostOf, stepEffects } from './steps/step-hosts.ts';
 import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, workOn } from './work.ts';
@@ -146,6 +147,7 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   };
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, work.record);
+  showWaits(work, before);
   if (hasEnded(status)) {
     // A run that ended leaves memory at once. A run that waits leaves it when other runs need the room: most waits are short,
     // and what ends them would have to read three times. A hundred thousand of them cost rows.

@@ -6,6 +6,7 @@ import { pastDeadline, RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';
+import { SHOW_TIMER, takeShowTimer } from './show-waits.ts';
 import { CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import { hostOf } from './steps/step-hosts.ts';
 import { stepIdOf } from './work.ts';
@@ -19,6 +20,9 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
     case RUN_TIMER:
       clearTimerRow(turn.rows, { runId, name: RUN_TIMER });
       if (standing(run) !== undefined) advance(host, turn, run, pastDeadline);
+      return;
+    case SHOW_TIMER:
+      takeShowTimer(host, turn, run);
       return;
     case CANCEL_TIMER:
       clearTimerRow(turn.rows, { runId, name: CANCEL_TIMER });

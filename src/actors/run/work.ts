@@ -16,6 +16,7 @@ import {
   type RunDocuments,
   scopeOf,
 } from './run-documents.ts';
+import { ROOT_SPAN } from './run-spans.ts';
 import type { RunActor } from './run-state.ts';
 
 /** One run in one turn: its present state, and the events that it has yet to take. */
@@ -127,6 +128,12 @@ export const addEntry = (work: Work, entry: Omit<JournalEntry, 'seq' | 'at'>): v
 export const addOutbox = (work: Work, span: object): void => {
   work.turn.rows.outbox.push({ no: work.host.nextOutboxNo(), runId: work.runId, span: JSON.stringify(span) });
   work.turn.after(work.host.outboxed);
+};
+
+/** The span of the run is sent as it is stored when its turn comes. */
+export const addRootSpan = ({ turn, host, runId }: Pick<Work, 'turn' | 'host' | 'runId'>): void => {
+  turn.rows.outbox.push({ no: host.nextOutboxNo(), runId, span: ROOT_SPAN });
+  turn.after(host.outboxed);
 };
 
 /** Timers that this group carries work over by: they are due once, however often they are set. */

@@ -17,6 +17,7 @@ import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
 import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
 import { contextOf } from '../run/stored-context.ts';
+import { SHOW_TIMER } from '../run/show-waits.ts';
 
 export const summaryOfRecord = (record: RunRecord): RunSummary => summaryOf(record, { context: contextOf(record) });
 
@@ -72,11 +73,14 @@ export const detailOfRows = (rows: RunRows): RunDetail => ({
   ...runOfRows(rows),
   attempts: rows.attempts.map(attemptOf),
   timers: [
-    ...rows.timers.map(({ name, dueAt, stepId }) => ({
-      name,
-      ...(dueAt === undefined ? {} : { dueAt }),
-      ...(stepId === undefined ? {} : { stepId }),
-    })),
+    ...rows.timers
+      // When its trace is sent moves nothing in the run.
+      .filter(({ name }) => name !== SHOW_TIMER)
+      .map(({ name, dueAt, stepId }) => ({
+        name,
+        ...(dueAt === undefined ? {} : { dueAt }),
+        ...(stepId === undefined ? {} : { stepId }),
+      })),
     ...timeoutsOf(rows.attempts),
   ],
   waits: rows.waits.map(({ event, key, stepId, since, deadlineAt }) => ({

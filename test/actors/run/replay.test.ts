@@ -116,10 +116,13 @@ describe('a journal of an earlier release', () => {
     'gives the snapshot after entry %i as that release did',
     async (seq, then) => {
       const now = await snapshotAt(store, program, 'r', seq);
-      expect(JSON.parse(JSON.stringify({ value: now?.value, context: now?.context }))).toEqual({
+      const { waits, ...context } = now?.context ?? {};
+      expect(JSON.parse(JSON.stringify({ value: now?.value, context }))).toEqual({
         value: then.value,
         context: then.context,
       });
+      // Waits are counted since, and are found in older journals too.
+      expect(waits).toBe(/created|opening/.test(JSON.stringify(then.value)) ? 0 : 1);
     },
   );
 
