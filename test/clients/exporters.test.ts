@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { GO_PROGRAM, JAVA_CLASS_PATH, type Language, missingToolchain, PYTHON_OF_VENV } from '../../tools/clients.ts';
 import { until } from '../until.ts';
@@ -14,12 +15,15 @@ const KEY = 'ingest-key-1234567';
 const MOST_BODY_BYTES = 100_000;
 /** As much as one body of the largest size takes: while that is on its way, there is room for no other. */
 const MOST_INFLIGHT_BYTES = 4 * MOST_BODY_BYTES;
+/** More than one client sends in a run of its own. */
+const CEILING = 20;
 
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage([
     ...['--otlp-protobuf', 'all', '--ingest-key', KEY],
     ...['--max-body-bytes', `${MOST_BODY_BYTES}`, '--max-inflight-bytes', `${MOST_INFLIGHT_BYTES}`],
+    ...['--quota-per-minute', `${CEILING}`],
   ]);
 });
 afterAll(() => stage.close());
@@ -36,6 +40,8 @@ type Exporter = {
   readonly settings?: Readonly<Record<string, string>>;
   /** Calls that it makes before it hears of the first refusal; absent: it never sends again, also where it may. */
   readonly callsAtOnce?: number;
+  /** Its setting for a time to try of 40 seconds; absent: it does not wait for as long as it is asked to. */
+  readonly fortySeconds?: string;
   /** What it prints when a key is not known. */
   readonly unknownKey: RegExp;
 };
@@ -50,6 +56,7 @@ const exporters: readonly Exporter[] = [
     installed: PYTHON_OF_VENV,
     settings: { SIGNALS: 'traces,logs,metrics' },
     callsAtOnce: 1,
+    fortySeconds: '40',
     unknownKey: /Failed to export \w+ .*UNAUTHENTICATED, error details: the key that was sent is not known/,
   },
   {
@@ -60,6 +67,7 @@ const exporters: readonly Exporter[] = [
     args: [],
     installed: GO_PROGRAM,
     callsAtOnce: 1,
+    fortySeconds: '40000',
     unknownKey: /traces export: .*Unauthenticated desc = the key that was sent is not known/,
   },
   {
@@ -227,3 +235,53 @@ describe.each(exporters)('The OTLP exporters of $name over gRPC', (exporter) => 
     await expectLogsAndMetrics(project);
   });
 });
+
+/** Takes a project's minute, late enough in it that the next one begins within the patience of an exporter. */
+const takeTheMinute = async (project: string): Promise<void> => {
+  const secondOfMinute = (): number => (Date.now() / 1000) % 60;
+  while (secondOfMinute() < 42 || secondOfMinute() > 48) await pause(200);
+  const log = (n: number) => ({ message: `log ${n}`, correlation: { project } });
+  const answer = await fetch(`${stage.daemon.url}/v1/ingest`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ logs: Array.from({ length: CEILING }, (_, n) => log(n)) }),
+  });
+  expect(await answer.json()).toMatchObject({ accepted: CEILING });
+};
+
+const patient = exporters.filter(({ fortySeconds }) => fortySeconds !== undefined);
+describe.concurrent.each(patient)(
+  'The OTLP exporters of $name over gRPC, when the minute of their project is used up',
+  (exporter) => {
+    it('wait as long as the service says, by themselves, and everything arrives once', async ({
+      skip,
+      expect: expects,
+    }) => {
+      const missing = exporter.language && missingToolchain(exporter.language);
+      skip(missing !== undefined, missing);
+      const settings = { OTEL_EXPORTER_OTLP_TIMEOUT: exporter.fortySeconds ?? '' };
+      let project = '';
+      let refused = 0;
+      // A client that takes more than the rest of the minute to start is not refused, and shows nothing.
+      for (let tries = 1; tries <= 3 && refused === 0; tries += 1) {
+        project = projectOf(exporter, `ceiling-${tries}`);
+        await takeTheMinute(project);
+        const before = await counted('svc_signals_over_quota_total');
+        const { code, printed } = await run(exporter, 'grpc', project, settings);
+        expects(code, printed).toBe(0);
+        refused = (await counted('svc_signals_over_quota_total')) - before;
+      }
+      expects(refused).toBeGreaterThan(0);
+      await expectTrace(project);
+      await expectLogsAndMetrics(project);
+      const { logs } = await stage.read<{ logs: readonly { message: string }[] }>(`/v1/api/logs?project=${project}`);
+      expects(logs.filter(({ message }) => message === 'card declined')).toHaveLength(1);
+      const { points } = await stage.read<{ points: readonly { timestamp: string }[] }>(
+        `/v1/api/metrics/refunds/points?project=${project}`,
+      );
+      // A reader may collect at its flush and again at its end: two points, of two times.
+      expects(points.length).toBeGreaterThan(0);
+      expects(new Set(points.map(({ timestamp }) => timestamp)).size).toBe(points.length);
+    });
+  },
+);

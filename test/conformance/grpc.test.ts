@@ -63,6 +63,8 @@ type Answer = {
   readonly message: string;
   readonly body: Buffer;
   readonly details: string;
+  /** The trailer in which the exporters of Python look for a time to wait. */
+  readonly retryInfo: Buffer | undefined;
 };
 
 const call = async (
@@ -95,6 +97,10 @@ const call = async (
     message: decodeURIComponent(String(status['grpc-message'] ?? '')),
     body: Buffer.concat(chunks),
     details: Buffer.from(String(status['grpc-status-details-bin'] ?? ''), 'base64').toString('latin1'),
+    retryInfo:
+      status['google.rpc.retryinfo-bin'] === undefined
+        ? undefined
+        : Buffer.from(String(status['google.rpc.retryinfo-bin']), 'base64'),
   };
 };
 
@@ -234,6 +240,7 @@ describe('A connection that opens with the HTTP/2 preface is served gRPC', () =>
     expect(answer).toMatchObject({ http: 200, status });
     expect(answer.message).toMatch(message);
     expect(answer.details).not.toContain('RetryInfo');
+    expect(answer.retryInfo).toBeUndefined();
     expect((await call(session, TRACES, frame(aSpan()))).status).toBe(0);
   });
 
@@ -349,6 +356,10 @@ describe('Keys, projects and ceilings over gRPC', () => {
       answer = await call(client, TRACES, frame(aSpan()), key);
     expect(answer.status).toBe(UNAVAILABLE);
     expect(answer.details).toContain('google.rpc.RetryInfo');
+    // The same once more, in a trailer of its own: `retry_delay`, a duration, of its seconds alone. One second is not said there.
+    const [seconds] = answer.retryInfo?.subarray(3) ?? [];
+    if (seconds !== undefined) expect([...(answer.retryInfo ?? [])]).toEqual([10, 2, 8, seconds]);
+    expect(seconds ?? 1).toBeLessThanOrEqual(60);
   });
 });
 

@@ -19,7 +19,7 @@ import { plainAddress } from '../access/open-surfaces.ts';
 import { encodeExportResponse } from '../answer/otlp-answer.ts';
 import { partialSuccessText } from '../answer/refusals.ts';
 import { frame, messageOf } from './message.ts';
-import { encodeMessage, grpcStatus, grpcStatusOf, statusDetails } from './status.ts';
+import { encodeMessage, grpcStatus, grpcStatusOf, retryInfo, statusDetails } from './status.ts';
 
 export type GrpcDeps = {
   readonly pipeline: Pipeline;
@@ -173,6 +173,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
 
   /** Headers and trailers in one: nothing but a status. What the client still sends is not taken. */
   const refuse = (stream: ServerHttp2Stream, failure: Failure): void => {
+    const retry = retryInfo(failure);
     stream.respond(
       {
         ':status': 200,
@@ -181,6 +182,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
         'grpc-status': String(grpcStatusOf(failure.code)),
         'grpc-message': encodeMessage(failure.message),
         'grpc-status-details-bin': statusDetails(failure).toString('base64'),
+        ...(retry === undefined ? {} : { 'google.rpc.retryinfo-bin': retry.toString('base64') }),
       },
       { endStream: true },
     );

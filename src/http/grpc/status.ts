@@ -67,6 +67,20 @@ export const encodeMessage = (message: string): string =>
 
 const DEFAULT_RETRY_SECONDS = 1;
 
+/** A `google.rpc.RetryInfo`. */
+const writeRetryInfo = (writer: protobuf.Writer, seconds: number): protobuf.Writer =>
+  writer.uint32(FIRST_BYTES).fork().uint32(FIRST_VARINT).int64(seconds).ldelim();
+
+/**
+ * After how long to send again, for `google.rpc.retryinfo-bin`: the exporters of Python look for it there and not in the status. Absent
+ * where a second would do, which they wait anyway: a fixed second would use up their six tries sooner than their own backoff.
+ */
+export const retryInfo = (failure: Failure): Buffer | undefined => {
+  const seconds = failure.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS;
+  if (!mayRetry(failure) || seconds <= DEFAULT_RETRY_SECONDS) return undefined;
+  return Buffer.from(writeRetryInfo(protobuf.Writer.create(), seconds).finish());
+};
+
 /**
  * The refusal as `google.rpc.Status`, for `grpc-status-details-bin`: our own code as the `reason` of an `ErrorInfo`, and
  * where a retry can help, after how long.
@@ -83,13 +97,6 @@ export const statusDetails = (failure: Failure): Buffer => {
   writer.uint32(FIRST_VARINT).int32(grpcStatusOf(failure.code)).uint32(SECOND_BYTES).string(failure.message);
   detail('ErrorInfo', (inner) => inner.uint32(FIRST_BYTES).string(failure.code));
   if (mayRetry(failure))
-    detail('RetryInfo', (inner) =>
-      inner
-        .uint32(FIRST_BYTES)
-        .fork()
-        .uint32(FIRST_VARINT)
-        .int64(failure.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS)
-        .ldelim(),
-    );
+    detail('RetryInfo', (inner) => writeRetryInfo(inner, failure.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS));
   return Buffer.from(writer.finish());
 };
