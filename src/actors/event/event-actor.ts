@@ -8,7 +8,7 @@ import type { Message } from '../kernel/message.ts';
 import { DeferredTurn } from '../kernel/turn.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
 import { noteEventId, readEventId, readMailbox, writeMailbox } from './event-mailbox.ts';
-import type { Programs } from '../run/program.ts';
+import { type Programs, stepAt } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { isWaitingFor } from '../run/steps/wait-event.ts';
 import { Quarantined, readRun, type RunActor } from '../run/run-state.ts';
@@ -82,8 +82,7 @@ export const createEventActor = (host: {
   };
 
   const openWaitOf = (run: RunActor): { readonly event: string; readonly key: string } | undefined => {
-    const place = placeOf(run.snapshot.value);
-    const step = place.at === 'step' ? run.program.compiled.steps.get(place.step)?.step : undefined;
+    const step = stepAt(run.program, placeOf(run.snapshot.value))?.step;
     const { waitKey } = run.snapshot.context;
     return step?.kind === 'wait_event' && waitKey !== undefined ? { event: step.event, key: waitKey } : undefined;
   };

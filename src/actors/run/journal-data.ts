@@ -2,6 +2,7 @@ import { type Place, placeOf, type RunEvent, statusAt, visitOf } from '../../mac
 import type { JsonObject } from '../../model/json.ts';
 import { type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
 import { errorData } from './error-data.ts';
+import { stepAt } from './program.ts';
 import { willRetry } from './run-state.ts';
 import type { Moment } from './steps/step-host.ts';
 import { hostOf } from './steps/step-hosts.ts';
@@ -81,7 +82,7 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
 };
 
 const waitData = (work: Work, place: Place): JsonObject => {
-  const compiled = place.at === 'step' ? work.program.compiled.steps.get(place.step) : undefined;
+  const compiled = stepAt(work.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   if (compiled === undefined || wait === undefined) throw new Error(`run ${work.runId} waits where no step waits`);
   return { reason: wait.reason, ...wait.details?.(compiled.step, work.snapshot.context) };

@@ -1,7 +1,7 @@
-import { compileRun, RUN_MACHINE_VERSION, type RunMachine, type RunSnapshot } from '../../machines/run.ts';
+import { compileRun, type Place, RUN_MACHINE_VERSION, type RunMachine, type RunSnapshot } from '../../machines/run.ts';
 import { type Migration, Unloadable } from '../../machines/persisted.ts';
 import { initialSnapshot } from '../../machines/transition.ts';
-import { type CompiledDefinition, compileDefinition } from '../../model/definition/compile.ts';
+import { type CompiledDefinition, type CompiledStep, compileDefinition } from '../../model/definition/compile.ts';
 import type { Definition } from '../../model/definition/definition.ts';
 import { parseStoredDefinition } from '../../model/definition/parse.ts';
 import type { DefinitionRecord } from '../../store/runs/run-store.ts';
@@ -68,6 +68,10 @@ export const latestDefinitionSlot = storedSlot({
   keyOf: byId,
   lookup: (id: string) => ({ kind: 'latest', id }),
 });
+
+/** The step at a place of a run; `undefined` before its start and after its end. */
+export const stepAt = ({ compiled }: Pick<Program, 'compiled'>, place: Place | undefined): CompiledStep | undefined =>
+  place?.at === 'step' ? compiled.steps.get(place.step) : undefined;
 
 /** @throws Unloadable for a definition that is not there, or that this release no longer accepts */
 export const readProgram = (turn: Turn, programs: Programs, id: string, version: number): Program => {

@@ -6,6 +6,7 @@ import { readLease } from '../lease/lease-state.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
+import { stepAt } from './program.ts';
 import { bringToLife, Quarantined, readRun, type RunActor, runSlot } from './run-state.ts';
 import { hostOf } from './steps/step-hosts.ts';
 import { stepIdOf } from './work.ts';
@@ -59,7 +60,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, record);
   if (place.at === 'end') return;
-  const compiled = place.at === 'step' ? run.program.compiled.steps.get(place.step) : undefined;
+  const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   // Timers that came due meanwhile were deferred.
   if (wait !== undefined && typeof context.dueAt === 'number')

@@ -2,7 +2,7 @@ import { childrenToStart, placeOf, type RunEvent, type RunSnapshot } from '../..
 import { step as transition } from '../../machines/transition.ts';
 import type { JournalEntry } from '../../model/run.ts';
 import type { JournalRow, RunStore } from '../../store/runs/run-store.ts';
-import type { Program } from './program.ts';
+import { type Program, stepAt } from './program.ts';
 import { reviveRun } from './run-state.ts';
 
 /** Rows read at once. */
@@ -68,14 +68,14 @@ const fold = (program: Program, snapshot: RunSnapshot, event: RunEvent): RunSnap
  * (`mayStart`), where that was fewer than the step wanted. This says it for them.
  */
 const startedUnsaid = (
-  { compiled }: Program,
+  program: Program,
   { value, context }: RunSnapshot,
   event: JournalledEvent,
   following: RunEvent | null | undefined,
 ): RunEvent | undefined => {
   if (event.type === 'children.started' || following?.type === 'children.started') return undefined;
   const place = placeOf(value);
-  const step = place.at === 'step' && place.phase === 'waiting' ? compiled.steps.get(place.step)?.step : undefined;
+  const step = place.at === 'step' && place.phase === 'waiting' ? stepAt(program, place)?.step : undefined;
   if (step?.kind !== 'child' || context.children === undefined) return undefined;
   const wanted = childrenToStart(context.children, step.maxParallel);
   if (wanted === 0) return undefined;

@@ -4,6 +4,7 @@ import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import { pastDeadline, RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
+import { stepAt } from './program.ts';
 import { type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';
 import { SHOW_TIMER, takeShowTimer } from './show-waits.ts';
@@ -37,7 +38,7 @@ const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: 
   const { runId } = run.record;
   const place = standing(run);
   const { dueAt } = run.snapshot.context;
-  const compiled = place === undefined ? undefined : run.program.compiled.steps.get(place.step);
+  const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   // A row that outlived its phase: nothing waits for it any more. A timer of the present phase may have taken its name since
   // the row was read; that one is due no sooner, and its row stays. The row of a deferred timer is due later than the timer

@@ -7,7 +7,7 @@ import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
 import { defineNote } from '../kernel/slot.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
-import type { Program } from './program.ts';
+import { type Program, stepAt } from './program.ts';
 import {
   documentsKeyOf,
   documentsSlot,
@@ -62,8 +62,7 @@ export const workOn = (
 
 /** The step at which the run stands. */
 export const compiledAt = (work: Work): CompiledStep => {
-  const place = placeOf(work.snapshot.value);
-  const compiled = place.at === 'step' ? work.program.compiled.steps.get(place.step) : undefined;
+  const compiled = stepAt(work.program, placeOf(work.snapshot.value));
   if (compiled === undefined) throw new Error(`run ${work.runId} is at no step`);
   return compiled;
 };

@@ -7,6 +7,7 @@ import { distrustMailbox, noteEventId, readMailbox, writeMailbox } from '../../e
 import { DeferredTurn } from '../../kernel/turn.ts';
 import type { Turn } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
+import { stepAt } from '../program.ts';
 import { type RunActor, standing } from '../run-state.ts';
 import { compiledAt, documentsOf, failStep, scope, setDocuments, setOutput, type Work } from '../work.ts';
 import type { EffectHost, StepHost } from './step-host.ts';
@@ -14,7 +15,7 @@ import type { EffectHost, StepHost } from './step-host.ts';
 /** True when an event of this name and key would move the run now. */
 export const isWaitingFor = (run: RunActor, event: string, key: string): boolean => {
   const place = standing(run);
-  const step = place === undefined ? undefined : run.program.compiled.steps.get(place.step)?.step;
+  const step = stepAt(run.program, place)?.step;
   return (
     place?.phase === 'waiting' &&
     step?.kind === 'wait_event' &&
@@ -67,7 +68,7 @@ const openWait: EffectHost = (work) => {
 
 const closeWait: EffectHost = (work, { from, before }) => {
   closeWaitRow(work.turn.rows, work.runId);
-  const step = from.at === 'step' ? work.program.compiled.steps.get(from.step)?.step : undefined;
+  const step = stepAt(work.program, from)?.step;
   if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
   const address = { project: work.record.project, event: step.event, key: before.waitKey };
   const mailbox = readMailbox(work.turn, address);
