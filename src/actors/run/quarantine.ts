@@ -1,13 +1,15 @@
 import { placeOf, statusAt } from '../../machines/run.ts';
-import type { StoredRun } from '../../store/runs/run-store.ts';
+import { clearTimerRow, type RunRecord, type StoredRun } from '../../store/runs/run-store.ts';
 import { DeferredTurn } from '../kernel/turn.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { readLease } from '../lease/lease-state.ts';
+import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
 import { bringToLife, Quarantined, readRun, type RunActor, runSlot } from './run-state.ts';
+import { awaitsChild, CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import { hostOf } from './steps/step-hosts.ts';
 import { stepIdOf } from './work.ts';
 
@@ -37,6 +39,18 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
   }
 };
 
+/** True for a child whose step ended while it was quarantined: the timer that would end it was deferred. */
+const wasLeftBehind = (host: RunHost, turn: Turn, { parent }: RunRecord): boolean => {
+  if (parent === undefined) return false;
+  try {
+    const run = readRun(turn, host.programs, parent.runId);
+    return run !== undefined && !awaitsChild(run, parent);
+  } catch (error) {
+    if (error instanceof Quarantined) return false; // its own release, or the timer, comes later
+    throw error;
+  }
+};
+
 /** Releases a quarantined run that this release can load: it goes on where it stood. */
 export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const stored = turn.read(runSlot, runId);
@@ -60,6 +74,11 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, record);
   if (place.at === 'end') return;
+  if (wasLeftBehind(host, turn, record)) {
+    clearTimerRow(turn.rows, { runId, name: CANCEL_TIMER });
+    cancelRun(host, turn, run, STEP_ENDED);
+    return;
+  }
   const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   // Timers that came due meanwhile were deferred.

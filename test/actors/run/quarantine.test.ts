@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Quarantined } from '../../../src/actors/run/run-state.ts';
 import { type RunningRuns, startRuns } from '../../../src/actors/start.ts';
-import { encodeSnapshot } from '../../../src/machines/persisted.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../../src/machines/persisted.ts';
 import { type Changes, noChanges } from '../../../src/store/runs/run-store.ts';
 import { until } from '../../until.ts';
 import { onEachEngine } from '../engines.ts';
@@ -200,6 +200,56 @@ onEachEngine('a run that this release cannot load', ({ createHarness }) => {
     service.time.advance(3600_000);
     await settled(able);
     expect((await service.detail(runId)).status).toBe('succeeded');
+  });
+
+  it('is cancelled where the step that started it ended meanwhile: the timer that would end it was deferred', async () => {
+    const service = await createHarness({
+      definitions: [
+        aDefinition('nap', [{ id: 'nap', kind: 'sleep', sleep_ms: 7_200_000 }]),
+        aDefinition('flow', [{ id: 'kids', kind: 'child', definition: 'nap', for_each: [1, 2] }]),
+      ],
+    });
+    const parent = await service.start('flow');
+    const other = await service.start('flow');
+    const childOf = async (runId: string) => (await service.detail(runId)).children[0]?.runId ?? '';
+    const [left, kept] = [await childOf(parent.runId), await childOf(other.runId)];
+    const whole = new Map<string, string>();
+    for (const runId of [left, kept]) {
+      whole.set(runId, (await service.store.findRun(runId))?.stored.record.snapshot ?? '');
+      await spoil(service, runId, encodeSnapshot(99, { value: 'created', context: {} }));
+    }
+    // As a commit leaves it that ended more children than it could cancel.
+    const ended = (await service.store.findRun(parent.runId))?.stored.record;
+    if (ended === undefined) throw new Error('no run');
+    const { context } = decodeSnapshot(ended.snapshot);
+    const changes: Changes = noChanges();
+    changes.runsUpdated.push({
+      before: ended,
+      after: {
+        ...ended,
+        status: 'cancelled',
+        endedAt: service.time.now(),
+        snapshot: encodeSnapshot(1, { value: 'cancelled', context }),
+        version: ended.version + 1,
+      },
+    });
+    changes.timersSet.push({ runId: left, name: 'cancel', dueAt: service.time.now() });
+    await service.store.commit(changes);
+    const met = await service.reopen();
+    await until(async () => {
+      await settled(met);
+      return (await met.counts()).quarantined === 1;
+    });
+    expect((await service.store.dueTimers(service.time.now() + 3_599_999, 10)).length).toBe(0);
+    for (const [runId, snapshot] of whole) await spoil(service, runId, snapshot);
+    const again = await service.reopen();
+    await untilReleased(again);
+    const released = must(await again.getRun({ ...ALL, runId: left }));
+    expect(released).toMatchObject({ status: 'cancelled', timers: [] });
+    expect(must(await again.getRun({ ...ALL, runId: kept }))).toMatchObject({
+      status: 'waiting',
+      timers: [{ name: 'sleep' }],
+    });
   });
 
   it('is tried again by the next sweep when the store failed at the start', async () => {

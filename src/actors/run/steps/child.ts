@@ -253,7 +253,7 @@ const cancelChildren: EffectHost = (work, { event, from, before }) => {
 };
 
 /** False for a child that its step has given up on. */
-export const awaitsChild = (run: RunActor, { stepId, visit }: ChildMessage): boolean => {
+export const awaitsChild = (run: RunActor, { stepId, visit }: Pick<ChildMessage, 'stepId' | 'visit'>): boolean => {
   const place = standing(run);
   const { context } = run.snapshot;
   return (
