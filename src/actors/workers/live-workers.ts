@@ -17,16 +17,14 @@ const serves = ({ project, registeredBy }: WorkerRecord, runProject: string): bo
  * restart a worker is there from its first call on.
  */
 export const createLiveWorkers = (host: {
-  readonly registry: Pick<WorkerRegistry, 'find' | 'seenSince'>;
+  readonly registry: Pick<WorkerRegistry, 'findAll' | 'seenSince'>;
   readonly dispatcher: Pick<Dispatcher, 'claimers' | 'refuses'>;
   readonly now: () => UnixMs;
   readonly heartbeatMs: number;
 }) => {
-  const all = async (): Promise<readonly WorkerRecord[]> => {
+  const all = (): Promise<readonly WorkerRecord[]> => {
     const since = host.now() - HEARTBEATS_MISSED * host.heartbeatMs;
-    const ids = new Set([...host.dispatcher.claimers(), ...host.registry.seenSince(since)]);
-    const found = await Promise.all([...ids].map(host.registry.find));
-    return found.flatMap((worker) => worker ?? []);
+    return host.registry.findAll([...new Set([...host.dispatcher.claimers(), ...host.registry.seenSince(since)])]);
   };
 
   return {

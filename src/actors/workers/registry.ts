@@ -41,8 +41,20 @@ export const createWorkerRegistry = (host: {
     return found as WorkerRecord | undefined;
   };
 
+  /** Those of these workers that are registered: what memory does not hold is asked for at once. */
+  const findAll = async (workerIds: readonly string[]): Promise<readonly WorkerRecord[]> => {
+    const missing = workerIds.filter((workerId) => !workers.has(workerId));
+    const known = workerIds.flatMap((workerId) => workers.get(workerId) ?? []);
+    if (missing.length === 0) return known;
+    const found = await store.load(missing.map((workerId) => ({ kind: 'worker', workerId })));
+    const read = found.flatMap((worker) => (worker as WorkerRecord | undefined) ?? []);
+    for (const worker of read) remember(workers, worker.workerId, worker);
+    return [...known, ...read];
+  };
+
   return {
     find,
+    findAll,
     registered: (worker: WorkerRecord): void => {
       remember(workers, worker.workerId, worker);
       remember(seenAt, worker.workerId, worker.lastSeenAt);

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
+import type { RunStore } from '../../../src/store/runs/run-store.ts';
 import { ALL, aDefinition, createHarness, type Harness, must, settled, tasks } from '../run-harness.ts';
 
 const flow = aDefinition('flow', tasks('one'));
@@ -35,6 +37,29 @@ it('a worker whose claim is held is live, however long', async () => {
   gone.abort();
   await held;
   expect(await workers()).toBe(0);
+});
+
+it('live workers that memory does not hold are read at once, however many', async () => {
+  const store = createMemoryRunStore();
+  const asked: number[] = [];
+  const load: RunStore['load'] = (lookups) => {
+    if (lookups.some(({ kind }) => kind === 'worker')) asked.push(lookups.length);
+    return store.load(lookups);
+  };
+  const service = await createHarness({ store: { ...store, load }, definitions: [flow] });
+  const leases: { readonly leaseId: string; readonly workerId: string }[] = [];
+  for (const workerId of ['w1', 'w2', 'w3']) {
+    await register(service, workerId);
+    await service.start('flow');
+    leases.push({ ...(await service.take(workerId)), workerId });
+  }
+  const { runId } = await service.start('flow');
+  const again = await service.reopen();
+  for (const { leaseId, workerId } of leases) must(await again.heartbeat({ ...ALL, leaseId, workerId }));
+  asked.length = 0;
+  const reasonNow = async () => must(await again.getRun({ ...ALL, runId })).queuedReason;
+  expect([await reasonNow(), await reasonNow()]).toEqual(['workers_busy', 'workers_busy']);
+  expect(asked).toEqual([3]);
 });
 
 it('a worker that beats for its lease is live and busy', async () => {
