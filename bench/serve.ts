@@ -16,6 +16,8 @@ export const benchFolder = (): { path: string; remove: () => void } => {
 export type Door = {
   readonly encoding: 'protobuf' | 'json';
   readonly gzip?: boolean;
+  /** Over gRPC instead of HTTP; protobuf alone. */
+  readonly grpc?: true;
   readonly spansPerBody: number;
   readonly connections: number;
   readonly seconds: number;
@@ -55,7 +57,8 @@ const writeBodies = (folder: string, door: Door): Pick<LoadPlan, 'bodies' | 'tra
 export const load = async (folder: string, url: string, door: Door): Promise<LoadFigures> => {
   const plan: LoadPlan = {
     url,
-    path: '/v1/traces',
+    path: door.grpc === true ? '/opentelemetry.proto.collector.trace.v1.TraceService/Export' : '/v1/traces',
+    ...(door.grpc === true ? { grpc: true } : {}),
     contentType: door.encoding === 'protobuf' ? 'application/x-protobuf' : 'application/json',
     ...(door.gzip === true ? { contentEncoding: 'gzip' } : {}),
     ...writeBodies(folder, door),
