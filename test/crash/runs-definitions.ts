@@ -1,6 +1,16 @@
 /** How long the run of the campaign sleeps. */
 export const NAP_MS = 150;
 
+/** What each body reports, and records in no span of its own. */
+export const USAGE = {
+  model: 'of-the-campaign',
+  input_tokens: 90,
+  output_tokens: 10,
+  cost: 0.001,
+  record: true,
+} as const;
+export const USAGE_TOKENS = 100;
+
 /** A run with a step of each kind. Whatever is killed, it can end, and must. */
 export const definitions = [
   { id: 'kid', version: 1, steps: [{ id: 'work', kind: 'task' }] },

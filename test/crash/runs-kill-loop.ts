@@ -14,7 +14,7 @@ import type { components } from '../../src/model/generated/openapi.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
-import { NAP_MS } from './runs-definitions.ts';
+import { NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
 
 type Run = components['schemas']['RunDetail'];
 type Entry = components['schemas']['JournalEntry'];
@@ -232,7 +232,11 @@ export const runsKillLoop = async (options: {
         about(`the complete of ${lease_id} was acknowledged; it is ${status}`);
     }
     const times = (step: string): number => ranOnce.get(`${runId} ${step} 1`) ?? 0;
-    let spans = 1 + run.attempts.length;
+    const succeeded = run.attempts.filter(({ status }) => status === 'succeeded').length;
+    if (run.usage.total_tokens !== succeeded * USAGE_TOKENS)
+      about(`it counts ${run.usage.total_tokens} tokens of ${succeeded} attempts`);
+    // The run, its attempts, and the usage that each of those reported once.
+    let spans = 1 + run.attempts.length + succeeded;
     if (definition === 'load') {
       if (times('charge') > 1) about(`its at_most_once body ran ${times('charge')} times`);
       if (times('reserve') < 1 || times('finish') < 1) about('a body that succeeded never ran');
@@ -245,14 +249,29 @@ export const runsKillLoop = async (options: {
     if (traceId !== undefined && run.trace_id !== traceId) about('it is not in the trace of its parent');
     return spans;
   };
+  const checkWaits = async ({ trace_id, span_id }: Trace['spans'][number]): Promise<void> => {
+    const { span } = await read<{ span: { events?: { name: string }[] } }>(`/traces/${trace_id}/spans/${span_id}`);
+    const names = (span.events ?? []).map(({ name }) => name);
+    // Children are waited for in any case; a wait ends before the next one opens.
+    if (names.length < 2 || names.some((name, at) => name !== (at % 2 === 0 ? 'wait.opened' : 'wait.ended')))
+      throw fail(`trace ${trace_id}: its root has the events ${names.join(', ')}`);
+  };
   const checkTrace = async (runId: string, spans: number): Promise<void> => {
-    const { trace_id } = await read<Run>(`/runs/${runId}`);
+    const { trace_id, tree_usage: tree, tree_cost: cost } = await read<Run>(`/runs/${runId}`);
     let last = '';
     for (let left = 100; left > 0; left -= 1) {
       const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api/traces/${trace_id}?payloads=none`);
       const found = status === 200 ? (body as unknown as Trace).spans : [];
       const roots = found.filter((span) => span.is_root);
-      if (found.length === spans && roots.length === 1 && roots[0]?.end_time !== undefined) return;
+      const [root] = roots;
+      if (found.length === spans && roots.length === 1 && root?.end_time !== undefined) {
+        const { trace } = body as unknown as Trace;
+        if (trace.usage?.total_tokens !== tree?.total_tokens || trace.cost?.total_cost !== cost?.total_cost)
+          throw fail(
+            `run ${runId}: ${JSON.stringify([tree, cost])} is not ${JSON.stringify([trace.usage, trace.cost])}`,
+          );
+        return checkWaits(root);
+      }
       last = `${found.length} spans instead of ${spans}, ${roots.length} of them roots`;
       await sleep(100);
     }

@@ -7,7 +7,7 @@ import { fsyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { WireLease } from '../http/runs/service.ts';
-import { definitions } from './runs-definitions.ts';
+import { definitions, USAGE } from './runs-definitions.ts';
 
 const [url = '', ledgerPath = ''] = process.argv.slice(2);
 const SLOTS = 8;
@@ -52,7 +52,7 @@ const serve = async (lease: WireLease): Promise<void> => {
   if (started.status !== 200) return;
   note(`ran ${lease.lease_id} ${lease.run_id} ${lease.step_id} ${lease.visit}`);
   await sleep(Math.random() * 10);
-  const completed = await insist(`/steps/${lease.lease_id}/complete`, { output: { by: lease.lease_id } });
+  const completed = await insist(`/steps/${lease.lease_id}/complete`, { output: { by: lease.lease_id }, usage: USAGE });
   const landed = completed.status === 200 || completed.body.code === 'already_applied';
   note(`${landed ? 'done' : `refused-${completed.body.code}`} ${lease.lease_id}`);
   if (completed.body.code === 'not_started') throw new TypeError('a declared body was called undeclared');
