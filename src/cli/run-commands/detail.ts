@@ -40,7 +40,8 @@ const correlationText = (correlation: RunDetail['correlation']): string =>
     )
     .join('; ');
 
-const costText = ({ cost, usage }: Pick<RunDetail, 'cost' | 'usage'>): string => {
+/** @param cost absent where nothing was priced, which is no zero */
+const costText = (usage: RunDetail['usage'], cost: RunDetail['cost']): string => {
   const counts = usage.total_tokens === 0 ? undefined : tokens(usage);
   const price = cost === undefined ? undefined : money(cost.total_cost, cost.currency);
   if (price === undefined) return counts === undefined ? 'none reported' : `${counts}, not priced`;
@@ -58,7 +59,8 @@ const facts = (run: RunDetail, { moment }: Moments): string[] =>
         : ['ended', `${moment(run.ended_at)}, after ${span(Date.parse(run.ended_at) - Date.parse(run.created_at))}`],
       run.parent_run_id !== undefined && ['parent', `run ${printable(run.parent_run_id)}`],
       ['steps', `${count(run.step_count)} entered`],
-      ['cost', costText(run)],
+      ['cost', costText(run.usage, run.cost)],
+      run.tree_usage !== undefined && ['with its children', costText(run.tree_usage, run.tree_cost)],
       run.idempotency_key !== undefined && ['key', printable(run.idempotency_key)],
       Object.keys(run.correlation).length > 0 && ['correlation', correlationText(run.correlation)],
       ['trace', printable(run.trace_id)],

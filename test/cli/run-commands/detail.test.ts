@@ -53,6 +53,16 @@ describe('svc runs <id>: what a run is', () => {
     expect(textOf(aRun({ usage }))).toMatch(/^ {2}cost +5 in, 6 out tokens, not priced$/m);
   });
 
+  it('one that started others shows what all of them cost, beside its own', () => {
+    const counts = (tokens: number) => ({ input_tokens: tokens, output_tokens: 0, total_tokens: tokens });
+    const text = textOf(
+      aRun({ tree_usage: counts(70), tree_cost: { total_cost: 0.5, currency: 'USD', is_estimated: true } }),
+    );
+    expect(text).toMatch(/^ {2}cost +none reported$/m);
+    expect(text).toMatch(/^ {2}with its children +\$0\.50; 70 in, 0 out tokens$/m);
+    expect(textOf(aRun())).not.toContain('with its children');
+  });
+
   it('one that has ended says when, after how long, and what came of it', () => {
     const text = textOf(aRun({ status: 'succeeded', ended_at: '2026-11-20T09:01:00Z', output: { paid: true } }));
     expect(text).toMatch(/^ {2}ended +2026-11-20 09:01:00 \(9 min ago\), after 60 s$/m);
