@@ -100,7 +100,7 @@ def on_signal(*_):
 signal.signal(signal.SIGTERM, on_signal)
 signal.signal(signal.SIGINT, on_signal)
 pool, leases, settings = ThreadPoolExecutor(SLOTS), set(), register()
-print(f"worker {WORKER} serves {', '.join(definition['id'] for definition in DEFINITIONS)}", flush=True)
+print(f"worker {WORKER} is registered at {URL.geturl()} and serves {', '.join(one['id'] for one in DEFINITIONS)}", flush=True)
 while not stopping.is_set():
     leases = {lease for lease in leases if not lease.done()}
     if len(leases) == SLOTS:

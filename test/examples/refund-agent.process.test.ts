@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../sdk/typescript/src/index.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
@@ -67,8 +66,7 @@ const run = (file: string, ...args: string[]) => {
 /** A worker that serves: its definition is stored, so that a run can start. */
 const worker = async () => {
   const started = run('worker.ts');
-  await started.line(/serves refund version 1/);
-  while ((await fetch(`${daemon.url}/v1/api/definitions/refund`)).status !== 200) await pause(20);
+  await started.line(/^worker: \S+ is registered at http:\S+ and serves refund@1, up to 10 steps at once$/);
   return started;
 };
 

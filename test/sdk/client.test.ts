@@ -51,6 +51,13 @@ describe('start', () => {
     expect(service.calls[0]?.headers.authorization).toBe('Bearer k');
   });
 
+  it('waits for the end within the call, when asked to', async () => {
+    await client.start('refund', {}, { waitMs: 5000 });
+    expect(service.calls[0]?.body).toMatchObject({ wait_ms: 5000 });
+    await client.start('refund', {});
+    expect(service.calls[1]?.body).not.toHaveProperty('wait_ms');
+  });
+
   it('repeats a lost start under the same key, so that one run starts', async () => {
     service.answer(
       'runs',
@@ -347,6 +354,12 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   await client.cancel('run-1', 'why');
   await client.publish({ event: 'paid', key: 'ticket/7', payload: { ok: true }, eventId: 'e' });
   await client.listRuns({ status: 'failed', definitionId: 'd', limit: 5 });
+  await client.listRuns({
+    parentRunId: 'p',
+    waitingOn: 'event',
+    sessionId: 's',
+    correlation: { request_id: 'r', thread_id: 't' },
+  });
   await client.stepCause('run-1', 'pay');
   await client.getDefinition('d');
   await client.getDefinitionVersion('d', 3);
@@ -362,6 +375,7 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
     'POST /v1/api/runs/run-1/cancel',
     'POST /v1/api/events',
     'GET /v1/api/runs?status=failed&definition_id=d&limit=5',
+    'GET /v1/api/runs?session_id=s&parent_run_id=p&waiting_on=event&correlation.request_id=r&correlation.thread_id=t',
     'GET /v1/api/runs/run-1/steps/pay/cause',
     'GET /v1/api/definitions/d',
     'GET /v1/api/definitions/d/versions/3',
@@ -374,7 +388,7 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   ]);
   expect(service.calls[0]?.body).toMatchObject({ event: 'approval', payload: { ok: true } });
   expect(service.calls[0]?.body['event_id']).toBeTypeOf('string');
-  expect(service.calls[8]?.body).toEqual({ definitions: [definition] });
-  expect(service.calls[9]?.body).toEqual({ definitions: [definition], project: 'p' });
+  expect(service.calls[9]?.body).toEqual({ definitions: [definition] });
+  expect(service.calls[10]?.body).toEqual({ definitions: [definition], project: 'p' });
   expect(service.calls[2]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
 });

@@ -1,8 +1,10 @@
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createWorker,
   defineWorkflow,
   RetryableError,
+  ServiceError,
   type StepBody,
   StepFailure,
   StepInterrupted,
@@ -161,6 +163,37 @@ describe('a worker', () => {
     await expect(ended).rejects.toMatchObject({ name: 'ServiceError', code: 'definition_conflict', status: 409 });
   });
 
+  it('says when it is registered, where, and what it serves', async () => {
+    const said: string[] = [];
+    const logger = { info: (line: string) => void said.push(line), warn: () => {}, error: () => {} };
+    start(() => null, { logger, project: 'shop', concurrency: 3 });
+    await service.seen('claim');
+    expect(said).toEqual([
+      `w is registered at ${service.url}, project shop and serves refund@1, up to 3 steps at once`,
+    ]);
+  });
+
+  it('refused for its definition, ends with each fault on a line of its own, and without a stack', async () => {
+    const message =
+      'definition refund has 2 faults: steps[0].retry.x: unknown key; steps[1]: a sleep has exactly one of both';
+    service.answer('register', { status: 400, body: { code: 'definition_invalid', message, field: 'definitions[0]' } });
+    const error: unknown = await start(() => null).ended.catch((refused: unknown) => refused);
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({
+      code: 'definition_invalid',
+      status: 400,
+      field: 'definitions[0]',
+      name: 'ServiceError',
+    });
+    const text =
+      'definition refund has 2 faults:\n  steps[0].retry.x: unknown key\n  steps[1]: a sleep has exactly one of both';
+    expect((error as Error).message).toBe(text);
+    expect((error as Error).stack).toBe(`ServiceError: definition_invalid: ${text}`);
+    // What Node prints when nobody catches it.
+    expect(inspect(error)).toBe(`[ServiceError: definition_invalid: ${text}]`);
+    expect(new Error('another').stack).toContain('worker.test');
+  });
+
   it('registers until the service answers, and again after claims found it away or forgetful', async () => {
     service.answer('register', refusal(503, 'store_unavailable'), 'hang up');
     service.answer('claim', 'hang up', refusal(404, 'not_found'));
@@ -197,6 +230,15 @@ describe('what a body raises', () => {
     ],
     ['a text', 'thrown text', { error: { class: 'fatal', message: 'thrown text' } }],
     ['nothing', undefined, { error: { class: 'fatal', message: 'the body failed' } }],
+    ['null', null, { error: { class: 'fatal', message: 'the body failed' } }],
+    ['a number', 42, { error: { class: 'fatal', message: '42' } }],
+    ['an object with a message', { message: 'no funds' }, { error: { class: 'fatal', message: 'no funds' } }],
+    ['an error without a message', new RangeError(), { error: { class: 'fatal', message: 'RangeError' } }],
+    [
+      'a wait that is no whole number',
+      new RetryableError('later', { retryAfterMs: 1500.2 }),
+      { error: { class: 'retryable', message: 'later' }, retry_after_ms: 1501 },
+    ],
   ])('%s decides the class; the message travels, the stack does not', async (_title, raised, sent) => {
     start(() => {
       throw raised;
@@ -205,6 +247,60 @@ describe('what a body raises', () => {
     const call = await service.seen('fail');
     expect(call.body).toEqual({ worker_id: 'w', ...sent });
     expect(JSON.stringify(call.body)).not.toContain('worker.test');
+  });
+
+  /** As JavaScript without types calls it. */
+  const Untyped = StepFailure as unknown as new (...given: readonly unknown[]) => StepFailure;
+  const shape = 'StepFailure takes { class, message, code?, retryAfterMs? }';
+  const fatal = (message: string) => ({ error: { class: 'fatal', code: 'invalid_failure', message } });
+  it.each([
+    [['no money'], fatal(`no money (${shape}: class is missing or no text, message is missing or no text)`)],
+    [
+      ['no_funds', 'no money'],
+      fatal(
+        `no_funds: no money (${shape}: class is missing or no text, message is missing or no text, it has one argument)`,
+      ),
+    ],
+    [[{ message: 'no money' }], fatal(`no money (${shape}: class is missing or no text)`)],
+    [[{ class: '', message: 'no money' }], fatal(`no money (${shape}: class is missing or no text)`)],
+    [[new Error('no money')], fatal(`no money (${shape}: class is missing or no text)`)],
+    [[], fatal(`StepFailure (${shape}: class is missing or no text, message is missing or no text)`)],
+    [[null], fatal(`StepFailure (${shape}: class is missing or no text, message is missing or no text)`)],
+    [
+      [{ class: 'no_funds', message: new Error('no money') }],
+      { error: { class: 'no_funds', message: `no money (${shape}: message is missing or no text)` } },
+    ],
+    [
+      [{ class: 'no_funds', message: 'no money', code: Symbol('E17') }],
+      { error: { class: 'no_funds', message: `no money (${shape}: code is no text)` } },
+    ],
+    [
+      [{ class: 'rate_limited', message: 'no money', retryAfterMs: 'soon' }],
+      { error: { class: 'rate_limited', message: `no money (${shape}: retryAfterMs is no number from 0)` } },
+    ],
+    [
+      [{ class: 'rate_limited', message: 'no money', retryAfterMs: -1 }],
+      { error: { class: 'rate_limited', message: `no money (${shape}: retryAfterMs is no number from 0)` } },
+    ],
+    [
+      [{ class: 'rate_limited', message: 'no money', retryAfterMs: 0 }],
+      { error: { class: 'rate_limited', message: 'no money' }, retry_after_ms: 0 },
+    ],
+  ])('a StepFailure that is called wrongly loses none of its words: $1.error.message', async (given, sent) => {
+    start(() => {
+      throw new Untyped(...given);
+    });
+    service.offer(aLease());
+    expect((await service.seen('fail')).body).toEqual({ worker_id: 'w', ...sent });
+  });
+
+  it('keeps the message of the body within the bound, in front of what was wrong with the call', async () => {
+    start(() => {
+      throw new Untyped('x'.repeat(9000));
+    });
+    service.offer(aLease());
+    const { error } = (await service.seen('fail')).body as { readonly error: { readonly message: string } };
+    expect(error.message).toBe('x'.repeat(8192));
   });
 
   it('fails as fatal when its output is not JSON, or is refused', async () => {

@@ -13,6 +13,7 @@ import type {
   RunDetail,
   RunStatus,
   StoredDefinitions,
+  operations,
 } from './generated/wire.ts';
 import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
 import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
@@ -34,6 +35,8 @@ export type StartOptions = {
   /** The same key again gives the run that it started first. Absent: a new one, so that a retry of this call is safe. */
   readonly idempotencyKey?: string;
   readonly correlation?: RunCorrelation;
+  /** How long the call waits for the end of the run, up to 60,000 ms; the run may still be open in its answer. */
+  readonly waitMs?: number;
 };
 
 export type FollowOptions = {
@@ -42,11 +45,26 @@ export type FollowOptions = {
   readonly signal?: AbortSignal;
 };
 
+type ListQuery = NonNullable<operations['listRuns']['parameters']['query']>;
+type WaitingOn = NonNullable<ListQuery['waiting_on']>;
+type CorrelationName = keyof ListQuery extends infer Name
+  ? Name extends `correlation.${infer Member}`
+    ? Member
+    : never
+  : never;
+
 export type RunsQuery = {
   readonly project?: string;
   readonly status?: RunStatus;
   readonly definitionId?: string;
   readonly userId?: string;
+  readonly sessionId?: string;
+  /** Children of this run. */
+  readonly parentRunId?: string;
+  /** What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
+  readonly waitingOn?: WaitingOn;
+  /** Other members of the correlation, by their names: `{ request_id: 'r-1' }`. */
+  readonly correlation?: Readonly<Partial<Record<CorrelationName, string>>>;
   /** RFC 3339, or relative: `-1h`. */
   readonly from?: string;
   readonly to?: string;
@@ -89,8 +107,8 @@ export const createClient = (options: ClientOptions = {}) => {
     );
   const get = <O extends OperationId>(path: string, query?: Query, signal?: AbortSignal): Promise<AnswerOf<O>> =>
     call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
-  const post = <O extends OperationId>(path: string, body: BodyOf<O>): Promise<AnswerOf<O>> =>
-    call({ method: 'POST', path, body });
+  const post = <O extends OperationId>(path: string, body: BodyOf<O>, timeoutMs?: number): Promise<AnswerOf<O>> =>
+    call({ method: 'POST', path, body, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
 
   const definitionsBody = (
     definitions: readonly Definition[],
@@ -236,18 +254,23 @@ export const createClient = (options: ClientOptions = {}) => {
     /**
      * Starts a run.
      * @param workflow the id of a definition, or the workflow that `defineWorkflow` gave
-     * @returns the run as it was stored
+     * @returns the run as it was stored; with `waitMs` as it ended, or as it stood when that time was over
      */
     start: <Input>(workflow: string | Workflow<Input>, input: NoInfer<Input>, start: StartOptions = {}): Promise<Run> =>
-      post<'startRun'>('/v1/api/runs', {
-        definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
-        // Of the caller's own type; what JSON cannot say of it is not sent.
-        input: input as Json,
-        project: start.project ?? settings.project,
-        definition_version: start.version,
-        idempotency_key: start.idempotencyKey ?? randomUUID(),
-        correlation: start.correlation,
-      }),
+      post<'startRun'>(
+        '/v1/api/runs',
+        {
+          definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
+          // Of the caller's own type; what JSON cannot say of it is not sent.
+          input: input as Json,
+          project: start.project ?? settings.project,
+          definition_version: start.version,
+          idempotency_key: start.idempotencyKey ?? randomUUID(),
+          correlation: start.correlation,
+          wait_ms: start.waitMs,
+        },
+        start.waitMs === undefined ? undefined : start.waitMs + END_WAIT_SLACK_MS,
+      ),
 
     watch,
 
@@ -317,6 +340,12 @@ export const createClient = (options: ClientOptions = {}) => {
         status: query.status,
         definition_id: query.definitionId,
         user_id: query.userId,
+        session_id: query.sessionId,
+        parent_run_id: query.parentRunId,
+        waiting_on: query.waitingOn,
+        ...Object.fromEntries(
+          Object.entries(query.correlation ?? {}).map(([name, value]) => [`correlation.${name}`, value]),
+        ),
         from: query.from,
         to: query.to,
         limit: query.limit,

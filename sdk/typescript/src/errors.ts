@@ -69,20 +69,62 @@ export class RetryableError extends Error {
   }
 }
 
+/** What a body says of its failure. */
+type FailureOfBody = { class: string; code?: string; message: string; retryAfterMs?: number };
+
+const isWait = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < Infinity;
+
+/** The body's own words, wherever in the arguments they stand. */
+const wordsOf = (given: unknown): string[] => {
+  if (typeof given === 'string') return [given];
+  if (typeof given !== 'object' || given === null) return [];
+  const { message } = given as { readonly message?: unknown };
+  return wordsOf(message);
+};
+
+/** Reads the arguments of `StepFailure`, which untyped code may have mixed up: nothing here throws, and no words are lost. */
+const readFailure = (given: unknown, more: readonly unknown[]) => {
+  const { class: errorClass, code, message, retryAfterMs } = Object(given) as { readonly [name: string]: unknown };
+  const faults = [
+    ...(typeof errorClass === 'string' && errorClass !== '' ? [] : ['class is missing or no text']),
+    ...(typeof message === 'string' ? [] : ['message is missing or no text']),
+    ...(code === undefined || (typeof code === 'string' && code !== '') ? [] : ['code is no text']),
+    ...(retryAfterMs === undefined || isWait(retryAfterMs) ? [] : ['retryAfterMs is no number from 0']),
+    ...(more.length === 0 ? [] : ['it has one argument']),
+  ];
+  return {
+    errorClass: typeof errorClass === 'string' && errorClass !== '' ? errorClass : undefined,
+    code: typeof code === 'string' && code !== '' ? code : undefined,
+    message: [given, ...more].flatMap(wordsOf).join(': '),
+    retryAfterMs: isWait(retryAfterMs) ? retryAfterMs : undefined,
+    problem:
+      faults.length === 0
+        ? undefined
+        : `StepFailure takes { class, message, code?, retryAfterMs? }: ${faults.join(', ')}`,
+  };
+};
+
 /**
  * Raised by a body to fail with a class of its choice: `rate_limited` (tried again, spends no budget), `fatal`, or one of
  * your own for `on_error` to match. A class that the service keeps for itself is refused by it.
+ *
+ * Called wrongly, it still carries the message that it was given, and the step fails with it: as `fatal` where no class was.
  */
 export class StepFailure extends Error {
   readonly errorClass: string;
   readonly code: string | undefined;
+  /** At least this long until the next try, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  constructor(failure: { class: string; code?: string; message: string; retryAfterMs?: number }) {
-    super(failure.message);
+  /** What was wrong with the arguments; it is reported behind the message. */
+  readonly problem: string | undefined;
+  constructor(failure: FailureOfBody, ...more: never[]) {
+    const { errorClass, code, message, retryAfterMs, problem } = readFailure(failure, more);
+    super(message);
     this.name = 'StepFailure';
-    this.errorClass = failure.class;
-    this.code = failure.code;
-    this.retryAfterMs = failure.retryAfterMs;
+    this.errorClass = errorClass ?? 'fatal';
+    this.code = code ?? (errorClass === undefined ? 'invalid_failure' : undefined);
+    this.retryAfterMs = retryAfterMs;
+    this.problem = problem;
   }
 }
 

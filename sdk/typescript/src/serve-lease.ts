@@ -12,6 +12,8 @@ import type { StepBody } from './workflow.ts';
 
 /** Gets what an operator should know, without payloads. */
 export type Logger = {
+  /** What goes as it should, such as a registration; absent: such things are not logged. */
+  readonly info?: (message: string) => void;
   readonly warn: (message: string) => void;
   readonly error: (message: string) => void;
 };
@@ -57,8 +59,17 @@ const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
 const DETAILS_LIMIT_BYTES = 64 * 1024;
 const MESSAGE_LIMIT_CHARACTERS = 8 * 1024;
 
+/** What a thrown value says of itself; a body may throw anything. */
+const wordsOf = (error: unknown): string => {
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object' || error === null) return error === undefined || error === null ? '' : String(error);
+  const { message, name } = error as { readonly message?: unknown; readonly name?: unknown };
+  if (typeof message === 'string' && message !== '') return message;
+  return error instanceof Error && typeof name === 'string' ? name : '';
+};
+
 const messageOf = (error: unknown): string => {
-  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
+  const text = wordsOf(error);
   return (text === '' ? 'the body failed' : text).slice(0, MESSAGE_LIMIT_CHARACTERS);
 };
 
@@ -76,12 +87,14 @@ const givenBack: Failure = {
 /** What a body that raised an error means by it. The message travels; the stack never does. */
 const failureOf = (error: unknown): Failure => {
   const wait = error instanceof StepFailure || error instanceof RetryableError ? error.retryAfterMs : undefined;
-  const later = wait === undefined ? {} : { retry_after_ms: wait };
+  // A whole number of milliseconds, and no shorter than was asked.
+  const later = wait === undefined ? {} : { retry_after_ms: Math.ceil(wait) };
   const message = messageOf(error);
   if (error instanceof RetryableError) return { error: { class: 'retryable', message }, ...later };
   if (!(error instanceof StepFailure)) return { error: { class: 'fatal', message } };
   const code = error.code === undefined ? {} : { code: error.code };
-  return { error: { class: error.errorClass, ...code, message }, ...later };
+  const words = error.problem === undefined ? message : `${message} (${error.problem})`;
+  return { error: { class: error.errorClass, ...code, message: words.slice(0, MESSAGE_LIMIT_CHARACTERS) }, ...later };
 };
 
 /** The four worker calls of one lease. */

@@ -38,6 +38,7 @@ export type WorkerOptions = SettingsInput & {
 };
 
 const consoleLogger: Logger = {
+  info: (message) => console.info(`worker: ${message}`),
   warn: (message) => console.warn(`worker: ${message}`),
   error: (message) => console.error(`worker: ${message}`),
 };
@@ -51,6 +52,30 @@ const DEFAULT_GRACE_MS = 30_000;
 const DEFAULT_SETTLE_MS = 5000;
 /** A claim that is not answered so long after its wait is over, is lost. */
 const CLAIM_SLACK_MS = 15_000;
+
+/**
+ * A refusal of the worker itself as plain text: where in this library it came up says nothing to its reader, and of a definition
+ * each fault has its own line.
+ */
+const asText = (refusal: ServiceError): ServiceError => {
+  const colon = refusal.message.indexOf(': ');
+  const isList = refusal.code === 'definition_invalid' && colon !== -1;
+  const message = isList
+    ? `${refusal.message.slice(0, colon + 1)}\n  ${refusal.message.slice(colon + 2).replaceAll('; ', '\n  ')}`
+    : refusal.message;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const text = new ServiceError({ ...refusal, message });
+  Error.stackTraceLimit = stackTraceLimit;
+  Object.defineProperty(text, 'stack', {
+    value: `${text.name}: ${text.code}: ${message}`,
+    configurable: true,
+    writable: true,
+  });
+  // Read as ever, and not printed once more beneath the text.
+  for (const name of Object.keys(text)) Object.defineProperty(text, name, { enumerable: false });
+  return text;
+};
 
 const keyOf = (id: string, version: number): string => `${id}@${version}`;
 
@@ -90,8 +115,8 @@ export const createWorker = (options: WorkerOptions) => {
   const active = new Set<Promise<LeaseEnd>>();
   let ran: Promise<void> | undefined;
 
-  const register = (): Promise<Registration> =>
-    withRetries(
+  const register = async (): Promise<Registration> => {
+    const registration = await withRetries(
       untilAnswered,
       () =>
         http.call<AnswerOf<'registerWorker'>>({
@@ -108,7 +133,16 @@ export const createWorker = (options: WorkerOptions) => {
           signal: stopping.signal,
         }),
       stopping.signal,
+    ).catch((error: unknown): never => {
+      throw error instanceof ServiceError ? asText(error) : error;
+    });
+    const served = options.workflows.map(({ definition }) => keyOf(definition.id, definition.version)).join(', ');
+    const project = settings.project === undefined ? '' : `, project ${settings.project}`;
+    logger.info?.(
+      `${workerId} is registered at ${new URL(settings.endpoint).origin}${project} and serves ${served}, up to ${concurrency} steps at once`,
     );
+    return registration;
+  };
 
   const serve = (registration: Registration, lease: Lease): void => {
     const host = {
