@@ -65,7 +65,8 @@ const asText = (refusal: ServiceError): ServiceError => {
     : refusal.message;
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  const text = new ServiceError({ ...refusal, message });
+  const { code, status, field, requestId, retryAfterMs } = refusal;
+  const text = new ServiceError({ code, status, field, requestId, retryAfterMs, message });
   Error.stackTraceLimit = stackTraceLimit;
   Object.defineProperty(text, 'stack', {
     value: `${text.name}: ${text.code}: ${message}`,
