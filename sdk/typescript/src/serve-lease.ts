@@ -62,7 +62,8 @@ const MESSAGE_LIMIT_CHARACTERS = 8 * 1024;
 /** What a thrown value says of itself; a body may throw anything. */
 const wordsOf = (error: unknown): string => {
   if (typeof error === 'string') return error;
-  if (typeof error !== 'object' || error === null) return error === undefined || error === null ? '' : String(error);
+  if (typeof error === 'number' || typeof error === 'boolean' || typeof error === 'bigint') return String(error);
+  if (typeof error !== 'object' || error === null) return '';
   const { message, name } = error as { readonly message?: unknown; readonly name?: unknown };
   if (typeof message === 'string' && message !== '') return message;
   return error instanceof Error && typeof name === 'string' ? name : '';
