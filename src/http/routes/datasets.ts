@@ -9,8 +9,8 @@ import { captureToWire, datasetToWire, itemToWire } from '../codec/evaluation.ts
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type CursorBinding, readCursor, writeCursor } from '../lists/cursor.ts';
 import { checkTraceIds, lookupReach, projectToWrite } from './evaluation-scope.ts';
-import { mapLazily } from '../answer/json-pieces.ts';
-import { listingOf, pageBody } from '../lists/listing.ts';
+import { type Listing, listingOf } from '../lists/listing.ts';
+import { listed } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -79,9 +79,14 @@ export const datasetRoutes = ({ store, defaultProject, clock, redactRecord }: Ev
       operationId: 'listDatasets',
       surface: 'query',
       handler: async (request) => {
-        const { paging, window, cursorAfter } = listingOf(request, 'listDatasets', defaultProject, clock);
-        const page = await store.listDatasets({ ...paging, ...window });
-        return pageBody('datasets', mapLazily(page.items, datasetToWire), cursorAfter(page));
+        const listing = listingOf(request, 'listDatasets', defaultProject, clock);
+        return listed(
+          request,
+          'datasets',
+          listing,
+          (paging) => store.listDatasets({ ...paging, ...listing.window }),
+          datasetToWire,
+        );
       },
     },
     {
@@ -147,12 +152,10 @@ export const datasetRoutes = ({ store, defaultProject, clock, redactRecord }: Ev
         const { project, datasetId } = dataset;
         const binding: CursorBinding = { operation: 'listDatasetItems', projects: [project], query: { datasetId } };
         const after = query.cursor === undefined ? undefined : readCursor(binding, query.cursor).position;
-        const page = await store.listItems(dataset, {
-          limit: query.limit ?? 50,
-          ...(after === undefined ? {} : { after }),
-        });
-        const next = page.next === undefined ? undefined : writeCursor(binding, { position: page.next, now: clock() });
-        return pageBody('items', mapLazily(page.items, itemToWire), next);
+        const paging = { limit: query.limit ?? 50, ...(after === undefined ? {} : { after }) };
+        const cursorAfter: Listing['cursorAfter'] = ({ next }) =>
+          next === undefined ? undefined : writeCursor(binding, { position: next, now: clock() });
+        return listed(request, 'items', { paging, cursorAfter }, (part) => store.listItems(dataset, part), itemToWire);
       },
     },
     {

@@ -9,8 +9,8 @@ import { comparisonToWire, experimentToWire } from '../codec/evaluation.ts';
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type EvaluationDeps, idOrNew } from './datasets.ts';
 import { lookupReach, projectToWrite } from './evaluation-scope.ts';
-import { mapLazily } from '../answer/json-pieces.ts';
-import { listingOf, pageBody } from '../lists/listing.ts';
+import { listingOf } from '../lists/listing.ts';
+import { listed } from '../lists/read-on.ts';
 import type { Route } from '../route.ts';
 
 /** An id that the path of the comparison takes. */
@@ -56,9 +56,14 @@ export const experimentRoutes = ({ store, defaultProject, clock, redactRecord }:
       operationId: 'listExperiments',
       surface: 'query',
       handler: async (request) => {
-        const { paging, window, cursorAfter } = listingOf(request, 'listExperiments', defaultProject, clock);
-        const page = await store.listExperiments({ ...paging, ...window });
-        return pageBody('experiments', mapLazily(page.items, experimentToWire), cursorAfter(page));
+        const listing = listingOf(request, 'listExperiments', defaultProject, clock);
+        return listed(
+          request,
+          'experiments',
+          listing,
+          (paging) => store.listExperiments({ ...paging, ...listing.window }),
+          experimentToWire,
+        );
       },
     },
     {

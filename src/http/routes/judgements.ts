@@ -2,11 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { decodeNativeBatch } from '../../ingest/native.ts';
 import { Refusal } from '../../model/failure.ts';
 import { ownProject } from '../../model/scope.ts';
+import type { Paging } from '../../store/signals/query.ts';
 import type { SignalBatch } from '../../model/signal.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import type { QueryOf } from '../contract/contract.ts';
-import { mapLazily } from '../answer/json-pieces.ts';
-import { auditedProjects, given, listingOf, pageBody, projectsOf } from '../lists/listing.ts';
+import { auditedProjects, given, listingOf, projectsOf } from '../lists/listing.ts';
+import { listed, readOn } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -40,26 +41,32 @@ export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: Quer
       audit: 'list_scores',
       handler: async (request) => {
         const query = request.query as QueryOf<'listScores'>;
-        const { paging, window, cursorAfter } = listingOf(request, 'listScores', defaultProject, clock);
+        const listing = listingOf(request, 'listScores', defaultProject, clock);
         if (query.min_value !== undefined && query.max_value !== undefined && query.min_value > query.max_value)
           throw new Refusal({
             code: 'invalid_parameter',
             message: '`min_value` is above `max_value`',
             field: 'min_value',
           });
-        const page = await store.listScores({
-          ...paging,
-          ...window,
-          ...given({
-            scorerId: query.scorer_id,
-            source: query.source,
-            traceId: query.trace_id,
-            experimentId: query.experiment_id,
-            minValue: query.min_value,
-            maxValue: query.max_value,
-          }),
-        });
-        return pageBody('scores', mapLazily(page.items, scoreToWire), cursorAfter(page));
+        return listed(
+          request,
+          'scores',
+          listing,
+          (paging) =>
+            store.listScores({
+              ...paging,
+              ...listing.window,
+              ...given({
+                scorerId: query.scorer_id,
+                source: query.source,
+                traceId: query.trace_id,
+                experimentId: query.experiment_id,
+                minValue: query.min_value,
+                maxValue: query.max_value,
+              }),
+            }),
+          scoreToWire,
+        );
       },
     },
     {
@@ -87,11 +94,19 @@ export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: Quer
         if (query.project !== undefined) request.audit.projects = [query.project];
         const projects = projectsOf(request.caller, query.project, defaultProject);
         request.audit.projects = auditedProjects(projects);
-        const page = await store.listFeedback(query.trace_id, { projects, limit: query.limit ?? 1000 });
-        return {
-          feedback: mapLazily(page.items, feedbackToWire),
-          truncated: page.next === undefined ? undefined : true,
-        };
+        const read = (paging: Paging) => store.listFeedback(query.trace_id, paging);
+        const paging: Paging = { projects, limit: query.limit ?? 1000 };
+        let isCut = false;
+        const feedback = readOn(
+          read,
+          paging,
+          feedbackToWire,
+          ({ next }) => {
+            isCut = next !== undefined;
+          },
+          await read(paging),
+        );
+        return { feedback, truncated: () => (isCut ? true : undefined) };
       },
     },
     {

@@ -2,6 +2,7 @@ import { aspectNoteToWire, logToWire, metricNameToWire, metricPointToWire } from
 import type { PathOf, QueryOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, listingOf, pageBody } from '../lists/listing.ts';
+import { listed } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -16,24 +17,30 @@ export const signalRoutes = ({ store, defaultProject, clock }: QueryDeps): Route
     audit: 'list_logs',
     handler: async (request) => {
       const query = request.query as QueryOf<'listLogs'>;
-      const { paging, window, cursorAfter } = listingOf(request, 'listLogs', defaultProject, clock);
-      const page = await store.listLogs({
-        ...paging,
-        ...window,
-        order: query.order ?? 'desc',
-        ...given({
-          traceId: query.trace_id,
-          spanId: query.span_id,
-          severity: query.severity,
-          minSeverity: query.min_severity,
-          logger: query.logger,
-          serviceName: query.service_name,
-          environment: query.environment,
-          sessionId: query.session_id,
-          userId: query.user_id,
-        }),
-      });
-      return pageBody('logs', mapLazily(page.items, logToWire), cursorAfter(page));
+      const listing = listingOf(request, 'listLogs', defaultProject, clock);
+      return listed(
+        request,
+        'logs',
+        listing,
+        (paging) =>
+          store.listLogs({
+            ...paging,
+            ...listing.window,
+            order: query.order ?? 'desc',
+            ...given({
+              traceId: query.trace_id,
+              spanId: query.span_id,
+              severity: query.severity,
+              minSeverity: query.min_severity,
+              logger: query.logger,
+              serviceName: query.service_name,
+              environment: query.environment,
+              sessionId: query.session_id,
+              userId: query.user_id,
+            }),
+          }),
+        logToWire,
+      );
     },
   },
   {
@@ -58,15 +65,21 @@ export const signalRoutes = ({ store, defaultProject, clock }: QueryDeps): Route
     handler: async (request) => {
       const { name } = request.params as PathOf<'listMetricPoints'>;
       const query = request.query as QueryOf<'listMetricPoints'>;
-      const { paging, window, cursorAfter } = listingOf(request, `listMetricPoints ${name}`, defaultProject, clock);
-      const page = await store.listMetricPoints({
-        ...paging,
-        ...window,
-        name,
-        order: query.order ?? 'desc',
-        ...given({ serviceName: query.service_name }),
-      });
-      return pageBody('points', mapLazily(page.items, metricPointToWire), cursorAfter(page));
+      const listing = listingOf(request, `listMetricPoints ${name}`, defaultProject, clock);
+      return listed(
+        request,
+        'points',
+        listing,
+        (paging) =>
+          store.listMetricPoints({
+            ...paging,
+            ...listing.window,
+            name,
+            order: query.order ?? 'desc',
+            ...given({ serviceName: query.service_name }),
+          }),
+        metricPointToWire,
+      );
     },
   },
   {
@@ -78,12 +91,18 @@ export const signalRoutes = ({ store, defaultProject, clock }: QueryDeps): Route
     audit: 'list_aspect_notes',
     handler: async (request) => {
       const query = request.query as QueryOf<'listAspectNotes'>;
-      const { paging, cursorAfter } = listingOf(request, 'listAspectNotes', defaultProject, clock);
-      const page = await store.listAspectNotes({
-        ...paging,
-        ...given({ traceId: query.trace_id, aspect: query.aspect }),
-      });
-      return pageBody('aspect_notes', mapLazily(page.items, aspectNoteToWire), cursorAfter(page));
+      const listing = listingOf(request, 'listAspectNotes', defaultProject, clock);
+      return listed(
+        request,
+        'aspect_notes',
+        listing,
+        (paging) =>
+          store.listAspectNotes({
+            ...paging,
+            ...given({ traceId: query.trace_id, aspect: query.aspect }),
+          }),
+        aspectNoteToWire,
+      );
     },
   },
 ];

@@ -8,9 +8,9 @@ import { logToWire } from '../codec/signal.ts';
 import { spanToWire } from '../codec/span.ts';
 import { traceToWire } from '../codec/trace.ts';
 import type { PathOf, QueryOf } from '../contract/contract.ts';
-import { mapLazily, WrittenElements } from '../answer/json-pieces.ts';
-import { given, listingOf, pageBody } from '../lists/listing.ts';
-import { readOn } from '../lists/read-on.ts';
+import { WrittenElements } from '../answer/json-pieces.ts';
+import { given, listingOf } from '../lists/listing.ts';
+import { listed, readOn } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -139,16 +139,22 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
       audit: 'list_traces',
       handler: async (request) => {
         const query = request.query as QueryOf<'listTraces'>;
-        const { paging, window, cursorAfter } = listingOf(request, 'listTraces', defaultProject, clock);
+        const listing = listingOf(request, 'listTraces', defaultProject, clock);
         checkTraceQuery(query);
-        const page = await store.listTraces({
-          ...paging,
-          ...window,
-          ...traceFilterOf(query),
-          sort: query.sort ?? 'start_time',
-          order: query.order ?? 'desc',
-        });
-        return pageBody('traces', mapLazily(page.items, traceToWire), cursorAfter(page));
+        return listed(
+          request,
+          'traces',
+          listing,
+          (paging) =>
+            store.listTraces({
+              ...paging,
+              ...listing.window,
+              ...traceFilterOf(query),
+              sort: query.sort ?? 'start_time',
+              order: query.order ?? 'desc',
+            }),
+          traceToWire,
+        );
       },
     },
     {

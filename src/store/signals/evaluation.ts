@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
-import type { DeleteOutcome, Page, Paging, Position, Window } from './query.ts';
+import type { DeleteOutcome, Page, Paging, Window } from './query.ts';
 
 /** A named set of cases. Id and name are each unique in a project. @see Interface decisions, "6. Scoring, datasets, experiments" */
 export type Dataset = {
@@ -75,10 +75,7 @@ export interface EvaluationStore {
   putItems(dataset: DatasetKey, items: readonly NewDatasetItem[]): Promise<ItemsOutcome>;
   findItem(dataset: DatasetKey, itemId: string): Promise<DatasetItem | undefined>;
   /** In the order of their making, so that who walks the pages while others add sees every case. */
-  listItems(
-    dataset: DatasetKey,
-    paging: { readonly limit: number; readonly after?: Position },
-  ): Promise<Page<DatasetItem>>;
+  listItems(dataset: DatasetKey, paging: Pick<Paging, 'limit' | 'after' | 'maxBytes'>): Promise<Page<DatasetItem>>;
   deleteItem(dataset: DatasetKey, itemId: string): Promise<DeleteOutcome>;
   /** The expected answer of the newest case of the project that was captured from this run and has one. */
   findExpected(traceId: string, project: string): Promise<Json | undefined>;

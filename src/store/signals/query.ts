@@ -8,8 +8,16 @@ export type Order = 'asc' | 'desc';
 
 export type { Page, Position };
 
-/** What every list takes: which projects, how many rows at the most (1 to 1000), and where the previous page ended. */
-export type Paging = { readonly projects: ProjectReach; readonly limit: number; readonly after?: Position };
+/**
+ * What every list takes: which projects, how many rows at the most (1 to 1000), and where the previous page ended. With `maxBytes` a
+ * page may end before its limit, with the row that brings it to about so many bytes; what follows is after its `next`, as ever.
+ */
+export type Paging = {
+  readonly projects: ProjectReach;
+  readonly limit: number;
+  readonly after?: Position;
+  readonly maxBytes?: number;
+};
 
 /** A half-open window: `from` is inside, `to` is not. */
 export type Window = { readonly from?: UnixNano; readonly to?: UnixNano };

@@ -60,6 +60,34 @@ describe('answers under way', () => {
     expect((await service.ask('/metrics')).text).toContain('\nsvc_answer_bytes 0\n');
   });
 
+  it('are read on while they are sent where rows of a list are large, and end where they did: same rows, same cursor', async () => {
+    const all = Array.from({ length: 10 }, (_, n) => aTrace({ name: `trace ${n} ${'x'.repeat(10_000)}` }));
+    const asked: unknown[] = [];
+    // Three rows at a time, whatever the limit is.
+    const listTraces: SignalStore['listTraces'] = async ({ limit, after, maxBytes }) => {
+      asked.push([limit, after, maxBytes === undefined]);
+      const from = Number(after?.[0] ?? 0);
+      const to = Math.min(from + limit, maxBytes === undefined ? all.length : from + 3, all.length);
+      const items = all.slice(from, to);
+      return to < all.length ? { items, next: [to] } : { items };
+    };
+    service = await startService({ store: { listTraces } });
+    const listed = await service.ask('/v1/api/traces?limit=8');
+    expect(listed.body.traces.map(({ name }: { name: string }) => name)).toEqual(
+      all.slice(0, 8).map(({ name }) => name),
+    );
+    expect(Object.keys(listed.body)).toEqual(['traces', 'next_cursor']);
+    expect(asked).toEqual([
+      [8, undefined, false],
+      [5, [3], false],
+      [2, [6], false],
+    ]);
+    const rest = await service.ask(`/v1/api/traces?limit=8&cursor=${listed.body.next_cursor}`);
+    expect(rest.body.traces.map(({ name }: { name: string }) => name)).toEqual(all.slice(8).map(({ name }) => name));
+    expect(rest.body.next_cursor).toBeUndefined();
+    expect((await service.ask('/metrics')).text).toContain('\nsvc_answer_bytes 0\n');
+  });
+
   it('are cut short by nobody but their readers: one that is larger than all room is served when it is alone', async () => {
     service = await startService({
       maxAnswerBytes: MEBIBYTE,

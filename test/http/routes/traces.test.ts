@@ -336,7 +336,7 @@ describe('the other lists', () => {
     ],
   ])('GET %s answers {%s, next_cursor} with every field of its schema', async (path, name, method, row) => {
     const { ask } = await start({ store: { [method]: async () => ({ items: [row], next: [1] }) } });
-    const { body } = await ask(path);
+    const { body } = await ask(`${path}?limit=1`);
     expect(Object.keys(body)).toEqual([name, 'next_cursor']);
     expect(body[name]).toHaveLength(1);
     // Whatever a record of the store holds is on the wire: as many values as went in (is_root is derived).

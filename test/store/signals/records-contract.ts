@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Page, Position } from '../../../src/store/signals/query.ts';
 import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, inDefault, spanIdOf, T0, traceIdOf } from './factories.ts';
 import { allPages, type OpenStore, storesOf } from './opening.ts';
 
@@ -8,6 +9,36 @@ export const recordsContract = (engine: string, open: OpenStore): void => {
     const { empty, holding } = storesOf(open);
 
     describe('logs, metrics, scores, feedback, notes, audit', () => {
+      it('ends a page before its limit with the row that brings it to so many bytes, and goes on after it', async () => {
+        const at = (n: number) => ({ timestamp: T0 + BigInt(n), startTime: T0 + BigInt(n) });
+        const large = 'x'.repeat(1000);
+        const store = await holding({
+          spans: [0, 1, 2, 3, 4].map((n) => aSpan({ ...at(n), traceId: traceIdOf(n + 1), name: large })),
+          logs: [0, 1, 2, 3, 4].map((n) => aLog({ timestamp: T0 + BigInt(n), message: large })),
+          scores: [0, 1, 2, 3, 4].map((n) => aScore({ timestamp: T0 + BigInt(n), reason: large })),
+        });
+        type Part = { readonly limit: number; readonly maxBytes?: number; readonly after?: Position };
+        const lists: readonly [string, (part: Part) => Promise<Page<unknown>>][] = [
+          ['traces', (part) => store.listTraces({ ...inDefault, sort: 'start_time', order: 'desc', ...part })],
+          ['logs', (part) => store.listLogs({ ...inDefault, order: 'asc', ...part })],
+          ['scores', (part) => store.listScores({ ...inDefault, ...part })],
+        ];
+        for (const [name, list] of lists) {
+          const whole = (await list({ limit: 5 })).items;
+          expect([name, whole.length]).toEqual([name, 5]);
+          const sizes: number[] = [];
+          const pieces = await allPages(async (after) => {
+            const page = await list({ limit: 5, maxBytes: 1500, ...(after && { after }) });
+            sizes.push(page.items.length);
+            return page;
+          });
+          expect([name, sizes]).toEqual([name, [2, 2, 1]]);
+          expect(pieces).toEqual(whole);
+          expect((await list({ limit: 5, maxBytes: 100_000 })).next).toBeUndefined();
+          expect((await list({ limit: 1, maxBytes: 1 })).items).toHaveLength(1);
+        }
+      });
+
       it('gives logs back complete, by time, through every filter', async () => {
         const logs = [
           aLog({

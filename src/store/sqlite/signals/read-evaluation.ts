@@ -1,6 +1,7 @@
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { Paging, Position, Window } from '../../signals/query.ts';
 import { listByTime } from './read-records.ts';
+import { readUpTo } from './read-up-to.ts';
 import type { RowPage } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
 import { meanOf, projectNumbers, type Statements } from './statements.ts';
@@ -40,7 +41,7 @@ export const listItems = (
   statements: Statements,
   project: string,
   datasetId: string,
-  { limit, after }: { readonly limit: number; readonly after?: Position },
+  { limit, after, maxBytes }: { readonly limit: number; readonly after?: Position; readonly maxBytes?: number },
 ): RowPage => {
   const dataset = statements
     .pluck<number>(
@@ -58,11 +59,9 @@ export const listItems = (
   const whole = statements.exact<Row>(
     `SELECT ${ITEM} FROM dataset_items AS i JOIN datasets AS d ON d.dataset = i.dataset WHERE i.item = ?`,
   );
-  const last = page.at(-1);
-  return [
-    page.map(([, item]) => whole.get(item)).filter((row): row is Row => row !== undefined),
-    found.length > limit && last !== undefined ? [last[0].toString(), Number(last[1])] : undefined,
-  ];
+  const [rows, read] = readUpTo(page, ([, item]) => whole.get(item), maxBytes);
+  const last = page[read - 1];
+  return [rows, found.length > read && last !== undefined ? [last[0].toString(), Number(last[1])] : undefined];
 };
 
 /** The expected answer as JSON text. */

@@ -12,6 +12,7 @@ import type {
 } from '../../signals/query.ts';
 import { severityCode } from './codes.ts';
 import type { RowPage } from './read-traces.ts';
+import { readUpTo } from './read-up-to.ts';
 import { nameAt, timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import type { Row } from './wire.ts';
@@ -77,10 +78,11 @@ export const listByTime = (
   const whole = statements.exact<Row>(
     `SELECT ${columns} FROM ${from} AS r JOIN projects AS p ON p.project = r.project WHERE r.${key} = ?`,
   );
-  const last = page.at(-1);
+  const [rows, taken] = readUpTo(page, ([, row]) => whole.get(row), query.maxBytes);
+  const last = page[taken - 1];
   const next: Position | undefined =
-    found.length > query.limit && last !== undefined ? [last[0].toString(), Number(last[1])] : undefined;
-  return [page.map(([, row]) => whole.get(row)).filter((row): row is Row => row !== undefined), next];
+    found.length > taken && last !== undefined ? [last[0].toString(), Number(last[1])] : undefined;
+  return [rows, next];
 };
 
 export const listLogs = (statements: Statements, query: LogQuery): RowPage =>

@@ -1,10 +1,11 @@
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
+import { readUpTo } from './read-up-to.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { instantOf } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import { indexes, type Part, type PrintedFilter, printConditions, within } from './trace-filter.ts';
-import type { Column, Row } from './wire.ts';
+import type { Row } from './wire.ts';
 
 export const TRACE_COLUMNS =
   't.trace_id, p.name, t.name, t.status, t.start_ns, t.duration_ns, t.span_count, t.error_count, t.total_cost, t.currency, ' +
@@ -248,7 +249,7 @@ export const listTraces = (statements: Statements, query: TraceQuery): RowPage =
   const read = statements.exact<Row>(
     `SELECT ${TRACE_COLUMNS} FROM traces AS t JOIN projects AS p ON p.project = t.project WHERE t.trace = ?`,
   );
-  const rows = page.map(({ trace }) => read.get(trace)).filter((row): row is Column[] => row !== undefined);
-  const last = page.at(-1);
-  return [rows, found.length > query.limit && last !== undefined ? positionOf(last) : undefined];
+  const [rows, taken] = readUpTo(page, ({ trace }) => read.get(trace), query.maxBytes);
+  const last = page[taken - 1];
+  return [rows, found.length > taken && last !== undefined ? positionOf(last) : undefined];
 };
