@@ -3,7 +3,7 @@ import { EXIT_RUN_FAILED } from '../exit-status.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import type { Moments } from '../moments.ts';
 import { jsonText, printable } from '../printable.ts';
-import type { SteeringClient } from '../daemon-client.ts';
+import { DaemonError, type SteeringClient } from '../daemon-client.ts';
 import { type AskIo, misused, printed, quoted, withDaemon } from '../with-daemon.ts';
 import { type RunDetail, runText } from './detail.ts';
 
@@ -78,7 +78,12 @@ export const startRun = async (
       ...(project === undefined ? {} : { project }),
       ...(Object.keys(correlation).length === 0 ? {} : { correlation }),
     };
-    const run = await client.post<Schemas['Run']>('/v1/api/runs', body);
+    const run = await client.post<Schemas['Run']>('/v1/api/runs', body).catch((error: unknown): never => {
+      if (!(error instanceof DaemonError && error.code === 'not_found')) throw error;
+      throw new DaemonError(`${error.message}: the worker that serves it brings it, so start that first`, {
+        cause: error,
+      });
+    });
     if (wait) {
       if (!io.json) io.err(`svc: run ${printable(run.run_id)} is ${run.status}; waiting for its end`);
       const ended = await awaitEnd(client, run.run_id);
@@ -89,7 +94,7 @@ export const startRun = async (
     return printed(
       io,
       `run ${printable(run.run_id)} of ${printable(run.definition_id)} version ${run.definition_version} is ${run.status}\n` +
-        `follow it: svc runs watch ${printable(run.run_id)}\n`,
+        `${run.ended_at === undefined ? 'follow it: svc runs watch' : 'what came of it: svc runs'} ${printable(run.run_id)}\n`,
     );
   });
 };

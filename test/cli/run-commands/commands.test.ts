@@ -210,6 +210,14 @@ describe('svc runs start', () => {
     });
   });
 
+  it('names what comes next: of a run that has ended what came of it, of an unknown definition its worker', async () => {
+    const ended = await svc(['runs', 'start', 'asks', '--input', '{}']);
+    expect(ended.out).toMatch(/^run (\S+) of asks version 1 is failed\nwhat came of it: svc runs \1\n$/);
+    expect((await svc(['runs', 'start', 'nothing'])).err[0]).toMatch(
+      /: the worker that serves it brings it, so start that first$/,
+    );
+  });
+
   it('with --wait shows how it ended: 0 when it succeeded, 3 when it did not', async () => {
     const serve = async (project: string, end: 'complete' | 'fail'): Promise<void> => {
       const [lease] = await service.claim('w1', { wait_ms: 5000 }, worker);
