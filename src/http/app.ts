@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Counters } from '../model/counters.ts';
+import { Refusal } from '../model/failure.ts';
 import { nowUnixNano, type UnixNano } from '../model/time.ts';
 import { type AccessOptions, createAccess } from './access/access.ts';
 import type { AuditLog } from './access/audit-log.ts';
@@ -12,6 +13,7 @@ import { cutSlowReaders } from './answer/slow-readers.ts';
 import type { StreamRegistry } from './answer/streams.ts';
 import type { BodyReading } from './body/json-body.ts';
 import { findRouteFaults } from './contract/route-faults.ts';
+import { boundConnections, boundsOf, type ConnectionBounds } from './connections.ts';
 import { countRequest, countServerErrors } from './counting.ts';
 import { createDeadlines } from './deadline.ts';
 import { mountRoutes } from './mount.ts';
@@ -27,6 +29,7 @@ export type AppOptions = ServerOptions &
   AccessOptions & {
     /** Origins that may read the query API from a page of theirs; `*` is every one. */
     readonly corsOrigins: readonly string[];
+    readonly connections?: ConnectionBounds;
   };
 
 export type AppDeps = {
@@ -87,7 +90,10 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       log,
       requestTimeoutSeconds: options.requestTimeoutSeconds,
     });
-    serveHttp2Beside(app.server, grpc.take);
+    serveHttp2Beside(app.server, (socket) => {
+      connections.hold(socket);
+      grpc.take(socket);
+    });
     // Node counts connections of HTTP/1.1 alone here; a stop that cuts what is left means all of them.
     const closeHttp1 = app.server.closeAllConnections.bind(app.server);
     app.server.closeAllConnections = () => {
@@ -99,9 +105,12 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       done();
     });
   }
+  const connections = boundConnections(app.server, options.connections ?? boundsOf(), counters);
   const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
   mountRoutes(app, routes, pages, (route, operation, request, reply) => {
     countRequest(counters, route.surface);
+    const refusal = route.surface === 'operations' ? undefined : connections.refusalOf(request.raw.socket);
+    if (refusal !== undefined) throw new Refusal(refusal);
     return deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));
   });
   return app;

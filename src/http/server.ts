@@ -11,8 +11,6 @@ import { parseQueryString } from './contract/query-string.ts';
 
 export type ServerOptions = {
   readonly requestTimeoutSeconds: number;
-  /** Connections at one time; further ones are closed as they come. */
-  readonly maxConnections?: number;
   /** After this time without taking a byte of what waits for it, a reader is cut; 10,000 where absent. */
   readonly readerTakesNothingMs?: number;
 };
@@ -21,8 +19,10 @@ export type ServerOptions = {
 const { maxHeaderSize } = process.getBuiltinModule('node:http');
 /** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
 const IDLE_CONNECTION_MS = 120_000;
-/** Far more than the workers and clients of one process, far less than would exhaust its memory. */
-const MAX_CONNECTIONS = 10_000;
+/** Path and headers of a request arrive within this time, counted from the connection or from the request before. */
+const LONGEST_HEAD_MS = 10_000;
+/** Connections are looked at this often. */
+const LOOK_EVERY_MS = 1_000;
 /** Headers and body of one request arrive within the deadline and this much; a slower sender is cut. */
 const SLOW_SENDER_MARGIN_MS = 10_000;
 
@@ -92,7 +92,7 @@ export const createServer = (options: ServerOptions, counters: Counters, log: Lo
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // A request without Host is refused below, with a body and an id like any other.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: LONGEST_HEAD_MS, connectionsCheckingInterval: LOOK_EVERY_MS },
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply);
       answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for
@@ -107,7 +107,6 @@ export const createServer = (options: ServerOptions, counters: Counters, log: Lo
     holdContinue(request, response);
     app.server.emit('request', request, response);
   });
-  app.server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS;
 
   // No default: each request gets its own before anything reads them.
   app.decorateRequest('caller');

@@ -27,6 +27,10 @@ export type Counters = {
   answersRefused: number;
   /** Connections cut because their reader took nothing of what waited for it. */
   slowReadersCut: number;
+  /** Connections closed as they came, because there was no room for them. */
+  connectionsRefused: number;
+  /** Connections cut while they were idle, to make room for others. */
+  idleConnectionsCut: number;
 };
 
 export const createCounters = (): Counters => ({
@@ -49,4 +53,6 @@ export const createCounters = (): Counters => ({
   watchTransitionsDropped: 0,
   answersRefused: 0,
   slowReadersCut: 0,
+  connectionsRefused: 0,
+  idleConnectionsCut: 0,
 });

@@ -17,6 +17,7 @@ import type { Route } from '../../src/http/route.ts';
 import { scoringRoutes } from '../../src/http/routes/scoring.ts';
 import { signalRoutes } from '../../src/http/routes/signals.ts';
 import { createAnswerRoom, type AnswerRoom } from '../../src/http/answer/answer-room.ts';
+import type { ConnectionBounds } from '../../src/http/connections.ts';
 import { createStreamRegistry, type StreamRegistry } from '../../src/http/answer/streams.ts';
 import { traceRoutes } from '../../src/http/routes/traces.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
@@ -137,7 +138,7 @@ export type ServiceOptions = {
   readonly maxBodyBytes?: number;
   readonly maxAnswerBytes?: number;
   readonly readerTakesNothingMs?: number;
-  readonly maxConnections?: number;
+  readonly connections?: ConnectionBounds;
   readonly now?: () => UnixNano;
 };
 
@@ -253,7 +254,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
       corsOrigins: options.corsOrigins ?? ['*'],
       auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
       ...(options.readerTakesNothingMs === undefined ? {} : { readerTakesNothingMs: options.readerTakesNothingMs }),
-      ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
+      ...(options.connections === undefined ? {} : { connections: options.connections }),
     },
     clock,
   });

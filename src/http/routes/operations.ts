@@ -101,6 +101,16 @@ const exposed: readonly Exposed[] = [
     help: 'Connections cut because their reader took nothing for ten seconds.',
     read: (c) => c.slowReadersCut,
   },
+  {
+    name: 'svc_connections_refused_total',
+    help: 'Connections closed as they came, because there was no room for them.',
+    read: (c) => c.connectionsRefused,
+  },
+  {
+    name: 'svc_idle_connections_cut_total',
+    help: 'Idle connections cut to make room for others.',
+    read: (c) => c.idleConnectionsCut,
+  },
 ];
 
 /** What stands beside the counters: how things are now. */

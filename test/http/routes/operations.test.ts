@@ -67,6 +67,8 @@ describe('operational endpoints', () => {
       'svc_watch_transitions_dropped_total',
       'svc_answers_refused_total',
       'svc_slow_readers_cut_total',
+      'svc_connections_refused_total',
+      'svc_idle_connections_cut_total',
     ]);
     expect(types.filter(([, type]) => type === 'gauge')).toEqual([
       ['svc_answer_bytes', 'gauge'],
