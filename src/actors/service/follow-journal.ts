@@ -8,6 +8,8 @@ import type { StoredRuns } from './stored-runs.ts';
 export const ENDS_AWAITED = 10_000;
 /** Rows that a follower reads at once. */
 const JOURNAL_PAGE = 500;
+/** A follower that does not read holds a page: entries may be megabytes each. */
+const JOURNAL_PAGE_BYTES = 1024 * 1024;
 
 /**
  * Who follows a journal, and who waits for the end of a run. They hold no entries: a commit wakes them, and a follower reads when
@@ -90,7 +92,7 @@ export const createFollowers = (
       try {
         while (!signal.aborted && !closing.aborted) {
           woken = false;
-          const rows = await store.journal(runId, seen, JOURNAL_PAGE);
+          const rows = await store.journal(runId, seen, JOURNAL_PAGE, JOURNAL_PAGE_BYTES);
           const entries = rows.flatMap(entriesOf).filter(({ seq }) => seq > seen);
           const last = entries.at(-1);
           if (last !== undefined) {

@@ -1,6 +1,7 @@
 import type { Attempt, QueuedReason, RunSummary } from '../../model/run.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
+import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { entriesOf } from '../run/replay.ts';
 import { forbidden, notFound, overloaded } from '../run/run-failures.ts';
@@ -72,16 +73,19 @@ export const createRunQueries = (host: {
 
     projectOfRun: async (runId) => (await recordOf(runId))?.project,
 
-    journal: ({ runId, reach, after, limit }) =>
+    journal: ({ runId, reach, after, limit, maxBytes }) =>
       attempt(async () => {
         const run = await visible(runId, reach);
         if (!run.ok) return run;
-        const rows = await store.journal(runId, after, limit);
+        const rows = await store.journal(runId, after, limit, maxBytes);
         const events = rows
           .flatMap(entriesOf)
           .filter(({ seq }) => seq > after)
           .slice(0, limit);
-        return { ok: true, value: { events, nextAfter: events.at(-1)?.seq ?? after } };
+        // Rows that ended for their weight, and entries that are left of the limit: the rest follows.
+        const weight = rows.reduce((sum, row) => sum + journalWeight(row), 0);
+        const isCut = maxBytes !== undefined && weight >= maxBytes && events.length < limit;
+        return { ok: true, value: { events, nextAfter: events.at(-1)?.seq ?? after, ...(isCut ? { isCut } : {}) } };
       }),
 
     followJournal: ({ runId, reach, after }, signal) =>

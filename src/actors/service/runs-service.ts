@@ -275,9 +275,10 @@ export interface RunQueries {
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
   /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */
   projectOfRun(runId: string): Promise<string | undefined>;
+  /** With `maxBytes` a page of large entries may end before its limit (`isCut`); the rest follows after `nextAfter`. */
   journal(
-    query: JournalQuery & { readonly limit: number },
-  ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number }>>;
+    query: JournalQuery & { readonly limit: number; readonly maxBytes?: number },
+  ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number; isCut?: boolean }>>;
   /**
    * Pages of new entries in committed order, from `after` on. Ends after `run.finished`, when `signal` aborts, or when the
    * service closes. A slow reader costs nothing: entries are read when it asks.

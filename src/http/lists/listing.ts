@@ -65,8 +65,8 @@ export const windowOf = (query: { readonly from?: string; readonly to?: string }
 };
 
 /** What a row of a list is expected to weigh in the answer before any is read, and the whole list at the most: what it then holds is known piece by piece. */
-const ROW_BYTES = 4 * 1024;
-const LIST_BYTES = 1024 * 1024;
+export const ROW_BYTES = 4 * 1024;
+export const LIST_BYTES = 1024 * 1024;
 
 /** What every list takes from its request. */
 export type Listing = {

@@ -6,9 +6,9 @@ import { type Listing, pageBody } from './listing.ts';
 /** Rows of one read, at the most: what a store is asked for at once. */
 const PAGE_ROWS = 1000;
 /** A read ends with the row that brings it to so many bytes. */
-const PIECE_BYTES = 1024 * 1024;
+export const PIECE_BYTES = 1024 * 1024;
 /** What a list that is read in pieces holds: rows as they crossed from their thread, as objects, and as JSON. */
-const IN_PIECES_BYTES = 4 * PIECE_BYTES;
+export const IN_PIECES_BYTES = 4 * PIECE_BYTES;
 
 type Read<T, P extends Pick<Paging, 'limit' | 'after' | 'maxBytes'>> = (paging: P) => Promise<Page<T>>;
 

@@ -17,7 +17,8 @@ import {
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../answer/event-stream.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { given, pageBody } from '../lists/listing.ts';
+import { given, LIST_BYTES, ROW_BYTES, pageBody } from '../lists/listing.ts';
+import { IN_PIECES_BYTES, PIECE_BYTES } from '../lists/read-on.ts';
 import type { Route } from '../route.ts';
 import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
@@ -194,8 +195,23 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
           await stream(request, reply, runId, seen ?? after);
           return reply;
         }
-        const page = valueOf(await runs.journal({ runId, reach: request.caller.reach, after, limit }));
-        return { events: mapLazily(page.events, journalEntryToWire), next_after: page.nextAfter };
+        const { reach } = request.caller;
+        request.answer.expect(Math.min(limit * ROW_BYTES, LIST_BYTES));
+        const read = async (from: number, left: number) =>
+          valueOf(await runs.journal({ runId, reach, after: from, limit: left, maxBytes: PIECE_BYTES }));
+        let page = await read(after, limit);
+        if (page.isCut !== true)
+          return { events: mapLazily(page.events, journalEntryToWire), next_after: page.nextAfter };
+        request.answer.expect(IN_PIECES_BYTES);
+        async function* entries(): AsyncGenerator<object> {
+          for (let left = limit; ; ) {
+            for (const entry of page.events) yield journalEntryToWire(entry);
+            left -= page.events.length;
+            if (page.isCut !== true || left <= 0) return;
+            page = await read(page.nextAfter, left);
+          }
+        }
+        return { events: entries(), next_after: () => page.nextAfter };
       },
     },
     {

@@ -93,8 +93,11 @@ export interface RunQueries {
   /** A run with all that is asked about it; `undefined` when there is no such run. */
   findRun(runId: string): Promise<RunRows | undefined>;
   listRuns(query: RunListQuery): Promise<readonly RunRecord[]>;
-  /** Rows that hold an entry after this one, oldest first. */
-  journal(runId: string, after: number, limit: number): Promise<readonly JournalRow[]>;
+  /**
+   * Rows that hold an entry after this one, oldest first. With `maxBytes` they may end before the limit, with the row that brings them to
+   * about so many bytes.
+   */
+  journal(runId: string, after: number, limit: number, maxBytes?: number): Promise<readonly JournalRow[]>;
   /** Rows that hold an entry of at most this one, newest first. */
   journalBefore(runId: string, seq: number, limit: number): Promise<readonly JournalRow[]>;
   /** The newest checkpoint at or before the entry. */

@@ -67,6 +67,27 @@ onEachEngine('looking back', ({ createHarness }) => {
     expect((await at(seq)).dueAt).toBeTypeOf('number');
   });
 
+  it('ends a page of the journal before its limit where its rows are heavy, says so, and goes on after it', async () => {
+    const service = await createHarness({ definitions: [aDefinition('flow', [task('one')])] });
+    const { runId } = await service.start('flow');
+    must(await service.complete(await service.take()));
+    const whole = await service.journal(runId);
+    const read = [];
+    let pages = 0;
+    for (let after = -1; ; pages += 1) {
+      const page = must(await service.runs.journal({ ...ALL, runId, after, limit: 1000, maxBytes: 1 }));
+      expect(page.isCut).toBe(page.events.length === 0 ? undefined : true);
+      if (page.events.length === 0) break;
+      read.push(...page.events);
+      after = page.nextAfter;
+    }
+    expect(read).toEqual(whole);
+    expect(pages).toBeGreaterThan(2);
+    expect(
+      must(await service.runs.journal({ ...ALL, runId, after: -1, limit: 1000, maxBytes: 1e6 })).isCut,
+    ).toBeUndefined();
+  });
+
   it('looks back past a checkpoint', async () => {
     const service = await createHarness({
       definitions: [

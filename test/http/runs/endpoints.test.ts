@@ -806,6 +806,28 @@ describe('journal page and cause', () => {
     expect(read).toEqual(entries);
   });
 
+  it('of a run with large outputs, whose rows are read some at a time, is one answer all the same: every entry, and where to go on', async () => {
+    await open({
+      definitions: [
+        aFlow(
+          'flow',
+          ['one', 'two', 'three', 'four'].map((id) => aTask(id)),
+        ),
+      ],
+    });
+    const { run_id } = await service.start('flow');
+    const output = { text: 'x'.repeat(700_000) };
+    for (let step = 0; step < 4; step++) await service.must(service.complete(await service.take(), { output }));
+    const one = await service.must(service.get(`/runs/${run_id}/events?limit=1000`));
+    const single = [];
+    for (let after = -1; single.length < one.events.length; after++)
+      single.push(...(await service.must(service.get(`/runs/${run_id}/events?after=${after}&limit=1`))).events);
+    expect(one.events).toEqual(single);
+    expect(one.next_after).toBe(one.events.at(-1).seq);
+    const few = await service.must(service.get(`/runs/${run_id}/events?limit=9`));
+    expect([few.events, few.next_after]).toEqual([single.slice(0, 9), 8]);
+  });
+
   it('cause: the attempt and the chain of entries that led to it, oldest last', async () => {
     await open({ definitions: [aFlow('flow', [aTask('one'), aTask('two')])] });
     const { run_id } = await service.start('flow');

@@ -26,6 +26,14 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await after(2)).toEqual([3, 4]);
       expect(await after(5, 1)).toEqual([4]);
       expect(await after(8)).toEqual([]);
+      // Each row weighs four.
+      const upTo = async (seq: number, maxBytes: number) =>
+        (await store.journal('a', seq, 10, maxBytes)).map(({ firstSeq }) => firstSeq);
+      expect(await upTo(-1, 1)).toEqual([0]);
+      expect(await upTo(-1, 4)).toEqual([0]);
+      expect(await upTo(-1, 5)).toEqual([0, 3]);
+      expect(await upTo(1, 8)).toEqual([0, 3]);
+      expect(await upTo(-1, 100)).toEqual([0, 3, 4]);
       expect((await store.journalBefore('a', 5, 10)).map(({ firstSeq }) => firstSeq)).toEqual([4, 3, 0]);
       expect((await store.journalBefore('a', 3, 1)).map(({ firstSeq }) => firstSeq)).toEqual([3]);
       await commit((changes) => changes.checkpoints.push({ runId: 'a', seq: 3, snapshot: 's' }));

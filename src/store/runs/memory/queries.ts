@@ -1,6 +1,7 @@
 import { isLive } from '../../../machines/lease.ts';
 import { hasEnded, openRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
+import { journalUpTo } from '../journal-up-to.ts';
 import type { RunRecord } from '../records.ts';
 import { matchesRun } from '../run-conditions.ts';
 import type { ActorRow, RunQueries } from '../run-queries.ts';
@@ -71,8 +72,13 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           )
           .slice(0, query.limit),
       ),
-    journal: (runId, after, limit) =>
-      soon(() => (runs.get(runId)?.journal ?? []).filter(({ lastSeq }) => lastSeq > after).slice(0, limit)),
+    journal: (runId, after, limit, maxBytes) =>
+      soon(() =>
+        journalUpTo(
+          (runs.get(runId)?.journal ?? []).filter(({ lastSeq }) => lastSeq > after).slice(0, limit),
+          maxBytes,
+        ),
+      ),
     journalBefore: (runId, seq, limit) =>
       soon(() =>
         (runs.get(runId)?.journal ?? [])

@@ -33,6 +33,7 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
+import { journalUpTo } from '../../runs/journal-up-to.ts';
 
 type Value = string | number;
 
@@ -55,14 +56,15 @@ export const PARKED_IN_PROJECT = parkedSummaries('project = ? AND');
 /** What people and routes ask: longer questions, on a connection that only reads. */
 export const queriesOf = (db: Database.Database) => {
   const statements = new Map<string, Database.Statement<Value[], Row>>();
-  const all = (sql: string, ...values: Value[]): Row[] => {
+  const prepared = (sql: string): Database.Statement<Value[], Row> => {
     let statement = statements.get(sql);
     if (statement === undefined) {
       statement = db.prepare<Value[], Row>(sql);
       statements.set(sql, statement);
     }
-    return statement.all(...values);
+    return statement;
   };
+  const all = (sql: string, ...values: Value[]): Row[] => prepared(sql).all(...values);
   const lookups = lookupsOf(db);
 
   const projectsIn = (reach: ProjectReach): readonly string[] => (reach === 'all' ? lookups.projects() : reach);
@@ -168,20 +170,19 @@ export const queriesOf = (db: Database.Database) => {
       return found.toSorted(newestFirst).slice(0, query.limit);
     },
 
-    journal: (runId: string, after: number, limit: number): JournalRow[] => {
+    journal: (runId: string, after: number, limit: number, maxBytes?: number): JournalRow[] => {
       // The row that holds `after` may hold later entries too: it is the one before the first that begins beyond it.
       const [holder] = all(
         'SELECT * FROM journal WHERE run_id = ? AND first_seq <= ? ORDER BY first_seq DESC LIMIT 1',
         runId,
         after,
       ).map(journalOf);
-      const rows = all(
-        'SELECT * FROM journal WHERE run_id = ? AND first_seq > ? ORDER BY first_seq LIMIT ?',
-        runId,
-        after,
-        limit,
-      ).map(journalOf);
-      return holder !== undefined && holder.lastSeq > after ? [holder, ...rows].slice(0, limit) : rows;
+      const rest = prepared('SELECT * FROM journal WHERE run_id = ? AND first_seq > ? ORDER BY first_seq LIMIT ?');
+      function* rows(): Generator<JournalRow> {
+        if (holder !== undefined && holder.lastSeq > after) yield holder;
+        for (const row of rest.iterate(runId, after, limit)) yield journalOf(row);
+      }
+      return journalUpTo(rows(), maxBytes, limit);
     },
     journalBefore: (runId: string, seq: number, limit: number): JournalRow[] =>
       all(
