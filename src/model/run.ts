@@ -71,6 +71,13 @@ export const moneyOf = ({ cost, prices }: Pick<RunUsage, 'cost' | 'prices'>): nu
   cost === undefined || prices === 1 ? cost : roundSum(cost);
 
 /**
+ * The same as an answer has it: a run whose calls cost nothing has no figure, as its trace has none.
+ * @see Interface specification, "Cost", rule 3
+ */
+export const shownMoneyOf = (usage: Pick<RunUsage, 'cost' | 'prices'>): number | undefined =>
+  moneyOf(usage) === 0 ? undefined : moneyOf(usage);
+
+/**
  * One model call, or several of one model, as a worker reports it. `cost` is money the worker already knows, in USD. `record`: no
  * span of the worker holds it, so the service makes one of it.
  */

@@ -301,6 +301,15 @@ describe('wait', () => {
     expect(service.callsTo('run-1')).toHaveLength(14);
   });
 
+  it('outlasts one that went after the run was started, before its end was asked for', async () => {
+    service.answer('runs', { status: 201, body: aRun({ status: 'queued' }) });
+    await client.start('flow', {});
+    service.answer('run-1', ...Array.from({ length: 12 }, () => 'hang up' as const));
+    service.setRun(aRun({ output: 'kept' }));
+    expect(await client.wait('run-1')).toBe('kept');
+    expect(service.callsTo('run-1')).toHaveLength(13);
+  });
+
   it('gives up on a service that was never there', async () => {
     service.answer('run-1', 'hang up', 'hang up', 'hang up', 'hang up');
     await expect(client.wait('run-1')).rejects.toBeInstanceOf(ConnectionError);

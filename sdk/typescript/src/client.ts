@@ -99,12 +99,19 @@ export const createClient = (options: ClientOptions = {}) => {
   if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
   const http: Http = createHttp(settings);
   const policy = options.retry ?? callerPolicy;
+  /** When the service last answered; absent while it never did. */
+  let answeredAt: number | undefined;
+  const answered = (): void => {
+    answeredAt = performance.now();
+  };
+  const callOnce = async <T>(request: HttpRequest): Promise<T> => {
+    const timeout = options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs };
+    const answer = await http.call<T>({ ...timeout, ...request });
+    answered();
+    return answer;
+  };
   const call = <T>(request: HttpRequest, patience: RetryPolicy = policy): Promise<T> =>
-    withRetries(
-      patience,
-      () => http.call<T>({ ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }), ...request }),
-      request.signal,
-    );
+    withRetries(patience, () => callOnce<T>(request), request.signal);
   const get = <O extends OperationId>(path: string, query?: Query, signal?: AbortSignal): Promise<AnswerOf<O>> =>
     call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
   const post = <O extends OperationId>(path: string, body: BodyOf<O>, timeoutMs?: number): Promise<AnswerOf<O>> =>
@@ -163,11 +170,12 @@ export const createClient = (options: ClientOptions = {}) => {
     const stopped = (): boolean => signal?.aborted === true;
     let last = follow.after ?? -1;
     let failures = 0;
-    /** When the service was last there; absent while it never was. */
-    let thereAt: number | undefined;
+    /** When the service was last there, for whatever call; absent while it never was. */
+    let thereAt = answeredAt;
     let isOpen = false;
     const onOpen = (): void => {
       isOpen = true;
+      answered();
     };
     while (!stopped()) {
       const connection = new AbortController();
@@ -213,12 +221,12 @@ export const createClient = (options: ClientOptions = {}) => {
     }
   }
 
-  /** It was there a moment ago: a restart must not hide how a run ended. */
+  /** Where it was there a moment ago: a restart must not hide how a run ended. */
   const patient: RetryPolicy = { ...policy, attempts: Number.POSITIVE_INFINITY, forMs: STREAM_PATIENCE_MS };
 
   /** Asks for the end of a run, again and again; each call is held by the service. */
   const askForEnd = async (runId: string, signal: AbortSignal | undefined): Promise<RunDetail> => {
-    let patience = policy;
+    let patience = answeredAt === undefined ? policy : patient;
     for (let unheld = 0; ; ) {
       const askedAt = performance.now();
       const run = await call<RunDetail>(

@@ -1,6 +1,6 @@
 import type { RunSnapshot } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { addUsage, moneyOf, type Run, type RunSummary, type RunUsage } from '../../model/run.ts';
+import { addUsage, type Run, type RunSummary, type RunUsage, shownMoneyOf } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import type { RunDocuments } from './run-documents.ts';
@@ -33,7 +33,7 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
 };
 /** The money of a usage, which may add up estimates and reported prices. */
 const costOf = (usage: RunUsage): { readonly cost?: Cost } => {
-  const totalCost = moneyOf(usage);
+  const totalCost = shownMoneyOf(usage);
   return totalCost === undefined ? {} : { cost: { totalCost, currency: RUN_CURRENCY, isEstimated: true } };
 };
 const treeOf = (

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import {
   type Attempt,
   type JournalEntry,
-  moneyOf,
+  shownMoneyOf,
   type ReportedUsage,
   type Run,
   type RunDetail,
@@ -33,7 +33,7 @@ const usageToWire = (usage: RunUsage): Schemas['RunUsage'] =>
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
     total_tokens: usage.totalTokens,
-    cost: moneyOf(usage),
+    cost: shownMoneyOf(usage),
   }) as Schemas['RunUsage'];
 
 /** A run as lists show it. @see Interface decisions, "9. Durable runs", "Run" */
