@@ -26,6 +26,7 @@ export const createKinds = (host: {
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
   readonly followers: Pick<Followers, 'wake'>;
   readonly leases: Pick<LeaseWatch, 'watch' | 'unwatch'>;
+  readonly maxDescendants: number;
   readonly leaseTtlMs: number;
   readonly reclaimWindowMs: number;
   readonly price: (usage: ReportedUsage) => Cost | undefined;
@@ -60,6 +61,7 @@ export const createKinds = (host: {
     createRunActors({
       programs,
       checkInput,
+      maxDescendants: host.maxDescendants,
       nextOutboxNo,
       nextOrder,
       outboxed,

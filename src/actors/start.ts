@@ -12,6 +12,7 @@ import { createOutbox } from './outbox.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createNumbers, createResume } from './resume.ts';
 import { createRootSpans } from './root-spans.ts';
+import { MAX_DESCENDANTS } from './run/descendants.ts';
 import { createPrograms } from './run/program.ts';
 import { Quarantined } from './run/run-state.ts';
 import { changeSet } from './runs-kernel.ts';
@@ -38,6 +39,8 @@ export type RunsOptions = {
   readonly price: (usage: ReportedUsage) => Cost | undefined;
   /** A fault that no caller gets as an answer: a loop that failed and goes on, a bug in a turn. */
   readonly onFault?: (error: unknown) => void;
+  /** Most runs below one root. */
+  readonly maxDescendants?: number;
   readonly leaseTtlMs?: number;
   readonly reclaimWindowMs?: number;
   readonly offerTtlMs?: number;
@@ -113,6 +116,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       dispatcher,
       followers,
       leases,
+      maxDescendants: options.maxDescendants ?? MAX_DESCENDANTS,
       leaseTtlMs,
       reclaimWindowMs,
       price: options.price,

@@ -264,6 +264,10 @@ const table = {
     meaning: 'Deadline of a request; past it the answer is 503.',
     default: 30,
   }),
+  'max-descendants': integer(1, 10_000_000, {
+    meaning: 'Most runs below one root run; the step that would start more fails with class `limit`.',
+    default: 100_000,
+  }),
   'lease-ttl-ms': integer(10, 86_400_000, {
     meaning: 'How long a worker holds a step without a heartbeat.',
     default: 30_000,

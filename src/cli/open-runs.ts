@@ -29,12 +29,12 @@ const writeSpansTo =
  * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use
  */
 export const openRuns = async (
-  settings: Pick<Settings, 'runsData' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'>,
+  settings: Pick<Settings, 'runsData' | 'maxDescendants' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'>,
   pipeline: Pick<Pipeline, 'write'>,
   log: Logger,
   onFatal: (message: string) => void,
 ): Promise<{ readonly runs: RunningRuns; readonly watchJournal: WatchJournal }> => {
-  const { runsData, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
+  const { runsData, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
   const store =
     runsData === undefined
       ? { ...createMemoryRunStore(), watchJournal: createMemoryWatchJournal() }
@@ -45,6 +45,7 @@ export const openRuns = async (
       writeSpans: writeSpansTo(pipeline),
       price: priceReport,
       onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
+      maxDescendants,
       leaseTtlMs,
       reclaimWindowMs,
       offerTtlMs,

@@ -33,11 +33,8 @@ export type WaitingOn = 'event' | 'timer' | 'backoff' | 'children' | 'worker';
 const queuedReasons = ['no_worker', 'version_missing', 'workers_busy'] as const;
 export type QueuedReason = (typeof queuedReasons)[number];
 
-const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd'] as const;
-export type RunLimit = (typeof runLimits)[number];
-
-/** Why a run failed. `limit` is there when, and only when, the class is `limit`. */
-export type RunError = StepError & { readonly stepId?: string; readonly limit?: RunLimit };
+/** Why a run failed. */
+export type RunError = StepError & { readonly stepId?: string };
 
 /** Tokens and money that the workers of a run reported. `cost` is absent while nothing was priced, never zero for unknown. */
 export type RunUsage = {

@@ -21,7 +21,7 @@ export type Usage = {
   readonly outputTokens?: number;
   readonly cost?: number;
 };
-export type RunError = StepError & { readonly stepId?: string; readonly limit?: string };
+export type RunError = StepError & { readonly stepId?: string };
 export type Entry = {
   readonly kind: string;
   readonly at: number;
@@ -239,7 +239,7 @@ export const createEngine = (config: Config, startAt: number) => {
   const cancelRun = (run: Run): void => {
     if (!isOver(run)) finish(run, 'cancelled', {});
   };
-  const hitLimit = (run: Run, limit: string): void => {
+  const hitLimit = (run: Run, limit: NonNullable<StepError['limit']>): void => {
     note(`limit ${limit}`);
     finish(run, 'failed', {
       error: { class: 'limit', message: '', limit, ...(run.cursor === undefined ? {} : { stepId: run.cursor }) },

@@ -8,6 +8,8 @@ import type { Program, Programs } from './program.ts';
 export type RunHost = {
   readonly programs: Programs;
   readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
+  /** Most runs below one root. */
+  readonly maxDescendants: number;
   /** The next number of the outbox; ever larger. */
   readonly nextOutboxNo: () => number;
   /** The next number that orders waits and parked events; ever larger. */

@@ -1,8 +1,20 @@
 /** Error classes that only the service gives, `unservable` aside, which a worker may send before the body runs. */
 export const reservedClasses = ['timeout', 'orphaned', 'unservable', 'expression', 'limit', 'cancelled'] as const;
 
-/** Why a step, or a run, failed. Plain JSON: it is stored as it is. `class` may be any text. */
-export type StepError = { readonly class: string; readonly code?: string; readonly message: string };
+const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd', 'descendants'] as const;
+/** What bounds a run: limits of its definition, and how many runs the service lets stand below one. */
+export type RunLimit = (typeof runLimits)[number];
+
+/**
+ * Why a step, or a run, failed. Plain JSON: it is stored as it is. `class` may be any text; `limit` is there when, and only when, it is
+ * `limit`.
+ */
+export type StepError = {
+  readonly class: string;
+  readonly code?: string;
+  readonly message: string;
+  readonly limit?: RunLimit;
+};
 
 /** What reading a template or a condition gives: a value, or the error with which the step fails. */
 export type Evaluated<T> =

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 87810681c548d7c236b178ce6c9387ecf8845f497eca497d6511b6b45c7ed5a3
-// content sha256: 1ce543471701ef37d1554ec8aad6689425caf8ef978f2746a8ded2c63e1baa14
+// source sha256: 488b49991e66ccf8cc715cc9c304fbd82ee2bd42aef2e6ad11a5b801590551f9
+// content sha256: 7eb471a687693469465cbc48401c7de9be0f421882316aa58ff0c09ebcf15f53
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2510,7 +2510,7 @@ export interface components {
              * @description Present with class `limit`
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "descendants";
         };
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is

@@ -11,6 +11,7 @@ import type {
   RunRecord,
   SeenEvent,
   TimerRecord,
+  TreeSize,
   WaitRecord,
   WorkerRecord,
 } from './records.ts';
@@ -27,6 +28,8 @@ export type Changes = {
   readonly runsInserted: RunRecord[];
   /** Where the store holds another version than that of `before`, the complete commit fails. */
   readonly runsUpdated: RunUpdate[];
+  /** Replaces what has the same trace. A tree goes with its root. */
+  readonly treeSizes: TreeSize[];
   readonly attemptsInserted: AttemptRecord[];
   readonly attemptsUpdated: AttemptRecord[];
   readonly journal: JournalRow[];
@@ -64,6 +67,7 @@ export type Changes = {
 export const noChanges = (): Changes => ({
   runsInserted: [],
   runsUpdated: [],
+  treeSizes: [],
   attemptsInserted: [],
   attemptsUpdated: [],
   journal: [],

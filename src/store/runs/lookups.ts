@@ -7,6 +7,7 @@ import type {
   SeenEvent,
   StoredDocuments,
   StoredRun,
+  TreeSize,
   WaitRecord,
   WorkerRecord,
 } from './records.ts';
@@ -35,6 +36,8 @@ export type Lookup =
   | { readonly kind: 'runnable'; readonly definitionId: string; readonly after: number; readonly limit: number }
   /** Runs that carry a fault, by id from beyond `after`. */
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
+  /** How many runs stand below the root of a trace. */
+  | { readonly kind: 'tree_size'; readonly traceId: string }
   /** Children of a run that have not ended. */
   | { readonly kind: 'open_children'; readonly runId: string }
   /** How the children that one visit of a step started have ended, or stand. */
@@ -87,6 +90,7 @@ export type Found = {
   event_mailbox: EventMailbox;
   runnable: readonly Runnable[];
   quarantined: readonly string[];
+  tree_size: TreeSize;
   open_children: readonly string[];
   child_results: readonly ChildResult[];
   attempt_before: AttemptRecord | undefined;

@@ -55,6 +55,9 @@ export type RunProgress = {
 };
 export type RunRecord = RunIdentity & RunProgress;
 
+/** How many runs stand, or stood, below a root run, whatever became of them. All runs of one tree have one trace. */
+export type TreeSize = { readonly traceId: string; readonly descendants: number };
+
 /** One lease. What its machine holds are columns, so that row and snapshot cannot disagree. */
 export type AttemptRecord = {
   readonly leaseId: string;

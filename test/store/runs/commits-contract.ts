@@ -284,6 +284,24 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await from(-1, 1)).toEqual(['b']);
     });
 
+    it('knows how many runs stand below a root, by its trace, until the root is erased', async () => {
+      const { put, commit, find } = await opened();
+      const traceId = 'c'.repeat(32);
+      const size = () => find({ kind: 'tree_size', traceId });
+      await put(
+        aRun('a', { traceId }),
+        aRun('b', { traceId, parent: { runId: 'a', stepId: 's', visit: 1, index: 0 } }),
+      );
+      expect(await size()).toEqual({ traceId, descendants: 0 });
+      await commit((changes) => changes.treeSizes.push({ traceId, descendants: 1 }));
+      await commit((changes) => changes.treeSizes.push({ traceId, descendants: 7 }));
+      expect(await size()).toEqual({ traceId, descendants: 7 });
+      await commit((changes) => changes.erased.push('b'));
+      expect(await size()).toEqual({ traceId, descendants: 7 });
+      await commit((changes) => changes.erased.push('a'));
+      expect(await size()).toEqual({ traceId, descendants: 0 });
+    });
+
     it('finds runs by idempotency key within a project', async () => {
       const { put, find } = await opened();
       await put(aRun('a', { idempotencyKey: 'k' }));

@@ -163,6 +163,33 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of a schema without the sizes of trees is brought forward: they count from the runs that are there', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE tree '));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    const insert = db.prepare(
+      `INSERT INTO run (run_id, parent_run_id, trace_id, snapshot, project, definition_id, definition_version, correlation, created_at,
+         depth, status, version, updated_at)
+       VALUES (?, ?, ?, '', 'p', 'flow', 1, '{}', 1, 0, 'running', 1, 1)`,
+    );
+    insert.run('root', null, 'one');
+    insert.run('branch', 'root', 'one');
+    insert.run('leaf', 'branch', 'one');
+    insert.run('alone', null, 'two');
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const sizes = await store.load(['one', 'two'].map((traceId) => ({ kind: 'tree_size', traceId })));
+    expect(sizes).toEqual([
+      { traceId: 'one', descendants: 2 },
+      { traceId: 'two', descendants: 0 },
+    ]);
+    await store.close();
+  });
+
   it('finds the parked events of a project by their index, also in a file of an earlier release', async () => {
     const path = freshPath();
     const { standing: _standing, ...earlier } = RUNS_FILE;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: c820e87c93e5bfba4da2ed48585e29f4e51751a3223fbf7fcc507dcb1a8871a6
-// content sha256: 8a2844f05c9d952845ffa0ee060c7a05ab7e1bc88d77e6b50c98c71a39fc66a1
+// source sha256: bf3133bebd8106f21221e7cf6f540b83edc190d8c97c7d7b01bd5511f1edae48
+// content sha256: 072a705770b82a11fbb19d0162de9b3537a94e981e80c437d2669fc0c59ec198
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1013,7 +1013,7 @@ export interface components {
              * @description Present with class `limit`
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "descendants";
         };
         /**
          * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.

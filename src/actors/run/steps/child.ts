@@ -9,6 +9,7 @@ import type { ChildResult } from '../../../store/runs/run-store.ts';
 import { byId, defineNote } from '../../kernel/slot.ts';
 import { storedSlot, type Turn } from '../../runs-kernel.ts';
 import { briefly, errorOfChild, MESSAGE_CHARACTERS } from '../child-error.ts';
+import { countDescendants, tooManyDescendants } from '../descendants.ts';
 import { errorData } from '../error-data.ts';
 import type { RunMessage } from '../messages.ts';
 import { latestDefinitionSlot, type Program, readProgram } from '../program.ts';
@@ -168,6 +169,8 @@ const startChildren: EffectHost = (work) => {
     work.queue.push(failStep(work, error));
   };
   if (record.depth >= MAX_DEPTH) return refuse(childFailed(`runs may not start each other deeper than ${MAX_DEPTH}`));
+  const limit = tooManyDescendants(turn, record, children.total - children.started, host.maxDescendants);
+  if (limit !== undefined) return refuse(limit);
   const latest = turn.read(latestDefinitionSlot, step.definition);
   if (latest === undefined) return refuse(childFailed(`definition ${step.definition} is not registered`));
   const items = itemsOf(work, compiled);
@@ -181,6 +184,7 @@ const startChildren: EffectHost = (work) => {
       return refuse(refusal.class === 'expression' ? refusal : childFailed(`child ${index}: ${refusal.message}`));
     const runId = turn.newId();
     recent = { runId, earlier: recent };
+    countDescendants(turn, record, 1);
     const message: RunMessage = {
       kind: 'start',
       project: record.project,

@@ -17,7 +17,7 @@ const highest = (numbers: Iterable<number>): number => {
 
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
-  const { runs, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
+  const { runs, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
   const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, lastEntryAt, identityOf } = readingOf(shelves);
 
   const erase = (runId: string): void => {
@@ -29,7 +29,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     if (record.idempotencyKey !== undefined) idempotency.delete(pair(record.project, record.idempotencyKey));
     for (const [no, row] of outbox) if (row.runId === runId) outbox.delete(no);
     for (const [key, event] of seen) if (event.runId === runId) seen.delete(key);
-    if (record.parent !== undefined) {
+    if (record.parent === undefined) treeSizes.delete(record.traceId);
+    else {
       const siblings = runs.get(record.parent.runId)?.children;
       if (siblings !== undefined) siblings.splice(siblings.indexOf(runId), 1);
     }
@@ -85,6 +86,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const { runId, parent } of changes.runsInserted)
       if (parent !== undefined) shelfOf(parent.runId).children.push(runId);
     for (const { after } of changes.runsUpdated) shelfOf(after.runId).record = after;
+    for (const { traceId, descendants } of changes.treeSizes) treeSizes.set(traceId, descendants);
     for (const record of changes.attemptsInserted) {
       attempts.set(record.leaseId, record);
       shelfOf(record.runId).attempts.push(record.leaseId);
@@ -185,6 +187,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .flatMap(({ record }) => (record.fault !== undefined && record.runId > lookup.after ? [record.runId] : []))
           .toSorted()
           .slice(0, lookup.limit);
+      case 'tree_size':
+        return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
       case 'open_children': {
         const shelf = runs.get(lookup.runId);
         return shelf === undefined

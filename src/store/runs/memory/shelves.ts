@@ -37,6 +37,8 @@ export const emptyShelves = () => {
   const runs = new Map<string, RunShelf>();
   return {
     runs,
+    /** Descendants by trace. */
+    treeSizes: new Map<string, number>(),
     attempts: new Map<string, AttemptRecord>(),
     /** By id, then by version. */
     definitions: new Map<string, Map<number, DefinitionRecord>>(),

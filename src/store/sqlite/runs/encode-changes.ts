@@ -17,6 +17,7 @@ export const operations = [
   'insertRun',
   'moveRun',
   'turnRun',
+  'setTreeSize',
   'insertAttempt',
   'updateAttempt',
   'insertJournal',
@@ -147,6 +148,8 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
       return changes.runsUpdated.filter(isMove).map(moveRow);
     case 'turnRun':
       return changes.runsUpdated.filter((update) => !isMove(update)).map(turnRow);
+    case 'setTreeSize':
+      return changes.treeSizes.map((one) => [one.traceId, one.descendants]);
     case 'insertAttempt':
       return changes.attemptsInserted.map(attemptRow);
     case 'updateAttempt':

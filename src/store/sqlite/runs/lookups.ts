@@ -66,6 +66,7 @@ export const lookupsOf = (db: Database.Database) => {
   const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
   );
+  const treeSize = one('SELECT descendants FROM tree WHERE trace_id = ?');
   const openChildren = many(
     `SELECT run_id FROM run WHERE parent_run_id = ? AND ended_at IS NULL
      ORDER BY parent_step_id, parent_visit, parent_index`,
@@ -171,6 +172,11 @@ export const lookupsOf = (db: Database.Database) => {
         }));
       case 'quarantined':
         return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
+      case 'tree_size':
+        return {
+          traceId: lookup.traceId,
+          descendants: (treeSize(lookup.traceId)?.['descendants'] as number | undefined) ?? 0,
+        };
       case 'open_children':
         return openChildren(lookup.runId).map((row) => row['run_id'] as string);
       case 'child_results':

@@ -155,6 +155,12 @@ UPDATE run SET descendants = total.usage FROM (
 ) AS total WHERE run.run_id = total.ancestor;
 `;
 
+/** How many runs stand below each root, which all have its trace. Counted once here, and from then on as they start. */
+const sizesOfTrees = `
+CREATE TABLE tree (trace_id TEXT PRIMARY KEY, descendants INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO tree SELECT trace_id, count(*) FROM run WHERE parent_run_id IS NOT NULL GROUP BY trace_id;
+`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
@@ -164,7 +170,7 @@ CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 6,
+  schemaVersion: 7,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -172,6 +178,7 @@ export const RUNS_FILE: FileKind = {
     { version: 4, sql: versionedLeases },
     { version: 5, sql: runsOfSessions },
     { version: 6, sql: spendingOfDescendants },
+    { version: 7, sql: sizesOfTrees },
   ],
   standing,
 };

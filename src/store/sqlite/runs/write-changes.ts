@@ -63,6 +63,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, ended_at = ?, queue_order = ?,
          fault = ?, descendants = ? WHERE run_id = ? AND version = ?`,
     ),
+    setTreeSize: upsert('tree', 2),
     insertAttempt: plain(insertInto('attempt', 20)),
     updateAttempt: plain(
       `UPDATE attempt SET state = ?, body_ran = ?, expires_at = ?, started_at = ?, ended_at = ?, timeout_at = ?, error = ?,
@@ -81,7 +82,10 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     seeEvent: upsert('event_seen', 4),
     insertOutbox: plain(insertInto('outbox', 3)),
     deliverOutbox: plain('DELETE FROM outbox WHERE no <= ?'),
-    erase: several(...TABLES_OF_A_RUN.map((table) => `DELETE FROM ${table} WHERE run_id = ?`)),
+    erase: several(
+      'DELETE FROM tree WHERE trace_id = (SELECT trace_id FROM run WHERE run_id = ? AND parent_run_id IS NULL)',
+      ...TABLES_OF_A_RUN.map((table) => `DELETE FROM ${table} WHERE run_id = ?`),
+    ),
     unparkBefore: several('DELETE FROM parked WHERE at < ?', 'DELETE FROM event_seen WHERE run_id IS NULL AND at < ?'),
   };
 
