@@ -3,6 +3,7 @@ import { type AppDeps, type AppOptions, buildApp } from '../../src/http/app.ts';
 import { parseTrustedRanges } from '../../src/http/access/peer.ts';
 import { createAnswerRoom } from '../../src/http/answer/answer-room.ts';
 import { createStreamRegistry } from '../../src/http/answer/streams.ts';
+import { watchStatuses } from './documented.ts';
 
 type Parts = Omit<AppDeps, 'streams' | 'answers' | 'options'> & {
   readonly answers?: AppDeps['answers'];
@@ -24,6 +25,10 @@ export const listeningApp = async (parts: Parts): Promise<{ app: FastifyInstance
       defaultProject: 'default',
       ...parts.options,
     },
+  });
+  const unlisted = watchStatuses(app.server);
+  app.addHook('onClose', async () => {
+    if (unlisted.length > 0) throw new Error(`statuses that openapi.yaml does not list: ${unlisted.join(', ')}`);
   });
   return { app, url: await app.listen({ host: '127.0.0.1', port: 0 }) };
 };

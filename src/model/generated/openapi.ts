@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 488b49991e66ccf8cc715cc9c304fbd82ee2bd42aef2e6ad11a5b801590551f9
-// content sha256: 7eb471a687693469465cbc48401c7de9be0f421882316aa58ff0c09ebcf15f53
+// source sha256: 9b8af06d9790ae0822d3b732b0c231ebe78a00fa5b0d82585983eac028c6c264
+// content sha256: aed5019ad3890096e1f4f471114939bb67de35dfa4a6d92ab0d5074bfa7d158a
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1602,6 +1602,7 @@ export interface components {
             readonly version: string;
             /** @description Version of the data model that this build implements */
             readonly spec_version: string;
+            /** Format: int64 */
             readonly uptime_seconds: number;
             /** @description Kind of the signal store */
             readonly storage: string;
@@ -1642,20 +1643,32 @@ export interface components {
         };
         /** @description Tokens of a model call. A count that the sender did not give is absent, never zero. */
         readonly Usage: {
+            /** Format: int64 */
             readonly input_tokens?: number;
+            /** Format: int64 */
             readonly output_tokens?: number;
+            /** Format: int64 */
             readonly total_tokens?: number;
             readonly input_details?: {
+                /** Format: int64 */
                 readonly cache_read?: number;
+                /** Format: int64 */
                 readonly cache_write?: number;
+                /** Format: int64 */
                 readonly cache_write_5m?: number;
+                /** Format: int64 */
                 readonly cache_write_1h?: number;
+                /** Format: int64 */
                 readonly audio?: number;
+                /** Format: int64 */
                 readonly text?: number;
             };
             readonly output_details?: {
+                /** Format: int64 */
                 readonly reasoning?: number;
+                /** Format: int64 */
                 readonly audio?: number;
+                /** Format: int64 */
                 readonly text?: number;
             };
         };
@@ -1763,9 +1776,14 @@ export interface components {
             /** @description Present, and true, for the trace of a durable run that was cancelled: its status is `unset`, and it is in no rate */
             readonly cancelled?: boolean;
             readonly start_time: components["schemas"]["Timestamp"];
-            /** @description From the earliest start to the latest end; null while nothing has ended */
+            /**
+             * Format: int64
+             * @description From the earliest start to the latest end; null while nothing has ended
+             */
             readonly duration_ns: number | null;
+            /** Format: int64 */
             readonly span_count: number;
+            /** Format: int64 */
             readonly error_count: number;
             readonly cost?: components["schemas"]["TotalCost"];
             readonly usage?: components["schemas"]["Usage"];
@@ -1786,6 +1804,7 @@ export interface components {
             readonly scorer_id: string;
             readonly scorer_version?: string;
             readonly mean: number;
+            /** Format: int64 */
             readonly count: number;
         };
         readonly TraceDetail: {
@@ -1814,6 +1833,7 @@ export interface components {
             /** @enum {string} */
             readonly type: "counter" | "gauge" | "histogram";
             readonly unit?: string;
+            /** Format: int64 */
             readonly points: number;
             readonly last_seen: components["schemas"]["Timestamp"];
         };
@@ -1827,6 +1847,7 @@ export interface components {
             readonly received_at: components["schemas"]["Timestamp"];
             readonly value?: number;
             readonly sum?: number;
+            /** Format: int64 */
             readonly count?: number;
             readonly bounds?: readonly number[];
             readonly bucket_counts?: readonly number[];
@@ -1943,7 +1964,10 @@ export interface components {
         };
         readonly RejectedSpans: {
             readonly partialSuccess: {
-                /** @description 0 when everything was taken */
+                /**
+                 * Format: int64
+                 * @description 0 when everything was taken
+                 */
                 readonly rejectedSpans: number;
                 /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
@@ -1951,7 +1975,10 @@ export interface components {
         };
         readonly RejectedLogRecords: {
             readonly partialSuccess: {
-                /** @description 0 when everything was taken */
+                /**
+                 * Format: int64
+                 * @description 0 when everything was taken
+                 */
                 readonly rejectedLogRecords: number;
                 /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
@@ -1959,7 +1986,10 @@ export interface components {
         };
         readonly RejectedDataPoints: {
             readonly partialSuccess: {
-                /** @description 0 when everything was taken */
+                /**
+                 * Format: int64
+                 * @description 0 when everything was taken
+                 */
                 readonly rejectedDataPoints: number;
                 /** @description Why signals were refused, and a warning about doubtful times of those stored; else empty */
                 readonly errorMessage: string;
@@ -1994,23 +2024,41 @@ export interface components {
          *     }
          */
         readonly IngestReply: {
-            /** @description Signals written */
+            /**
+             * Format: int64
+             * @description Signals written
+             */
             readonly accepted: number;
-            /** @description Signals refused, each with an entry in `errors` */
+            /**
+             * Format: int64
+             * @description Signals refused, each with an entry in `errors`
+             */
             readonly rejected: number;
-            /** @description Batches recognised as resends of their `ingest_key`; nothing of them was written again */
+            /**
+             * Format: int64
+             * @description Batches recognised as resends of their `ingest_key`; nothing of them was written again
+             */
             readonly duplicate: number;
-            /** @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none */
+            /**
+             * Format: int64
+             * @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none
+             */
             readonly sampled_out?: number;
             readonly errors: readonly components["schemas"]["IngestError"][];
         };
         /** @description One refused signal, by its place in the request. */
         readonly IngestError: {
-            /** @description Position of the batch among those of the request */
+            /**
+             * Format: int64
+             * @description Position of the batch among those of the request
+             */
             readonly batch: number;
             /** @enum {string} */
             readonly signal: "spans" | "logs" | "metrics" | "scores" | "feedback" | "aspect_notes";
-            /** @description Position in the batch's array of that signal */
+            /**
+             * Format: int64
+             * @description Position in the batch's array of that signal
+             */
             readonly index: number;
             readonly code: string;
             readonly message: string;
@@ -2077,6 +2125,7 @@ export interface components {
             readonly timestamp?: string;
             readonly value?: number;
             readonly sum?: number;
+            /** Format: int64 */
             readonly count?: number;
             readonly bounds?: readonly number[];
             readonly bucket_counts?: readonly number[];
@@ -2106,7 +2155,9 @@ export interface components {
         };
         readonly RollUp: {
             readonly project: string;
+            /** Format: int64 */
             readonly trace_count: number;
+            /** Format: int64 */
             readonly error_count: number;
             readonly cost?: components["schemas"]["TotalCost"];
             readonly first_seen: components["schemas"]["Timestamp"];
@@ -2121,11 +2172,15 @@ export interface components {
             readonly groups: readonly {
                 /** @description Absent for what has no value of the grouping field */
                 readonly key?: string;
+                /** Format: int64 */
                 readonly count: number;
+                /** Format: int64 */
                 readonly error_count: number;
                 /** @description Absent where nothing in the group was priced */
                 readonly total_cost?: number;
+                /** Format: int64 */
                 readonly input_tokens: number;
+                /** Format: int64 */
                 readonly output_tokens: number;
                 /** @description Milliseconds. */
                 readonly latency?: {
@@ -2137,6 +2192,7 @@ export interface components {
             readonly series?: readonly {
                 readonly time: components["schemas"]["Timestamp"];
                 readonly key?: string;
+                /** Format: int64 */
                 readonly count: number;
                 readonly total_cost?: number;
             }[];
@@ -2147,19 +2203,29 @@ export interface components {
          */
         readonly ModelShares: readonly {
             readonly model: string;
-            /** @description Calls */
+            /**
+             * Format: int64
+             * @description Calls
+             */
             readonly count: number;
             readonly total_cost?: number;
         }[];
         readonly SummaryTotals: {
+            /** Format: int64 */
             readonly trace_count: number;
+            /** Format: int64 */
             readonly error_count: number;
-            /** @description Cancelled durable runs among the traces, which neither succeeded nor failed */
+            /**
+             * Format: int64
+             * @description Cancelled durable runs among the traces, which neither succeeded nor failed
+             */
             readonly cancelled_count: number;
             /** @description Failed runs over those that were not cancelled; absent when there was none */
             readonly error_rate?: number;
             readonly total_cost?: number;
+            /** Format: int64 */
             readonly input_tokens: number;
+            /** Format: int64 */
             readonly output_tokens: number;
             /** @description Milliseconds. */
             readonly latency?: {
@@ -2195,6 +2261,7 @@ export interface components {
             readonly checked_at: components["schemas"]["Timestamp"];
             /** @description Version of the build that looked */
             readonly version: string;
+            /** Format: int64 */
             readonly window_days: number;
             /** @description Nothing but storage was contacted */
             readonly offline: boolean;
@@ -2208,9 +2275,13 @@ export interface components {
             }[];
             /** @description Findings by level. Those skipped were not run and proved nothing. */
             readonly summary: {
+                /** Format: int64 */
                 readonly ok: number;
+                /** Format: int64 */
                 readonly skipped: number;
+                /** Format: int64 */
                 readonly warning: number;
+                /** Format: int64 */
                 readonly fault: number;
             };
         };
@@ -2263,6 +2334,7 @@ export interface components {
             readonly contains?: string | readonly string[];
             readonly max_ms?: number;
             readonly max_cost?: number;
+            /** Format: int64 */
             readonly max_tool_calls?: number;
             readonly span_kind?: components["schemas"]["SpanKind"];
             readonly span_name?: string;
@@ -2281,6 +2353,7 @@ export interface components {
         };
         readonly ScoreReport: {
             readonly scores: readonly components["schemas"]["Score"][];
+            /** Format: int64 */
             readonly scores_written: number;
             readonly skipped: readonly {
                 readonly trace_id: string;
@@ -2307,6 +2380,7 @@ export interface components {
             readonly project: string;
             readonly description?: string;
             readonly created_at: components["schemas"]["Timestamp"];
+            /** Format: int64 */
             readonly item_count: number;
         };
         readonly DatasetItemContent: {
@@ -2360,6 +2434,7 @@ export interface components {
         };
         readonly ScoreSample: {
             readonly mean: number;
+            /** Format: int64 */
             readonly count: number;
             /** @description Of the sample; absent for a single score */
             readonly stddev?: number;
@@ -2386,6 +2461,7 @@ export interface components {
                 readonly scorer_version?: string;
                 /** @enum {string} */
                 readonly side: "baseline" | "candidate";
+                /** Format: int64 */
                 readonly count: number;
             }[];
         };
@@ -2403,10 +2479,16 @@ export interface components {
              * @example https://hooks.example.com
              */
             readonly webhook?: string;
-            /** @description Windows that hold fewer neither trip nor recover anything */
+            /**
+             * Format: int64
+             * @description Windows that hold fewer neither trip nor recover anything
+             */
             readonly min_samples: number;
             readonly condition: components["schemas"]["Condition"];
-            /** @description Runs or scores of the last reading */
+            /**
+             * Format: int64
+             * @description Runs or scores of the last reading
+             */
             readonly samples: number;
             /** @description The last evaluation in a sentence, also where it read nothing */
             readonly detail: string;
@@ -2425,6 +2507,7 @@ export interface components {
              */
             readonly compare: "above" | "below";
             readonly threshold: number;
+            /** Format: int64 */
             readonly window_seconds: number;
             readonly scorer_id?: string;
             /** @description The last reading; absent where there is none */
@@ -2432,6 +2515,7 @@ export interface components {
         };
         readonly Slo: components["schemas"]["Watched"] & {
             readonly objective: number;
+            /** Format: int64 */
             readonly window_days: number;
             readonly success_rate?: number;
             /** @description The share of the error budget that is left; may be negative */
@@ -2443,7 +2527,10 @@ export interface components {
             readonly evaluated_at: components["schemas"]["Timestamp"];
             readonly condition: components["schemas"]["Condition"];
             readonly detail: string;
-            /** @description Absent where nothing could be read */
+            /**
+             * Format: int64
+             * @description Absent where nothing could be read
+             */
             readonly samples?: number;
         };
         readonly MonitorEvaluation: components["schemas"]["WatchEvaluation"] & {
@@ -2456,7 +2543,10 @@ export interface components {
             readonly burn_rate_6h?: number;
         };
         readonly WatchTransition: {
-            /** @description Counts the entries of one monitor or objective, over restarts too; `at_seq` of its actor takes it. A missing number was dropped, because the runs store did not take it */
+            /**
+             * Format: int64
+             * @description Counts the entries of one monitor or objective, over restarts too; `at_seq` of its actor takes it. A missing number was dropped, because the runs store did not take it
+             */
             readonly seq: number;
             readonly at: components["schemas"]["Timestamp"];
             /**
@@ -2491,8 +2581,11 @@ export interface components {
         readonly RunStatus: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
         /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
         readonly RunUsage: {
+            /** Format: int64 */
             readonly input_tokens: number;
+            /** Format: int64 */
             readonly output_tokens: number;
+            /** Format: int64 */
             readonly total_tokens: number;
             readonly cost?: number;
         };
@@ -2526,6 +2619,7 @@ export interface components {
             readonly parent_run_id?: string;
             readonly project: string;
             readonly definition_id: string;
+            /** Format: int64 */
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
             readonly queued_reason?: components["schemas"]["QueuedReason"];
@@ -2540,7 +2634,10 @@ export interface components {
             readonly tree_usage?: components["schemas"]["RunUsage"];
             /** @description Its own cost and that of all runs below it; absent where it started none, or nothing was priced. */
             readonly tree_cost?: components["schemas"]["Cost"];
-            /** @description Entries into steps of every kind */
+            /**
+             * Format: int64
+             * @description Entries into steps of every kind
+             */
             readonly step_count: number;
             readonly created_at: components["schemas"]["Timestamp"];
             readonly updated_at: components["schemas"]["Timestamp"];
@@ -2574,11 +2671,16 @@ export interface components {
             readonly children: readonly {
                 readonly run_id: string;
                 readonly definition_id: string;
+                /** Format: int64 */
                 readonly definition_version: number;
                 readonly status: components["schemas"]["RunStatus"];
                 readonly step_id: string;
+                /** Format: int64 */
                 readonly visit: number;
-                /** @description Place among the children of the visit, from 0 */
+                /**
+                 * Format: int64
+                 * @description Place among the children of the visit, from 0
+                 */
                 readonly index: number;
                 /** @description Of a failed child: why, and at which of its steps */
                 readonly error?: components["schemas"]["RunError"];
@@ -2618,9 +2720,15 @@ export interface components {
         readonly Attempt: {
             readonly lease_id: string;
             readonly step_id: string;
-            /** @description Counts entries into the step */
+            /**
+             * Format: int64
+             * @description Counts entries into the step
+             */
             readonly visit: number;
-            /** @description Counts leases within the visit */
+            /**
+             * Format: int64
+             * @description Counts leases within the visit
+             */
             readonly attempt: number;
             readonly status: components["schemas"]["AttemptStatus"];
             readonly worker_id: string;
@@ -2656,11 +2764,14 @@ export interface components {
          *     }
          */
         readonly JournalEntry: {
+            /** Format: int64 */
             readonly seq: number;
             readonly kind: components["schemas"]["JournalKind"];
             readonly at: components["schemas"]["Timestamp"];
             readonly step_id?: string;
+            /** Format: int64 */
             readonly visit?: number;
+            /** Format: int64 */
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
@@ -2700,11 +2811,13 @@ export interface components {
         };
         readonly DefinitionSummary: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
         };
         readonly DefinitionVersion: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
             readonly definition: components["schemas"]["Definition"];
@@ -2720,6 +2833,7 @@ export interface components {
         };
         readonly StoredDefinition: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             /** @enum {string} */
             readonly stored: "created" | "unchanged";
@@ -2741,6 +2855,7 @@ export interface components {
         readonly CheckedDefinition: {
             /** @description Absent where the definition has none that can be read */
             readonly id?: string;
+            /** Format: int64 */
             readonly version?: number;
             /** @description At most 100, and one more that counts the rest */
             readonly faults: readonly {
@@ -2771,10 +2886,15 @@ export interface components {
         readonly DefinitionOverview: {
             readonly id: string;
             readonly versions: readonly {
+                /** Format: int64 */
                 readonly version: number;
                 readonly created_at: components["schemas"]["Timestamp"];
+                /** Format: int64 */
                 readonly open_runs: number;
-                /** @description Live workers that registered this version */
+                /**
+                 * Format: int64
+                 * @description Live workers that registered this version
+                 */
                 readonly workers: number;
             }[];
             readonly latest: components["schemas"]["Definition"];
@@ -2784,13 +2904,18 @@ export interface components {
             readonly name?: string;
             readonly version?: string;
             readonly project?: string;
+            /** Format: int64 */
             readonly concurrency?: number;
             readonly definitions: readonly {
                 readonly id: string;
+                /** Format: int64 */
                 readonly version: number;
             }[];
             readonly last_seen_at: components["schemas"]["Timestamp"];
-            /** @description Live leases that it holds */
+            /**
+             * Format: int64
+             * @description Live leases that it holds
+             */
             readonly leases: number;
         };
         readonly LiveLease: {
@@ -2798,9 +2923,12 @@ export interface components {
             readonly run_id: string;
             readonly project: string;
             readonly definition_id: string;
+            /** Format: int64 */
             readonly definition_version: number;
             readonly step_id: string;
+            /** Format: int64 */
             readonly visit: number;
+            /** Format: int64 */
             readonly attempt: number;
             readonly status: components["schemas"]["AttemptStatus"];
             readonly worker_id: string;
@@ -2816,14 +2944,24 @@ export interface components {
             readonly parked_at: components["schemas"]["Timestamp"];
             /** @description From then on no run can take it */
             readonly expires_at: components["schemas"]["Timestamp"];
-            /** @description Of the payload as JSON in UTF-8 */
+            /**
+             * Format: int64
+             * @description Of the payload as JSON in UTF-8
+             */
             readonly payload_bytes: number;
         };
         readonly ErasedSubject: {
-            /** @description Child runs included */
+            /**
+             * Format: int64
+             * @description Child runs included
+             */
             readonly runs_erased: number;
-            /** @description Unfinished runs of that person, which were left unchanged */
+            /**
+             * Format: int64
+             * @description Unfinished runs of that person, which were left unchanged
+             */
             readonly runs_in_flight: number;
+            /** Format: int64 */
             readonly traces_erased: number;
             /** @description Whether the trace store deletes later */
             readonly deletes_pending: boolean;
@@ -2855,7 +2993,9 @@ export interface components {
          */
         readonly Registration: {
             readonly worker_id: string;
+            /** Format: int64 */
             readonly lease_ttl_ms: number;
+            /** Format: int64 */
             readonly heartbeat_ms: number;
             readonly definitions: readonly components["schemas"]["StoredDefinition"][];
         };
@@ -2874,9 +3014,12 @@ export interface components {
             readonly run_id: string;
             readonly project: string;
             readonly definition_id: string;
+            /** Format: int64 */
             readonly definition_version: number;
             readonly step_id: string;
+            /** Format: int64 */
             readonly visit: number;
+            /** Format: int64 */
             readonly attempt: number;
             /** @enum {string} */
             readonly delivery: "at_least_once" | "at_most_once";
@@ -2929,6 +3072,7 @@ export interface components {
              */
             readonly record?: boolean;
         };
+        /** Format: int64 */
         readonly TokenCount: number;
         /** @description One report of usage, or a list of them. */
         readonly StepUsage: Record<string, never> | readonly unknown[];
@@ -2950,7 +3094,10 @@ export interface components {
                 readonly code?: string;
                 readonly message: string;
             };
-            /** @description A minimum; at most 3650 days */
+            /**
+             * Format: int64
+             * @description A minimum; at most 3650 days
+             */
             readonly retry_after_ms?: number;
             readonly usage?: components["schemas"]["StepUsage"];
         };
@@ -2966,11 +3113,15 @@ export interface components {
             /** @description Where the machine is; a state, or states within states */
             readonly value: unknown;
             readonly status: components["schemas"]["ActorStatus"];
-            /** @description Counts its changes */
+            /**
+             * Format: int64
+             * @description Counts its changes
+             */
             readonly version: number;
             readonly updated_at: components["schemas"]["Timestamp"];
         };
         readonly ActorSnapshot: components["schemas"]["Actor"] & {
+            /** Format: int64 */
             readonly machine_version: number;
             /**
              * @description What the machine remembers. Of `timer`, `pipeline`, `dispatcher` and `outbox`, whose `id` is `main`: what tells why it does, or
@@ -2978,13 +3129,17 @@ export interface components {
              *     no payload and no project; a key of certain projects sees the counts of all, and definitions of its own projects alone.
              */
             readonly context: unknown;
-            /** @description Messages to it that are not answered yet; of timer, dispatcher, outbox and pipeline what waits for them: overdue timers, claims, rows, turns */
+            /**
+             * Format: int64
+             * @description Messages to it that are not answered yet; of timer, dispatcher, outbox and pipeline what waits for them: overdue timers, claims, rows, turns
+             */
             readonly mailbox: number;
             /** @description Why it cannot be loaded */
             readonly fault?: string;
         };
         readonly Machine: {
             readonly name: string;
+            /** Format: int64 */
             readonly version: number;
             readonly states: readonly string[];
         };
@@ -3096,6 +3251,21 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `not_acceptable`: the Accept header allows none of the types in which this call answers. */
+        readonly NotAcceptable: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "not_acceptable",
+                 *       "message": "this call answers in application/json"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `conflict`, `definition_conflict`, `already_applied`, `fenced`, `run_terminal` or `not_started`. */
         readonly Conflict: {
             headers: {
@@ -3131,6 +3301,21 @@ export interface components {
                 readonly [name: string]: unknown;
             };
             content: {
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `internal`: a fault of the service; its log tells why, by the x-request-id of the answer. */
+        readonly Internal: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "internal",
+                 *       "message": "the service failed at this request; its log tells why, by the x-request-id"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
@@ -3271,6 +3456,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly getReadiness: {
@@ -3291,6 +3478,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
             /** @description A store did not answer; `status` is `degraded` and `detail` names the failure. */
             readonly 503: {
                 headers: {
@@ -3325,6 +3514,8 @@ export interface operations {
                     readonly "text/plain": string;
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly getDocument: {
@@ -3345,6 +3536,8 @@ export interface operations {
                     readonly "application/json": Record<string, never>;
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly getPage: {
@@ -3365,6 +3558,8 @@ export interface operations {
                     readonly "text/html": string;
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly getPageScript: {
@@ -3385,6 +3580,8 @@ export interface operations {
                     readonly "text/javascript": string;
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly getPageStyle: {
@@ -3405,6 +3602,8 @@ export interface operations {
                     readonly "text/css": string;
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
         };
     };
     readonly ingestTraces: {
@@ -3496,6 +3695,7 @@ export interface operations {
             readonly 413: components["responses"]["IngestTooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["IngestTooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3588,6 +3788,7 @@ export interface operations {
             readonly 413: components["responses"]["IngestTooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["IngestTooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3630,6 +3831,7 @@ export interface operations {
             readonly 413: components["responses"]["IngestTooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["IngestTooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3672,6 +3874,7 @@ export interface operations {
             readonly 413: components["responses"]["IngestTooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["IngestTooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3741,6 +3944,7 @@ export interface operations {
             readonly 413: components["responses"]["IngestTooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["IngestTooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3826,7 +4030,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3862,7 +4068,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3901,6 +4109,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3931,7 +4142,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -3987,7 +4200,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4041,7 +4256,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4079,7 +4296,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4126,7 +4345,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4166,7 +4387,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4216,7 +4439,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4255,10 +4480,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidBody"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4300,7 +4527,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4337,10 +4566,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidBody"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4384,7 +4615,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4428,7 +4661,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4455,6 +4690,7 @@ export interface operations {
                     readonly "application/json": {
                         readonly projects: readonly {
                             readonly project: string;
+                            /** Format: int64 */
                             readonly trace_count: number;
                             readonly first_seen?: components["schemas"]["Timestamp"];
                             readonly last_seen?: components["schemas"]["Timestamp"];
@@ -4466,7 +4702,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4504,7 +4742,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4540,7 +4780,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4564,8 +4806,13 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly scoreRuns: {
@@ -4624,10 +4871,12 @@ export interface operations {
             };
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4669,7 +4918,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4704,11 +4955,13 @@ export interface operations {
             readonly 400: components["responses"]["InvalidBody"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4740,7 +4993,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4772,6 +5027,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4810,7 +5068,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4854,10 +5114,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4903,10 +5165,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4940,6 +5204,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -4984,7 +5251,10 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        /** @description Number of cases made */
+                        /**
+                         * Format: int64
+                         * @description Number of cases made
+                         */
                         readonly captured: number;
                         readonly items: readonly {
                             readonly item_id: string;
@@ -5001,10 +5271,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5046,7 +5318,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5084,10 +5358,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidBody"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 422: components["responses"]["Undecodable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5120,7 +5396,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5151,7 +5429,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5189,7 +5469,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5218,7 +5500,10 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5256,7 +5541,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5294,7 +5581,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5323,7 +5612,10 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5361,7 +5653,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5400,7 +5694,13 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Whoami"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listAudit: {
@@ -5443,7 +5743,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5471,6 +5773,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5533,7 +5838,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5584,9 +5891,11 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5617,7 +5926,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5645,7 +5956,10 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly events: readonly components["schemas"]["JournalEntry"][];
-                        /** @description The `after` of the next page */
+                        /**
+                         * Format: int64
+                         * @description The `after` of the next page
+                         */
                         readonly next_after: number;
                     };
                     /**
@@ -5666,7 +5980,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5701,7 +6017,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5735,9 +6053,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5777,10 +6098,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5818,7 +6141,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5857,9 +6182,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidBody"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5892,7 +6219,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5943,10 +6272,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidRun"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -5970,10 +6301,13 @@ export interface operations {
                     readonly "application/json": components["schemas"]["DefinitionOverview"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6002,7 +6336,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6035,7 +6371,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6073,7 +6411,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6097,8 +6437,12 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ErasedSubject"];
                 };
             };
+            readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6147,10 +6491,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidRun"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6189,9 +6535,11 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6228,10 +6576,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6269,10 +6619,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6319,10 +6671,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6370,10 +6724,12 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6413,7 +6769,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6448,7 +6806,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6481,7 +6841,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -6519,7 +6881,9 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
             readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };

@@ -11,7 +11,11 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** What the store was asked last. */
-const lastQuery = (method: string): unknown => service.calls.findLast((call) => call.method === method)?.arguments[0];
+/** What the store was last asked, but for how much of it is read at a time. */
+const lastQuery = (method: string): unknown => {
+  const asked = service.calls.findLast((call) => call.method === method)?.arguments[0] ?? {};
+  return Object.fromEntries(Object.entries(asked).filter(([name]) => name !== 'maxBytes'));
+};
 
 const HOUR = 3_600_000_000_000n;
 /** What the service of the tests has in its price book. */

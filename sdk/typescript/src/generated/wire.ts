@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: bf3133bebd8106f21221e7cf6f540b83edc190d8c97c7d7b01bd5511f1edae48
-// content sha256: 072a705770b82a11fbb19d0162de9b3537a94e981e80c437d2669fc0c59ec198
+// source sha256: 4dc868e3ef7c8335d7e753fee8f528b65e3a8c83e7ebef6a510d8d10786815d8
+// content sha256: 7159501ea62fc1747006a069cb6440a4c05695eb3a5a9315cdd0519f251a8688
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -417,9 +417,15 @@ export interface components {
         readonly Attempt: {
             readonly lease_id: string;
             readonly step_id: string;
-            /** @description Counts entries into the step */
+            /**
+             * Format: int64
+             * @description Counts entries into the step
+             */
             readonly visit: number;
-            /** @description Counts leases within the visit */
+            /**
+             * Format: int64
+             * @description Counts leases within the visit
+             */
             readonly attempt: number;
             readonly status: components["schemas"]["AttemptStatus"];
             readonly worker_id: string;
@@ -448,6 +454,7 @@ export interface components {
         readonly CheckedDefinition: {
             /** @description Absent where the definition has none that can be read */
             readonly id?: string;
+            /** Format: int64 */
             readonly version?: number;
             /** @description At most 100, and one more that counts the rest */
             readonly faults: readonly {
@@ -563,10 +570,15 @@ export interface components {
         readonly DefinitionOverview: {
             readonly id: string;
             readonly versions: readonly {
+                /** Format: int64 */
                 readonly version: number;
                 readonly created_at: components["schemas"]["Timestamp"];
+                /** Format: int64 */
                 readonly open_runs: number;
-                /** @description Live workers that registered this version */
+                /**
+                 * Format: int64
+                 * @description Live workers that registered this version
+                 */
                 readonly workers: number;
             }[];
             readonly latest: components["schemas"]["Definition"];
@@ -603,6 +615,7 @@ export interface components {
         readonly DefinitionStep: components["schemas"]["TaskStep"] | components["schemas"]["WaitEventStep"] | components["schemas"]["SleepStep"] | components["schemas"]["ChildStep"] | components["schemas"]["SucceedStep"] | components["schemas"]["FailStep"];
         readonly DefinitionSummary: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
         };
@@ -610,6 +623,7 @@ export interface components {
         readonly DefinitionTemplate: Json;
         readonly DefinitionVersion: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
             readonly definition: components["schemas"]["Definition"];
@@ -645,11 +659,17 @@ export interface components {
         };
         /** @description One refused signal, by its place in the request. */
         readonly IngestError: {
-            /** @description Position of the batch among those of the request */
+            /**
+             * Format: int64
+             * @description Position of the batch among those of the request
+             */
             readonly batch: number;
             /** @enum {string} */
             readonly signal: "spans" | "logs" | "metrics" | "scores" | "feedback" | "aspect_notes";
-            /** @description Position in the batch's array of that signal */
+            /**
+             * Format: int64
+             * @description Position in the batch's array of that signal
+             */
             readonly index: number;
             readonly code: string;
             readonly message: string;
@@ -657,22 +677,37 @@ export interface components {
         };
         /** @description One result for the whole request. */
         readonly IngestReply: {
-            /** @description Signals written */
+            /**
+             * Format: int64
+             * @description Signals written
+             */
             readonly accepted: number;
-            /** @description Signals refused, each with an entry in `errors` */
+            /**
+             * Format: int64
+             * @description Signals refused, each with an entry in `errors`
+             */
             readonly rejected: number;
-            /** @description Batches recognised as resends of their `ingest_key`; nothing of them was written again */
+            /**
+             * Format: int64
+             * @description Batches recognised as resends of their `ingest_key`; nothing of them was written again
+             */
             readonly duplicate: number;
-            /** @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none */
+            /**
+             * Format: int64
+             * @description Signals that the sampling policy dropped; not to be sent again. Absent when there are none
+             */
             readonly sampled_out?: number;
             readonly errors: readonly components["schemas"]["IngestError"][];
         };
         readonly JournalEntry: {
+            /** Format: int64 */
             readonly seq: number;
             readonly kind: components["schemas"]["JournalKind"];
             readonly at: components["schemas"]["Timestamp"];
             readonly step_id?: string;
+            /** Format: int64 */
             readonly visit?: number;
+            /** Format: int64 */
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
@@ -689,9 +724,12 @@ export interface components {
             readonly run_id: string;
             readonly project: string;
             readonly definition_id: string;
+            /** Format: int64 */
             readonly definition_version: number;
             readonly step_id: string;
+            /** Format: int64 */
             readonly visit: number;
+            /** Format: int64 */
             readonly attempt: number;
             /** @enum {string} */
             readonly delivery: "at_least_once" | "at_most_once";
@@ -815,6 +853,7 @@ export interface components {
             readonly timestamp?: string;
             readonly value?: number;
             readonly sum?: number;
+            /** Format: int64 */
             readonly count?: number;
             readonly bounds?: readonly number[];
             readonly bucket_counts?: readonly number[];
@@ -920,7 +959,9 @@ export interface components {
         readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy";
         readonly Registration: {
             readonly worker_id: string;
+            /** Format: int64 */
             readonly lease_ttl_ms: number;
+            /** Format: int64 */
             readonly heartbeat_ms: number;
             readonly definitions: readonly components["schemas"]["StoredDefinition"][];
         };
@@ -994,11 +1035,16 @@ export interface components {
             readonly children: readonly {
                 readonly run_id: string;
                 readonly definition_id: string;
+                /** Format: int64 */
                 readonly definition_version: number;
                 readonly status: components["schemas"]["RunStatus"];
                 readonly step_id: string;
+                /** Format: int64 */
                 readonly visit: number;
-                /** @description Place among the children of the visit, from 0 */
+                /**
+                 * Format: int64
+                 * @description Place among the children of the visit, from 0
+                 */
                 readonly index: number;
                 /** @description Of a failed child: why, and at which of its steps */
                 readonly error?: components["schemas"]["RunError"];
@@ -1027,6 +1073,7 @@ export interface components {
             readonly parent_run_id?: string;
             readonly project: string;
             readonly definition_id: string;
+            /** Format: int64 */
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
             readonly queued_reason?: components["schemas"]["QueuedReason"];
@@ -1041,7 +1088,10 @@ export interface components {
             readonly tree_usage?: components["schemas"]["RunUsage"];
             /** @description Its own cost and that of all runs below it; absent where it started none, or nothing was priced. */
             readonly tree_cost?: components["schemas"]["Cost"];
-            /** @description Entries into steps of every kind */
+            /**
+             * Format: int64
+             * @description Entries into steps of every kind
+             */
             readonly step_count: number;
             readonly created_at: components["schemas"]["Timestamp"];
             readonly updated_at: components["schemas"]["Timestamp"];
@@ -1050,8 +1100,11 @@ export interface components {
         };
         /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
         readonly RunUsage: {
+            /** Format: int64 */
             readonly input_tokens: number;
+            /** Format: int64 */
             readonly output_tokens: number;
+            /** Format: int64 */
             readonly total_tokens: number;
             readonly cost?: number;
         };
@@ -1108,7 +1161,10 @@ export interface components {
                 readonly code?: string;
                 readonly message: string;
             };
-            /** @description A minimum; at most 3650 days */
+            /**
+             * Format: int64
+             * @description A minimum; at most 3650 days
+             */
             readonly retry_after_ms?: number;
             readonly usage?: components["schemas"]["StepUsage"];
         };
@@ -1126,6 +1182,7 @@ export interface components {
         readonly StepUsage: readonly components["schemas"]["ReportedUsage"][] | components["schemas"]["ReportedUsage"];
         readonly StoredDefinition: {
             readonly id: string;
+            /** Format: int64 */
             readonly version: number;
             /** @enum {string} */
             readonly stored: "created" | "unchanged";
@@ -1168,6 +1225,7 @@ export interface components {
          * @description RFC 3339, UTC, fraction of 0, 3, 6 or 9 digits
          */
         readonly Timestamp: string;
+        /** Format: int64 */
         readonly TokenCount: number;
         /**
          * Format: trace-id
@@ -1176,20 +1234,32 @@ export interface components {
         readonly TraceId: string;
         /** @description Tokens of a model call. A count that the sender did not give is absent, never zero. */
         readonly Usage: {
+            /** Format: int64 */
             readonly input_tokens?: number;
+            /** Format: int64 */
             readonly output_tokens?: number;
+            /** Format: int64 */
             readonly total_tokens?: number;
             readonly input_details?: {
+                /** Format: int64 */
                 readonly cache_read?: number;
+                /** Format: int64 */
                 readonly cache_write?: number;
+                /** Format: int64 */
                 readonly cache_write_5m?: number;
+                /** Format: int64 */
                 readonly cache_write_1h?: number;
+                /** Format: int64 */
                 readonly audio?: number;
+                /** Format: int64 */
                 readonly text?: number;
             };
             readonly output_details?: {
+                /** Format: int64 */
                 readonly reasoning?: number;
+                /** Format: int64 */
                 readonly audio?: number;
+                /** Format: int64 */
                 readonly text?: number;
             };
         };
@@ -1226,13 +1296,18 @@ export interface components {
             readonly name?: string;
             readonly version?: string;
             readonly project?: string;
+            /** Format: int64 */
             readonly concurrency?: number;
             readonly definitions: readonly {
                 readonly id: string;
+                /** Format: int64 */
                 readonly version: number;
             }[];
             readonly last_seen_at: components["schemas"]["Timestamp"];
-            /** @description Live leases that it holds */
+            /**
+             * Format: int64
+             * @description Live leases that it holds
+             */
             readonly leases: number;
         };
         readonly WorkerId: string;
@@ -1511,7 +1586,10 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly events: readonly components["schemas"]["JournalEntry"][];
-                        /** @description The `after` of the next page */
+                        /**
+                         * Format: int64
+                         * @description The `after` of the next page
+                         */
                         readonly next_after: number;
                     };
                     readonly "text/event-stream": string;
