@@ -116,7 +116,7 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
   ).map(([query, asked]): [string, string, string, object] => [
     '/v1/api/spans',
     query,
-    'listSpans',
+    'readSpans',
     { ...paging, order: 'desc', payloads: true, ...asked },
   ]),
 
