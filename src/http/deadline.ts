@@ -21,11 +21,15 @@ export type Deadlines = {
   readonly releaseHeld: () => void;
 };
 
-/** A deadline to race against, and the signal that aborts the work. */
-const startDeadline = (controller: AbortController, seconds: number) => {
+/**
+ * A deadline to race against, and the signal that aborts the work. It is over when the answer goes out: how long its reader may
+ * take is bounded elsewhere. @see cutSlowReaders
+ */
+const startDeadline = (controller: AbortController, seconds: number, isAnswering: () => boolean) => {
   let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
+      if (isAnswering()) return;
       const refusal = new Refusal({
         code: 'request_timeout',
         message: `the request was not done within ${seconds} seconds (--request-timeout-seconds); ask for less, or try again`,
@@ -61,7 +65,7 @@ export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
           held.delete(hold);
         }
       }
-      const deadline = startDeadline(controller, requestTimeoutSeconds);
+      const deadline = startDeadline(controller, requestTimeoutSeconds, () => reply.raw.headersSent);
       try {
         const done = work();
         done.catch(() => {}); // after the deadline nobody asks for its outcome

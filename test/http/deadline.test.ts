@@ -23,7 +23,7 @@ describe('the deadline of a request', () => {
   const begin = (traits: Partial<Route>, accept?: string) => {
     const deadlines = createDeadlines(SECONDS);
     const request = { method: 'POST', headers: { accept } } as unknown as FastifyRequest;
-    const raw = Object.assign(new EventEmitter(), { writableFinished: false });
+    const raw = Object.assign(new EventEmitter(), { writableFinished: false, headersSent: false });
     const work = Promise.withResolvers<string>();
     const outcome = vi.fn<(how: unknown) => void>();
     const done = deadlines
@@ -46,6 +46,17 @@ describe('the deadline of a request', () => {
     expect(outcome).toHaveBeenCalledWith('answer');
     await vi.advanceTimersByTimeAsync(1);
     expect(request.abandoned.aborted).toBe(false);
+  });
+
+  it('is over when the answer goes out: its reader may take longer', async () => {
+    const { request, raw, work, outcome, done } = begin({});
+    await vi.advanceTimersByTimeAsync(SECONDS * 1000 - 1);
+    raw.headersSent = true;
+    await vi.advanceTimersByTimeAsync(SECONDS * 1000);
+    expect([outcome.mock.calls.length, request.abandoned.aborted]).toEqual([0, false]);
+    work.resolve('answer');
+    await done;
+    expect(outcome).toHaveBeenCalledWith('answer');
   });
 
   it('ends with `request_timeout`, and the work learns that nobody waits for it', async () => {

@@ -46,6 +46,32 @@ describe('a reader that takes nothing of what waits for it', () => {
   });
 
   it.each([
+    ['a little more than 16 KiB a second for an hour', 16 * 1024 + 1, 3600, 0],
+    ['a byte less, for half a minute', 16 * 1024 - 1, 32, 1],
+    ['a byte less, for less than half a minute', 16 * 1024 - 1, 28, 0],
+  ])('that takes %s', async (_what, bytesPerSecond, seconds, cuts) => {
+    const { reader, cut, pass } = aServer();
+    const socket = reader();
+    socket.writableLength = 10_000;
+    for (let second = 0; second < seconds; second += 1) {
+      await pass(1000);
+      socket.bytesWritten += bytesPerSecond;
+    }
+    expect(cut()).toBe(cuts);
+  });
+
+  it('slowly, but takes all now and then, is let be', async () => {
+    const { reader, cut, pass } = aServer();
+    const socket = reader();
+    for (let second = 0; second < 120; second += 1) {
+      socket.writableLength = second % 20 === 0 ? 0 : 10;
+      socket.bytesWritten += 1;
+      await pass(1000);
+    }
+    expect(cut()).toBe(0);
+  });
+
+  it.each([
     [
       'takes some of a large write',
       (socket: ReturnType<ReturnType<typeof aServer>['reader']>) => {
