@@ -4,6 +4,7 @@
  * configure them, and once with a window of its own for each.
  * Run: `node bench/monitors.ts [spans] [rounds]`; 1000000 spans take some minutes to write.
  */
+import { SERVICE } from '../src/model/definition/owner.ts';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import PQueue from 'p-queue';
@@ -115,6 +116,7 @@ const slosWith = (windowOf: (n: number) => number): Slo[] =>
 /** As many durable runs as one reading takes. */
 const shapes = Array.from({ length: MOST_SHAPES }, (_, n) => ({
   runId: `r-${n}`,
+  definitionOwner: SERVICE,
   definitionId: `d-${n % 20}`,
   definitionVersion: 1,
   stepCount: 4 + (n % 100 === 0 ? 40 : n % 2),

@@ -22,11 +22,11 @@ export const declareAskingCommands = (
     .argument('[name]', '`lease`, `run:<definition>@<version>`, ...')
     .option('--format <format>', 'How one is printed: json, which opens in xstate, or mermaid.', 'json')
     .addHelpText('after', examples('svc machines', 'svc machines run:hello@1 --format mermaid'))
-    .action(async (name: string | undefined, options: Connection & { format: string }) => {
+    .action(async (name: string | undefined, options: Connection & { format: string; project?: string }) => {
       const { showMachines } = await import('./inspect.ts');
-      finish(await showMachines({ ...ask(options), format: options.format }, name));
+      finish(await showMachines({ ...ask(options), ...projectOf(options), format: options.format }, name));
     });
-  asking(machines);
+  inProject(asking(machines), "The project whose definitions are meant, beside the service's.");
 
   const actors = program
     .command('actors')

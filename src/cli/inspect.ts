@@ -37,23 +37,27 @@ async function* rowsOf<L extends keyof Lists>(
  * @see Interface decisions, "10. Actors and machines, for debugging"
  */
 export const showMachines = async (
-  io: AskIo & { readonly format: string },
+  io: AskIo & { readonly format: string; readonly project?: string },
   name: string | undefined,
 ): Promise<number> => {
-  const { format } = io;
+  const { format, project } = io;
   if (format !== 'json' && format !== 'mermaid')
     return misused(io, `--format: must be json or mermaid, is ${quoted(format)}`);
   return withDaemon(io, async (client) => {
     if (name === undefined) {
-      const rows = [['name', 'version', 'states']];
-      for await (const { name: known, version, states } of rowsOf(client, 'machines', {}))
-        rows.push([printable(known), `${version}`, printable(states.join(' '))]);
+      const rows = [['name', 'version', 'project', 'states']];
+      for await (const { name: known, version, project: owner = '-', states } of rowsOf(client, 'machines', {
+        project,
+      }))
+        rows.push([printable(known), `${version}`, printable(owner), printable(states.join(' '))]);
       return printed(io, table(rows));
     }
     const path = `/v1/api/machines/${encodeURIComponent(name)}`;
     return printed(
       io,
-      format === 'mermaid' ? await client.getText(path, { format }) : `${jsonText(await client.get(path), 2)}\n`,
+      format === 'mermaid'
+        ? await client.getText(path, { format, project })
+        : `${jsonText(await client.get(path, { project }), 2)}\n`,
     );
   });
 };

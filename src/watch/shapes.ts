@@ -1,7 +1,8 @@
+import { ownedId } from '../model/definition/owner.ts';
 import type { MonitorReading } from '../model/watch.ts';
 import type { RunShape } from '../actors/service/runs-service.ts';
 
-type StepCount = Pick<RunShape, 'definitionId' | 'definitionVersion' | 'stepCount'>;
+type StepCount = Pick<RunShape, 'definitionOwner' | 'definitionId' | 'definitionVersion' | 'stepCount'>;
 
 /** Runs of one definition version that a window must hold before any of them can be called unusual. */
 export const FEWEST_PEERS = 5;
@@ -29,8 +30,8 @@ const medianOf = (values: readonly number[]): number => {
  */
 export const stepCountDivergence = (shapes: readonly StepCount[]): MonitorReading => {
   const peers = new Map<string, number[]>();
-  for (const { definitionId, definitionVersion, stepCount } of shapes) {
-    const key = `${definitionId}@${definitionVersion}`;
+  for (const { definitionOwner, definitionId, definitionVersion, stepCount } of shapes) {
+    const key = `${definitionVersion}/${ownedId(definitionOwner, definitionId)}`;
     const counts = peers.get(key);
     if (counts === undefined) peers.set(key, [stepCount]);
     else counts.push(stepCount);

@@ -26,7 +26,7 @@ describe('svc machines', () => {
     const { code, out } = await svc('machines');
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^name +version +states\ndispatcher +1 +idle waiting matching\nlease +1 +unissued offered running /,
+      /^name +version +project +states\ndispatcher +1 +- +idle waiting matching\nlease +1 +- +unissued offered running /,
     );
     expect(out).toContain('run:flow@1');
   });

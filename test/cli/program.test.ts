@@ -131,7 +131,7 @@ describe('the command line', () => {
   it.each([
     [['prices'], ['diff', 'json']],
     [['mcp'], [...connection, 'project']],
-    [['machines'], [...connection, 'format']],
+    [['machines'], [...connection, 'format', 'project']],
     [['actors'], [...connection, 'at-seq', 'json', 'project']],
     [['runs'], [...connection, ...filters, 'cursor', 'json', 'limit', 'project']],
     [

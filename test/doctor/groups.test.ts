@@ -1,3 +1,4 @@
+import { SERVICE } from '../../src/model/definition/owner.ts';
 import { builtinPriceBook } from '../../src/ingest/price-book.ts';
 import { describe, expect, it } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
@@ -102,7 +103,7 @@ const rows: readonly Row[] = [
   [
     'a pinned version that no worker registered',
     'runs',
-    { runs: runsOf({ pinnedVersions: async () => [{ id: 'refund', version: 2, openRuns: 5 }] }) },
+    { runs: runsOf({ pinnedVersions: async () => [{ owner: SERVICE, id: 'refund', version: 2, openRuns: 5 }] }) },
     /^warning: no worker has registered "refund" version 2, which 5 open durable runs are pinned to -> start a worker/,
   ],
   ...(
@@ -129,13 +130,14 @@ const rows: readonly Row[] = [
       'runs',
       {
         runs: runsOf({
-          pinnedVersions: async () => [{ id: 'refund', version: 2, openRuns: 1 }],
+          pinnedVersions: async () => [{ owner: SERVICE, id: 'refund', version: 2, openRuns: 1 }],
           workers: async () => [
             {
+              owner: SERVICE,
               definitions: [{ id: 'refund', version: 2 }],
               ...(seen === undefined ? {} : { lastSeenAt: Number(seen) }),
             },
-            { definitions: [{ id: 'refund', version: 1 }], lastSeenAt: Number(NOW / 1_000_000n) },
+            { owner: SERVICE, definitions: [{ id: 'refund', version: 1 }], lastSeenAt: Number(NOW / 1_000_000n) },
           ],
         }),
       },

@@ -18,14 +18,15 @@ describe('step_count_divergence: runs with an unusual step count for their defin
     expect(stepCountDivergence(counts(...steps))).toEqual({ value, samples: steps.length }),
   );
 
-  it('each definition and version is judged by itself', () =>
+  it('each definition and version of an owner is judged by itself', () =>
     expect(
       stepCountDivergence([
         ...counts(4, 4, 4, 4, 4),
         ...counts(40, 40, 40, 40, 40).map((shape) => ({ ...shape, definitionId: 'index' })),
         ...counts(7, 7, 7, 7, 7).map((shape) => ({ ...shape, definitionVersion: 2 })),
+        ...counts(70, 70, 70, 70, 70).map((shape) => ({ ...shape, definitionOwner: 'p' })),
       ]),
-    ).toEqual({ value: 0, samples: 15 }));
+    ).toEqual({ value: 0, samples: 20 }));
 
   it('fewer than five of a definition and version are not judged, and not counted as samples', () => {
     const few = counts(4, 4, 4, 400);

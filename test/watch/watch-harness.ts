@@ -1,3 +1,4 @@
+import { SERVICE } from '../../src/model/definition/owner.ts';
 import { createWatchers, type WatchersOptions } from '../../src/watch/watchers.ts';
 import type { WatchReport } from '../../src/watch/report.ts';
 import type { RunShape } from '../../src/actors/service/runs-service.ts';
@@ -31,6 +32,7 @@ export const anSlo = (given: Partial<Slo> = {}): Slo => ({
 
 export const aShape = (given: Partial<RunShape> = {}): RunShape => ({
   runId: 'r',
+  definitionOwner: SERVICE,
   definitionId: 'refund',
   definitionVersion: 1,
   stepCount: 4,

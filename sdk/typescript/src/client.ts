@@ -28,6 +28,10 @@ export type ClientOptions = SettingsInput & {
   readonly retry?: RetryPolicy;
 };
 
+/** Absent: the project of the client's settings, or that of the key. */
+type InProject = { readonly project?: string };
+type OwnedQuery = InProject & { readonly limit?: number; readonly cursor?: string };
+
 export type StartOptions = {
   readonly project?: string;
   /** Absent: the highest version that is stored. */
@@ -365,7 +369,8 @@ export const createClient = (options: ClientOptions = {}) => {
       get<'getStepCause'>(`/v1/api/runs/${segment(runId)}/steps/${segment(stepId)}/cause`),
 
     /**
-     * Stores definitions without a worker, all or none. A run of them can be started before the first worker is there.
+     * Stores definitions without a worker, all or none. A run of them can be started before the first worker is there. They belong to the
+     * project of the key (of a key of several, the one given or set), or to the service where the key is a top-level one.
      * @throws ServiceError `definition_invalid`, or `definition_conflict` where a version is stored with other content
      */
     storeDefinitions: (
@@ -384,14 +389,21 @@ export const createClient = (options: ClientOptions = {}) => {
         query: { check: true },
         body: definitionsBody(definitions, more),
       }),
-    listDefinitions: (query: { limit?: number; cursor?: string } = {}): Promise<AnswerOf<'listDefinitions'>> =>
-      get<'listDefinitions'>('/v1/api/definitions', query),
-    getDefinition: (id: string): Promise<AnswerOf<'getDefinition'>> =>
-      get<'getDefinition'>(`/v1/api/definitions/${segment(id)}`),
-    getDefinitionVersion: (id: string, version: number): Promise<AnswerOf<'getDefinitionVersion'>> =>
-      get<'getDefinitionVersion'>(`/v1/api/definitions/${segment(id)}/versions/${version}`),
-    listWorkers: (query: { limit?: number; cursor?: string } = {}): Promise<AnswerOf<'listWorkers'>> =>
-      get<'listWorkers'>('/v1/api/workers', query),
+    /** Those of the project, where one is given or set, and those of the service; without one, of all that the key reaches. */
+    listDefinitions: (query: OwnedQuery = {}): Promise<AnswerOf<'listDefinitions'>> =>
+      get<'listDefinitions'>('/v1/api/definitions', { project: settings.project, ...query }),
+    /** The project's own where it owns one of that id, else the service's. */
+    getDefinition: (id: string, { project = settings.project }: InProject = {}): Promise<AnswerOf<'getDefinition'>> =>
+      get<'getDefinition'>(`/v1/api/definitions/${segment(id)}`, { project }),
+    getDefinitionVersion: (
+      id: string,
+      version: number,
+      { project = settings.project }: InProject = {},
+    ): Promise<AnswerOf<'getDefinitionVersion'>> =>
+      get<'getDefinitionVersion'>(`/v1/api/definitions/${segment(id)}/versions/${version}`, { project }),
+    /** Those limited to the project, where one is given or set, and those limited to none. */
+    listWorkers: (query: OwnedQuery = {}): Promise<AnswerOf<'listWorkers'>> =>
+      get<'listWorkers'>('/v1/api/workers', { project: settings.project, ...query }),
 
     /** A read of the query API that has no method here: `read('/v1/api/traces', { has_error: true })`. */
     read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> =>

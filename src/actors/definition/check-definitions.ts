@@ -1,5 +1,6 @@
 import type { Fault } from '../../model/definition/fault.ts';
 import { hashDefinition } from '../../model/definition/hash.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import { parseDefinition } from '../../model/definition/parse.ts';
 import type { Json } from '../../model/json.ts';
 import type { DefinitionRecord, RunStore } from '../../store/runs/run-store.ts';
@@ -35,6 +36,7 @@ const nameOf = (document: Json): Pick<CheckedDefinition, 'id' | 'version'> => {
  */
 export const checkDefinitions = async (
   store: Pick<RunStore, 'load'>,
+  owner: DefinitionOwner,
   documents: readonly Json[],
   defer: () => Promise<void>,
 ): Promise<readonly CheckedDefinition[]> => {
@@ -53,7 +55,7 @@ export const checkDefinitions = async (
     const hash = hashDefinition(document);
     let known = accepted.get(key);
     if (known === undefined) {
-      const [found] = await store.load([{ kind: 'definition', id, version }]);
+      const [found] = await store.load([{ kind: 'definition', owner, id, version }]);
       known = (found as DefinitionRecord | undefined)?.hash;
     }
     const conflicts = known !== undefined && known !== hash;

@@ -1,4 +1,5 @@
 import { hashDefinition } from '../../model/definition/hash.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import { parseDefinition } from '../../model/definition/parse.ts';
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
@@ -14,16 +15,21 @@ export const conflictOf = (id: string, version: number): string =>
 const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
   turn.rows.definitions.push(record);
   turn.write(definitionSlot, record, record);
-  const latest = turn.read(latestDefinitionSlot, record.id);
-  if (latest === undefined || latest.version < record.version) turn.write(latestDefinitionSlot, record.id, record);
+  const { owner, version } = record;
+  const latest = turn.read(latestDefinitionSlot, record);
+  if (latest?.owner !== owner || latest.version < version) turn.write(latestDefinitionSlot, record, record);
 };
 
 /**
- * Stores definitions: all of them, or none when one is refused. Nothing else stores any.
+ * Stores definitions of one owner: all of them, or none when one is refused. Nothing else stores any.
  * @param documents as they were sent; nothing about them is trusted
  * @returns what became of each, in their order; `definition_invalid` or `definition_conflict` for the first that is refused
  */
-export const storeDefinitions = (turn: Turn, documents: readonly Json[]): Result<readonly StoredDefinition[]> => {
+export const storeDefinitions = (
+  turn: Turn,
+  owner: DefinitionOwner,
+  documents: readonly Json[],
+): Result<readonly StoredDefinition[]> => {
   const held: StoredDefinition[] = [];
   const created: DefinitionRecord[] = [];
   for (const [index, document] of documents.entries()) {
@@ -33,7 +39,7 @@ export const storeDefinitions = (turn: Turn, documents: readonly Json[]): Result
     const hash = hashDefinition(document);
     const stored =
       created.find((record) => record.id === id && record.version === version) ??
-      turn.read(definitionSlot, { id, version });
+      turn.read(definitionSlot, { owner, id, version });
     if (stored !== undefined && stored.hash !== hash)
       return {
         ok: false,
@@ -44,8 +50,8 @@ export const storeDefinitions = (turn: Turn, documents: readonly Json[]): Result
         },
       };
     if (stored === undefined) {
-      turn.read(latestDefinitionSlot, id);
-      created.push({ id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
+      turn.read(latestDefinitionSlot, { owner, id });
+      created.push({ owner, id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
     }
     held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
   }

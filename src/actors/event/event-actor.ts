@@ -12,7 +12,7 @@ import { type Programs, stepAt } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { isWaitingFor } from '../run/steps/wait-event.ts';
 import { Quarantined, readRun, type RunActor } from '../run/run-state.ts';
-import { forbidden, notFound } from '../run/run-failures.ts';
+import { notFound, outOfReach } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
 import type { EventMessage } from './messages.ts';
 
@@ -91,7 +91,7 @@ export const createEventActor = (host: {
     const run = readRun(turn, host.programs, body.runId);
     if (run === undefined) return notFound('run', body.runId);
     const { project, status } = run.record;
-    if (!reaches(body.reach, project)) return forbidden(project);
+    if (!reaches(body.reach, project)) return outOfReach('run');
     const seen = seenBefore(turn, project, body.eventId);
     if (seen !== undefined)
       return { ok: true, value: { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) } };

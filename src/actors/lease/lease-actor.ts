@@ -21,13 +21,14 @@ import type { AttemptRecord } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
 import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
-import { forbidden, leaseRefused, notFound, runTooLarge } from '../run/run-failures.ts';
+import { leaseRefused, notFound, runTooLarge, outOfReach } from '../run/run-failures.ts';
 import { readDocuments, RUN_CHARACTERS, scopeOf } from '../run/run-documents.ts';
 import { readRun, type RunActor, standing, willRetry } from '../run/run-state.ts';
 import { type SpanDraft, spanIdOf, stepSpan, usageSpan } from '../run/run-spans.ts';
 import { type LeaseActor, leaseSlot, readLease } from './lease-state.ts';
 import type { LeaseMessage, WatchedLease, WorkerCall } from './messages.ts';
 import { countUsage, type PricedUsage } from './usage.ts';
+import type { PinnedDefinition } from '../run/program.ts';
 
 export type LeaseHost = {
   readonly programs: Programs;
@@ -41,7 +42,7 @@ export type LeaseHost = {
   readonly watch: (lease: WatchedLease) => void;
   readonly unwatch: (leaseId: string) => void;
   /** The worker does not hold this definition version. */
-  readonly unservable: (workerId: string, definitionId: string, version: number) => void;
+  readonly unservable: (workerId: string, pinned: PinnedDefinition) => void;
 };
 
 const unissued = initialSnapshot(leaseMachine);
@@ -274,7 +275,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     const { record } = actor;
     const run = readRun(turn, host.programs, record.runId);
     if (run === undefined) return notFound('lease', leaseId);
-    if (!reaches(body.reach, run.record.project)) return forbidden(run.record.project);
+    if (!reaches(body.reach, run.record.project)) return outOfReach('run');
     const event = eventOf(body, turn.at + host.leaseTtlMs);
     const answer = takeCall(actor.snapshot, event, {
       isHolder: body.workerId === record.workerId,
@@ -306,9 +307,9 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       }
       case 'fail':
         if (event.type === 'lease.refused') {
-          const { definitionId, definitionVersion } = run.record;
+          const pinned = run.record;
           turn.atEnd(() => {
-            host.unservable(record.workerId, definitionId, definitionVersion);
+            host.unservable(record.workerId, pinned);
           });
         }
         apply(turn, actor, run, taken, body);

@@ -12,13 +12,14 @@ import { addOutbox, setDocuments, workOn } from './work.ts';
 
 /** A run begins: its row, its input, its deadline, its span, and the way to its first step. */
 export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage & { kind: 'start' }): void => {
-  const program = readProgram(turn, host.programs, body.definitionId, body.definitionVersion);
+  const program = readProgram(turn, host.programs, body);
   const { runTimeoutMs } = program.definition.limits;
   const userId = body.correlation['user_id'];
   const record: RunRecord = {
     runId,
     traceId: body.traceId ?? traceIdOf(runId),
     project: body.project,
+    definitionOwner: body.definitionOwner,
     definitionId: body.definitionId,
     definitionVersion: body.definitionVersion,
     correlation: JSON.stringify(body.correlation),

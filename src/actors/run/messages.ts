@@ -1,4 +1,5 @@
 import type { UsageDelta } from '../../machines/run.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
@@ -10,6 +11,7 @@ export type RunMessage =
   | {
       readonly kind: 'start';
       readonly project: string;
+      readonly definitionOwner: DefinitionOwner;
       readonly definitionId: string;
       readonly definitionVersion: number;
       readonly input: Json;

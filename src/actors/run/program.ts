@@ -4,8 +4,8 @@ import { initialSnapshot } from '../../machines/transition.ts';
 import { type CompiledDefinition, type CompiledStep, compileDefinition } from '../../model/definition/compile.ts';
 import type { Definition } from '../../model/definition/definition.ts';
 import { parseStoredDefinition } from '../../model/definition/parse.ts';
-import type { DefinitionRecord } from '../../store/runs/run-store.ts';
-import { byId } from '../kernel/slot.ts';
+import { type DefinitionOwner, ownedId, SERVICE } from '../../model/definition/owner.ts';
+import type { DefinitionRecord, RunIdentity } from '../../store/runs/run-store.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
 
 /** A stored definition, ready to run: its expressions parsed, its machine compiled. */
@@ -52,30 +52,45 @@ export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
 };
 export type Programs = ReturnType<typeof createPrograms>;
 
-/** Definitions, by id and version: what was stored once never changes. */
+/** Definitions, by owner, id and version: what was stored once never changes. */
 export const definitionSlot = storedSlot({
   name: 'definition',
   lifetime: 'kept',
-  keyOf: ({ id, version }: DefinitionKey) => `${id}@${version}`,
-  lookup: ({ id, version }) => ({ kind: 'definition', id, version }),
+  keyOf: ({ owner, id, version }: DefinitionKey) => `${version}/${ownedId(owner, id)}`,
+  lookup: ({ owner, id, version }) => ({ kind: 'definition', owner, id, version }),
 });
-type DefinitionKey = { readonly id: string; readonly version: number };
+type DefinitionKey = { readonly owner: DefinitionOwner; readonly id: string; readonly version: number };
 
-/** Definitions by their highest stored version, as the group left it. */
+/** The highest version that an owner stored, as the group left it; where it owns none of that id, a version of the service. */
 export const latestDefinitionSlot = storedSlot({
   name: 'latest_definition',
   lifetime: 'kept',
-  keyOf: byId,
-  lookup: (id: string) => ({ kind: 'latest', id }),
+  keyOf: ({ owner, id }: OwnedId) => ownedId(owner, id),
+  lookup: ({ owner, id }) => ({ kind: 'latest', owner, id }),
 });
+type OwnedId = { readonly owner: DefinitionOwner; readonly id: string };
+
+/**
+ * The definition that a project means by an id: its own where it owns one, else the service's; the highest version of it.
+ * @see Interface decisions, section 12, "Definitions have an owner"
+ */
+export const latestFor = (turn: Turn, project: string, id: string): DefinitionRecord | undefined => {
+  const found = turn.read(latestDefinitionSlot, { owner: project, id });
+  // The service may have stored a higher version since the project's was looked up.
+  return found?.owner === SERVICE ? turn.read(latestDefinitionSlot, { owner: SERVICE, id }) : found;
+};
 
 /** The step at a place of a run; `undefined` before its start and after its end. */
 export const stepAt = ({ compiled }: Pick<Program, 'compiled'>, place: Place | undefined): CompiledStep | undefined =>
   place?.at === 'step' ? compiled.steps.get(place.step) : undefined;
 
+/** The definition that a run is pinned to. */
+export type PinnedDefinition = Pick<RunIdentity, 'definitionOwner' | 'definitionId' | 'definitionVersion'>;
+
 /** @throws Unloadable for a definition that is not there, or that this release no longer accepts */
-export const readProgram = (turn: Turn, programs: Programs, id: string, version: number): Program => {
-  const record = turn.read(definitionSlot, { id, version });
+export const readProgram = (turn: Turn, programs: Programs, pinned: PinnedDefinition): Program => {
+  const { definitionOwner: owner, definitionId: id, definitionVersion: version } = pinned;
+  const record = turn.read(definitionSlot, { owner, id, version });
   if (record === undefined) throw new Unloadable(`definition ${id} version ${version} is not in the store`);
   return programs(record);
 };

@@ -9,9 +9,9 @@ export const queueOrderOf = (context: RunContext): number =>
 
 /** A run that enters the queue is known to the dispatcher before the commit. */
 export const offerSoon = (host: RunHost, turn: Turn, record: RunRecord): void => {
-  const { runId, queueOrder, project, definitionId, definitionVersion } = record;
+  const { runId, queueOrder, project, definitionOwner, definitionId, definitionVersion } = record;
   if (queueOrder === undefined) return;
   turn.atEnd(() => {
-    host.ready({ runId, order: queueOrder, project, definitionId, definitionVersion });
+    host.ready({ runId, order: queueOrder, project, definitionOwner, definitionId, definitionVersion });
   });
 };

@@ -7,7 +7,7 @@ import type { RunHost } from './host.ts';
 import type { RunMessage } from './messages.ts';
 import { quarantine, release } from './quarantine.ts';
 import { readDocuments } from './run-documents.ts';
-import { forbidden, notFound } from './run-failures.ts';
+import { notFound, outOfReach } from './run-failures.ts';
 import { noteEntry, readRun, type RunActor, standing } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 import { advance } from './settle.ts';
@@ -52,7 +52,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         if (awaitsChild(run, body)) advance(host, turn, run, (work) => takeChildsEnd(work, body));
         return undefined;
       case 'cancel': {
-        if (body.reach !== undefined && !reaches(body.reach, project)) return forbidden(project);
+        if (body.reach !== undefined && !reaches(body.reach, project)) return outOfReach('run');
         const cancelled = cancelRun(host, turn, run, body.reason);
         return () => {
           const now = readRun(turn, host.programs, runId) ?? cancelled;

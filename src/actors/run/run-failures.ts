@@ -16,6 +16,10 @@ export const forbidden = (project: string, field?: string): Refused =>
     ...(field === undefined ? {} : { field }),
   });
 
+/** For what is stored: a caller that did not name its project does not learn it here. */
+export const outOfReach = (what: string): Refused =>
+  refused({ code: 'forbidden', message: `the key does not reach the project of this ${what}` });
+
 const reasons: Record<LeaseRefusal, string> = {
   already_applied: 'this lease has already ended by its own complete or fail; treat the call as done',
   run_terminal: 'the run has ended; stop the body and claim no more steps of this run',

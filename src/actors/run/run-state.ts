@@ -64,7 +64,7 @@ export const bringToLife = (turn: Turn, programs: Programs, { record, nextSeq }:
   const { runId } = record;
   if (record.fault !== undefined) throw new Quarantined(runId, record.fault);
   try {
-    const program = readProgram(turn, programs, record.definitionId, record.definitionVersion);
+    const program = readProgram(turn, programs, record);
     return {
       record,
       snapshot: reviveRun(program, record.snapshot),

@@ -2,7 +2,14 @@ import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { type ActorKind, storedSlot } from '../runs-kernel.ts';
 import type { RunMessage, Started, StartMessage } from './messages.ts';
-import { type Program, type Programs, definitionSlot, latestDefinitionSlot, readProgram } from './program.ts';
+import {
+  definitionSlot,
+  latestFor,
+  type PinnedDefinition,
+  type Program,
+  type Programs,
+  readProgram,
+} from './program.ts';
 import { readDocuments } from './run-documents.ts';
 import { notFound } from './run-failures.ts';
 import { readRun } from './run-state.ts';
@@ -28,21 +35,22 @@ export const createStartActor = (host: {
     const keyed = key === undefined ? undefined : { project, key };
     const existing = keyed === undefined ? undefined : turn.read(idempotencySlot, keyed);
     if (existing !== undefined) return { ok: true, value: { existing } satisfies Started };
-    const version = body.definitionVersion ?? turn.read(latestDefinitionSlot, body.definitionId)?.version;
-    const record = version === undefined ? undefined : turn.read(definitionSlot, { id: body.definitionId, version });
-    if (record === undefined || version === undefined)
-      return turn.read(latestDefinitionSlot, body.definitionId) === undefined
-        ? notFound('definition', body.definitionId, 'definition_id')
-        : notFound('definition', `${body.definitionId} version ${version}`, 'definition_version');
-    const program = readProgram(turn, host.programs, body.definitionId, version);
+    const { definitionId: id } = body;
+    const latest = latestFor(turn, project, id);
+    if (latest === undefined) return notFound('definition', id, 'definition_id');
+    const { owner } = latest;
+    const version = body.definitionVersion ?? latest.version;
+    if (turn.read(definitionSlot, { owner, id, version }) === undefined)
+      return notFound('definition', `${id} version ${version}`, 'definition_version');
+    const pinned: PinnedDefinition = { definitionOwner: owner, definitionId: id, definitionVersion: version };
+    const program = readProgram(turn, host.programs, pinned);
     const checked = host.checkInput(program, body.input);
     if (!checked.ok) return checked;
     const runId = turn.newId();
     const start: RunMessage = {
       kind: 'start',
       project,
-      definitionId: body.definitionId,
-      definitionVersion: version,
+      ...pinned,
       input: body.input,
       correlation: body.correlation,
       ...(key === undefined ? {} : { idempotencyKey: key }),

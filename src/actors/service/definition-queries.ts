@@ -1,19 +1,35 @@
+import { SERVICE } from '../../model/definition/owner.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { pageOf } from '../../model/page.ts';
+import { reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, RunStore } from '../../store/runs/run-store.ts';
+import { ownerOfRead } from '../definition/owner.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { notFound } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
 import type { DefinitionQueries, DefinitionVersion } from './runs-service.ts';
 
 const versionOf = (record: DefinitionRecord): DefinitionVersion => ({
+  owner: record.owner,
   id: record.id,
   version: record.version,
   createdAt: record.createdAt,
   document: JSON.parse(record.document) as JsonObject,
 });
 
-/** What is asked about the definitions that workers registered. */
+/** A version that this owner stored, else that of the service. */
+export const findVersion = async (
+  store: Pick<RunStore, 'load'>,
+  named: { readonly owner: string; readonly id: string; readonly version: number },
+): Promise<DefinitionRecord | undefined> => {
+  const [own, ofService] = await store.load([
+    { kind: 'definition', ...named },
+    { kind: 'definition', ...named, owner: SERVICE },
+  ]);
+  return (own ?? ofService) as DefinitionRecord | undefined;
+};
+
+/** What is asked about stored definitions. @see Interface decisions, section 12, "Definitions have an owner" */
 export const createDefinitionQueries = ({
   store,
   liveWorkers,
@@ -21,21 +37,34 @@ export const createDefinitionQueries = ({
   readonly store: Pick<RunStore, 'load' | 'listDefinitions' | 'definitionVersions'>;
   readonly liveWorkers: Pick<LiveWorkers, 'all'>;
 }): DefinitionQueries => ({
-  listDefinitions: ({ limit, after }) =>
+  listDefinitions: ({ reach, limit, after }) =>
     attempt(async () => {
-      const records = await store.listDefinitions(after === undefined ? undefined : String(after[0]), limit + 1);
-      return { ok: true, value: pageOf(records.map(versionOf), limit, (last) => [last.id]) };
+      const records = await store.listDefinitions({
+        reach,
+        limit: limit + 1,
+        ...(after === undefined ? {} : { after: { id: String(after[0]), owner: String(after[1] ?? SERVICE) } }),
+      });
+      return { ok: true, value: pageOf(records.map(versionOf), limit, (last) => [last.id, last.owner]) };
     }),
 
-  getDefinition: (id) =>
+  getDefinition: ({ reach, project, id }) =>
     attempt(async () => {
-      const versions = await store.definitionVersions(id);
+      const meant = ownerOfRead(reach, project);
+      if (!meant.ok) return meant;
+      const [found] = await store.load([{ kind: 'latest', owner: meant.value, id }]);
+      if (found === undefined) return notFound('definition', id);
+      const { owner } = found as DefinitionRecord;
+      const shown = project === undefined ? reach : [project];
+      const versions = await store.definitionVersions(owner, id, shown);
       const latest = versions.at(-1);
       if (latest === undefined) return notFound('definition', id);
-      const live = await liveWorkers.all();
+      const live = (await liveWorkers.all()).filter(
+        (worker) => worker.owner === owner && (worker.project === undefined || reaches(shown, worker.project)),
+      );
       return {
         ok: true,
         value: {
+          owner,
           id,
           versions: versions.map(({ version, createdAt, openRuns }) => ({
             version,
@@ -50,11 +79,13 @@ export const createDefinitionQueries = ({
       };
     }),
 
-  getDefinitionVersion: (id, version) =>
+  getDefinitionVersion: ({ reach, project, id, version }) =>
     attempt(async () => {
-      const [found] = await store.load([{ kind: 'definition', id, version }]);
+      const owner = ownerOfRead(reach, project);
+      if (!owner.ok) return owner;
+      const found = await findVersion(store, { owner: owner.value, id, version });
       return found === undefined
         ? notFound('definition', `${id} version ${version}`)
-        : { ok: true, value: versionOf(found as DefinitionRecord) };
+        : { ok: true, value: versionOf(found) };
     }),
 });

@@ -4,7 +4,7 @@ import { reaches } from '../../model/scope.ts';
 import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { entriesOf } from '../run/replay.ts';
-import { forbidden, notFound, overloaded } from '../run/run-failures.ts';
+import { notFound, overloaded, outOfReach } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt } from './calls.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
@@ -40,7 +40,7 @@ export const createRunQueries = (host: {
         const rows = await store.findRun(runId);
         if (rows === undefined) return notFound('run', runId);
         const { record } = rows.stored;
-        if (!reaches(reach, record.project)) return forbidden(record.project);
+        if (!reaches(reach, record.project)) return outOfReach('run');
         const reasons = await host.liveWorkers.queuedReasons([record]);
         return { ok: true, value: withReason(detailOfRows(rows), reasons) };
       }),
@@ -98,7 +98,7 @@ export const createRunQueries = (host: {
       attempt(async () => {
         const run = await visible(runId, reach);
         if (!run.ok) return run;
-        const program = await programOf(run.value.definitionId, run.value.definitionVersion);
+        const program = await programOf(run.value);
         if (program !== undefined && !program.compiled.steps.has(stepId)) return notFound('step', stepId);
         const cause = await causeOf(
           store,

@@ -15,6 +15,7 @@ import type {
   WaitingOn,
 } from '../../model/run.ts';
 import type { Fault } from '../../model/definition/fault.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 
@@ -34,6 +35,7 @@ export type StoredDefinition = {
 export type GivenDefinitions = Asking & {
   /** Definition documents as sent. */
   readonly definitions: readonly Json[];
+  /** The owner, of a key of several projects. */
   readonly project?: string;
 };
 /** A definition, and why it would not be stored. What cannot be read of its id and version is absent. */
@@ -50,7 +52,7 @@ export type RegisterWorker = Asking & {
   readonly definitions: readonly Json[];
   readonly name?: string;
   readonly version?: string;
-  /** Limits the claims of this worker. */
+  /** Limits the claims of this worker; of a key of several projects it names the owner of the definitions too. */
   readonly project?: string;
   readonly concurrency?: number;
 };
@@ -147,7 +149,11 @@ export type JournalQuery = Asking & {
   readonly after: number;
 };
 
+/** Absent `project`: the one of the key where it has one alone, else the service. */
+export type NamedDefinition = Asking & { readonly project?: string };
+
 export type DefinitionVersion = {
+  readonly owner: DefinitionOwner;
   readonly id: string;
   readonly version: number;
   readonly createdAt: UnixMs;
@@ -155,6 +161,7 @@ export type DefinitionVersion = {
   readonly document: JsonObject;
 };
 export type DefinitionOverview = {
+  readonly owner: DefinitionOwner;
   readonly id: string;
   readonly versions: readonly {
     readonly version: number;
@@ -172,6 +179,8 @@ export type WorkerInfo = {
   readonly version?: string;
   readonly project?: string;
   readonly concurrency?: number;
+  /** Of the definitions. */
+  readonly owner: DefinitionOwner;
   readonly definitions: readonly { readonly id: string; readonly version: number }[];
   readonly lastSeenAt: UnixMs;
   /** Live leases that it holds. */
@@ -213,7 +222,13 @@ export type ActorSnapshot = ActorSummary & {
   readonly fault?: string;
 };
 
-export type MachineInfo = { readonly name: string; readonly version: number; readonly states: readonly string[] };
+export type MachineInfo = {
+  readonly name: string;
+  readonly version: number;
+  readonly states: readonly string[];
+  /** The project that owns the definition; absent where the service does. */
+  readonly project?: string;
+};
 export type MachineDescription = MachineInfo & {
   /** Opens in xstate's `createMachine`. */
   readonly config: JsonObject;
@@ -230,6 +245,7 @@ export type StuckRun = { readonly runId: string; readonly project: string; reado
 /** The shape of one ended run, for the monitors that read durable runs. */
 export type RunShape = {
   readonly runId: string;
+  readonly definitionOwner: DefinitionOwner;
   readonly definitionId: string;
   readonly definitionVersion: number;
   readonly stepCount: number;
@@ -308,10 +324,13 @@ export interface DefinitionCommands {
 }
 
 export interface DefinitionQueries {
-  /** By id, the latest version of each. */
-  listDefinitions(paging: Paging): Promise<Result<Page<DefinitionVersion>>>;
-  getDefinition(id: string): Promise<Result<DefinitionOverview>>;
-  getDefinitionVersion(id: string, version: number): Promise<Result<DefinitionVersion>>;
+  /** By id and owner, the latest version of each: of the projects in reach, and of the service. */
+  listDefinitions(query: Asking & Paging): Promise<Result<Page<DefinitionVersion>>>;
+  getDefinition(request: NamedDefinition & { readonly id: string }): Promise<Result<DefinitionOverview>>;
+  /** Where the project has no such version, that of the service. */
+  getDefinitionVersion(
+    request: NamedDefinition & { readonly id: string; readonly version: number },
+  ): Promise<Result<DefinitionVersion>>;
 }
 
 export interface WorkerQueries {
@@ -334,11 +353,11 @@ export interface ActorDirectory {
 /** The statecharts by which actors decide. */
 export interface MachineDirectory {
   /** The service's own, then by definition id what the latest version of each compiles to. */
-  listMachines(paging: Paging): Promise<Result<Page<MachineInfo>>>;
+  listMachines(query: Asking & Paging): Promise<Result<Page<MachineInfo>>>;
   /** One of the service's own by its name, or `run:<definition>@<version>`. */
-  getMachine(name: string): Promise<Result<MachineDescription>>;
+  getMachine(request: NamedDefinition & { readonly name: string }): Promise<Result<MachineDescription>>;
   /** A Mermaid `stateDiagram-v2`. */
-  getMachineDiagram(name: string): Promise<Result<string>>;
+  getMachineDiagram(request: NamedDefinition & { readonly name: string }): Promise<Result<string>>;
 }
 
 /** What is done with runs that have ended, and what monitors, SLOs and `doctor` ask about all of them. */

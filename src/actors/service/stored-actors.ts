@@ -73,7 +73,7 @@ export const createStoredActors = (host: {
       mailbox,
     } as const;
     if (atSeq !== undefined) {
-      const program = await programOf(record.definitionId, record.definitionVersion);
+      const program = await programOf(record);
       const snapshot = program === undefined ? undefined : await snapshotAt(store, program, runId, atSeq);
       if (snapshot === undefined) return notFound('journal entry', `${atSeq} of run ${runId}`);
       return {

@@ -1,8 +1,8 @@
 import type { Result } from '../../model/failure.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, RunRecord, RunStore, StoredRun } from '../../store/runs/run-store.ts';
-import type { Program, Programs } from '../run/program.ts';
-import { forbidden, notFound } from '../run/run-failures.ts';
+import type { PinnedDefinition, Program, Programs } from '../run/program.ts';
+import { forbidden, notFound, outOfReach } from '../run/run-failures.ts';
 
 /** The row of a run, where the caller may see it, and its program: several queries start here. */
 export const createStoredRuns = (store: Pick<RunStore, 'load'>, programs: Programs) => {
@@ -16,10 +16,11 @@ export const createStoredRuns = (store: Pick<RunStore, 'load'>, programs: Progra
     visible: async (runId: string, reach: ProjectReach): Promise<Result<RunRecord>> => {
       const record = await recordOf(runId);
       if (record === undefined) return notFound('run', runId);
-      return reaches(reach, record.project) ? { ok: true, value: record } : forbidden(record.project);
+      return reaches(reach, record.project) ? { ok: true, value: record } : outOfReach('run');
     },
-    programOf: async (id: string, version: number): Promise<Program | undefined> => {
-      const [found] = await store.load([{ kind: 'definition', id, version }]);
+    programOf: async (pinned: PinnedDefinition): Promise<Program | undefined> => {
+      const { definitionOwner: owner, definitionId: id, definitionVersion: version } = pinned;
+      const [found] = await store.load([{ kind: 'definition', owner, id, version }]);
       return found === undefined ? undefined : programs(found as DefinitionRecord);
     },
   };

@@ -1,9 +1,11 @@
+import { SERVICE } from '../../model/definition/owner.ts';
 import type { Result } from '../../model/failure.ts';
 import type { Lease } from '../../model/run.ts';
 import { reaches } from '../../model/scope.ts';
+import { ownerOfStored } from '../definition/owner.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { LeaseMessage } from '../lease/messages.ts';
-import { forbidden, overloaded } from '../run/run-failures.ts';
+import { overloaded, outOfReach } from '../run/run-failures.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 import type { Dispatcher } from '../workers/dispatcher.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
@@ -43,11 +45,16 @@ export const createWorkerCommands = (host: {
 
   return {
     registerWorker: async (request) => {
-      const { workerId, definitions, name, version, project, concurrency, reach } = request;
+      const { workerId, definitions, name, version, concurrency, reach } = request;
+      const owner = ownerOfStored(reach, request.project);
+      if (!owner.ok) return owner;
+      // A worker that holds definitions of a project has nothing to do, or to show, anywhere else.
+      const project = owner.value === SERVICE ? request.project : owner.value;
       const body: RegisterMessage = {
         definitions,
         worker: {
           registeredBy: reach,
+          owner: owner.value,
           ...(name === undefined ? {} : { name }),
           ...(version === undefined ? {} : { version }),
           ...(project === undefined ? {} : { project }),
@@ -81,7 +88,7 @@ export const createWorkerCommands = (host: {
               field: 'worker_id',
             },
           };
-        if (worker.project !== undefined && !reaches(request.reach, worker.project)) return forbidden(worker.project);
+        if (worker.project !== undefined && !reaches(request.reach, worker.project)) return outOfReach('worker');
         registry.seen(request.workerId);
         if (request.runId !== undefined) {
           const run = await host.storedRuns.visible(request.runId, request.reach);

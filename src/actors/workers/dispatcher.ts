@@ -1,5 +1,6 @@
 import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from '../../machines/dispatcher.ts';
 import { createResident, type ResidentActor } from '../../machines/resident.ts';
+import { type DefinitionOwner, ownedId, projectOfOwner } from '../../model/definition/owner.ts';
 import type { Json } from '../../model/json.ts';
 import { createRate } from '../../model/rate.ts';
 import type { Lease, UnixMs } from '../../model/run.ts';
@@ -10,8 +11,9 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Message } from '../kernel/message.ts';
 import type { FollowUp } from '../runs-kernel.ts';
 import type { RunMessage } from '../run/messages.ts';
+import type { PinnedDefinition } from '../run/program.ts';
 
-/** Runs of one definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
+/** Runs of one owner's definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
 type Queue = {
   /** Ascending by order. */
   entries: Runnable[];
@@ -53,6 +55,13 @@ export type DispatcherOptions = {
 const DEFINITIONS_SHOWN = 1000;
 const factOf = { idle: 'claims.none', waiting: 'claims.waiting', matching: 'offers.made' } as const;
 
+const queueKeyOf = ({ definitionOwner, definitionId }: Pick<Runnable, 'definitionOwner' | 'definitionId'>): string =>
+  ownedId(definitionOwner, definitionId);
+
+/** Whether a worker registered this very definition, in whatever version. */
+const holds = ({ owner, definitions }: WorkerRecord, { definitionOwner, definitionId }: Runnable): boolean =>
+  owner === definitionOwner && definitions.some(({ id }) => id === definitionId);
+
 /** Whether a key of this reach may see for which definitions a claim waits: it must share a project with it. */
 const isSeenBy = (reach: ProjectReach, { worker, reach: own }: Pick<Claim, 'worker' | 'reach'>): boolean =>
   (worker.project === undefined || reaches(reach, worker.project)) &&
@@ -90,17 +99,18 @@ export const createDispatcher = (options: DispatcherOptions) => {
     if (value !== actor.value()) actor.send({ type: factOf[value] });
   };
 
-  const queueOf = (definitionId: string): Queue => {
-    let queue = queues.get(definitionId);
+  /** By `ownedId`. */
+  const queueOf = (definition: string): Queue => {
+    let queue = queues.get(definition);
     if (queue === undefined) {
       queue = { entries: [], more: true, watermark: -1, uncommitted: [] };
-      queues.set(definitionId, queue);
+      queues.set(definition, queue);
     }
     return queue;
   };
 
-  const isClaimed = (definitionId: string): boolean => {
-    for (const { worker } of claims) if (worker.definitions.some(({ id }) => id === definitionId)) return true;
+  const isClaimed = (entry: Runnable): boolean => {
+    for (const { worker } of claims) if (holds(worker, entry)) return true;
     return false;
   };
 
@@ -116,7 +126,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
     // While a claim on this definition waits, entries that it may not have must not push out entries that it may have.
-    if (entries.length > queueLimit && !isClaimed(entry.definitionId)) {
+    if (entries.length > queueLimit && !isClaimed(entry)) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;
@@ -127,18 +137,18 @@ export const createDispatcher = (options: DispatcherOptions) => {
 
   const remove = (entry: Runnable): void => {
     known.delete(entry.runId);
-    const queue = queues.get(entry.definitionId);
+    const queue = queues.get(queueKeyOf(entry));
     if (queue === undefined) return;
     const at = queue.entries.indexOf(entry);
     if (at >= 0) queue.entries.splice(at, 1);
   };
 
-  const versionKey = (workerId: string, definitionId: string, version: number): string =>
-    JSON.stringify([workerId, definitionId, version]);
+  const versionKey = (workerId: string, pinned: PinnedDefinition): string =>
+    JSON.stringify([workerId, pinned.definitionOwner, pinned.definitionId, pinned.definitionVersion]);
 
-  const refuses = (workerId: string, definitionId: string, version: number): boolean => {
+  const refuses = (workerId: string, pinned: PinnedDefinition): boolean => {
     if (unservable.size === 0) return false;
-    const until = unservable.get(versionKey(workerId, definitionId, version));
+    const until = unservable.get(versionKey(workerId, pinned));
     return until !== undefined && until > clock.monotonic();
   };
 
@@ -146,18 +156,25 @@ export const createDispatcher = (options: DispatcherOptions) => {
     const { worker } = claim;
     if (worker.project !== undefined && worker.project !== entry.project) return false;
     if (!reaches(claim.reach, entry.project)) return false;
-    return !refuses(worker.workerId, entry.definitionId, entry.definitionVersion);
+    return !refuses(worker.workerId, entry);
   };
 
   /** The oldest entry that this claim may have, or the slice that is to be read first. */
   const bestFor = (claim: Claim): Runnable | SliceWanted | undefined => {
     let best: Runnable | undefined;
-    const ids = new Set(claim.worker.definitions.map(({ id }) => id));
+    const { owner, definitions } = claim.worker;
+    const ids = new Set(definitions.map(({ id }) => id));
     for (const id of ids) {
-      const queue = queueOf(id);
+      const queue = queueOf(ownedId(owner, id));
       const found = queue.entries.find((entry) => mayServe(claim, entry));
       if (found === undefined && queue.more)
-        return { kind: 'runnable', definitionId: id, after: queue.watermark, limit: queueLimit / 2 };
+        return {
+          kind: 'runnable',
+          definitionOwner: owner,
+          definitionId: id,
+          after: queue.watermark,
+          limit: queueLimit / 2,
+        };
       if (found !== undefined && (best === undefined || found.order < best.order)) best = found;
     }
     return best;
@@ -178,25 +195,34 @@ export const createDispatcher = (options: DispatcherOptions) => {
     return { type: 'run', id: runId, body };
   };
 
-  const serves = (claim: Claim, entry: Runnable): boolean =>
-    claim.worker.definitions.some(({ id }) => id === entry.definitionId) && mayServe(claim, entry);
+  const serves = (claim: Claim, entry: Runnable): boolean => holds(claim.worker, entry) && mayServe(claim, entry);
 
   /** For each definition the claims that wait for it and the runs that wait for a worker, as far as a key may see them. */
   const overview = (reach: ProjectReach, queued: readonly QueuedRuns[]): Json[] => {
+    const countOf = (owner: DefinitionOwner, definitionId: string, queuedRuns: number) => ({
+      definitionId,
+      ...projectOfOwner(owner),
+      queuedRuns,
+      waitingClaims: 0,
+    });
     const counts = new Map(
-      queued.map(({ definitionId, runs }) => [definitionId, { queuedRuns: runs, waitingClaims: 0 }]),
+      queued.map(({ definitionOwner: owner, definitionId: id, runs }) => [
+        ownedId(owner, id),
+        countOf(owner, id, runs),
+      ]),
     );
     for (const claim of claims)
       if (isSeenBy(reach, claim))
         for (const id of new Set(claim.worker.definitions.map((definition) => definition.id))) {
-          const count = counts.get(id) ?? { queuedRuns: 0, waitingClaims: 0 };
+          const key = ownedId(claim.worker.owner, id);
+          const count = counts.get(key) ?? countOf(claim.worker.owner, id, 0);
           count.waitingClaims += 1;
-          counts.set(id, count);
+          counts.set(key, count);
         }
     return [...counts]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .slice(0, DEFINITIONS_SHOWN)
-      .map(([definitionId, count]) => ({ definitionId, ...count }));
+      .map(([, count]) => count);
   };
 
   const end = (claim: Claim): void => {
@@ -206,7 +232,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
 
   /** The slice that `next` asked for. */
   const fill = (wanted: SliceWanted, found: readonly Runnable[]): void => {
-    const queue = queueOf(wanted.definitionId);
+    const queue = queueOf(queueKeyOf(wanted));
     queue.more = found.length >= wanted.limit;
     queue.watermark = found.at(-1)?.order ?? queue.watermark;
     for (const entry of found) insert(queue, entry);
@@ -254,7 +280,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
   return {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
-      const queue = queueOf(entry.definitionId);
+      const queue = queueOf(queueKeyOf(entry));
       // A claim on this run does not wait for the run's place in the queue.
       const isWanted = [...claims].some((claim) => claim.runId === entry.runId);
       if (queue.more && entry.order > queue.watermark && !isWanted) queue.uncommitted.push(entry);
@@ -270,8 +296,15 @@ export const createDispatcher = (options: DispatcherOptions) => {
           found: (value) => {
             const stored = value as StoredRun | undefined;
             if (stored?.record.queueOrder === undefined) return;
-            const { project, definitionId, definitionVersion, queueOrder } = stored.record;
-            insert(queueOf(definitionId), { runId, project, definitionId, definitionVersion, order: queueOrder });
+            const { project, definitionOwner, definitionId, definitionVersion, queueOrder } = stored.record;
+            insert(queueOf(ownedId(definitionOwner, definitionId)), {
+              runId,
+              project,
+              definitionOwner,
+              definitionId,
+              definitionVersion,
+              order: queueOrder,
+            });
           },
         };
       const wanted = next(at);
@@ -383,10 +416,10 @@ export const createDispatcher = (options: DispatcherOptions) => {
       review();
     },
 
-    unservable: (workerId: string, definitionId: string, version: number): void => {
+    unservable: (workerId: string, pinned: PinnedDefinition): void => {
       const now = clock.monotonic();
       for (const [key, until] of unservable) if (until <= now) unservable.delete(key);
-      unservable.set(versionKey(workerId, definitionId, version), now + unservableMs);
+      unservable.set(versionKey(workerId, pinned), now + unservableMs);
     },
     /** Whether a worker said, not long ago, that it could not serve this version. */
     refuses,

@@ -1,6 +1,8 @@
+import { ownedId } from '../../model/definition/owner.ts';
 import type { QueuedReason, UnixMs } from '../../model/run.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunRecord, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { PinnedDefinition } from '../run/program.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { WorkerRegistry } from './registry.ts';
 
@@ -32,25 +34,26 @@ export const createLiveWorkers = (host: {
 
     /** Why each of these runs waits for a worker; only those that do. */
     queuedReasons: async (
-      records: readonly Pick<RunRecord, 'runId' | 'status' | 'project' | 'definitionId' | 'definitionVersion'>[],
+      records: readonly Pick<RunRecord, 'runId' | 'status' | 'project' | keyof PinnedDefinition>[],
     ): Promise<ReadonlyMap<string, QueuedReason>> => {
       const queued = records.filter(({ status }) => status === 'queued');
       if (queued.length === 0) return new Map();
       const byDefinition = Map.groupBy(
         (await all()).flatMap((worker) =>
-          [...new Set(worker.definitions.map(({ id }) => id))].map((id) => ({ id, worker })),
+          [...new Set(worker.definitions.map(({ id }) => ownedId(worker.owner, id)))].map((key) => ({ key, worker })),
         ),
-        ({ id }) => id,
+        ({ key }) => key,
       );
-      const reasonOf = ({ project, definitionId, definitionVersion }: (typeof queued)[number]): QueuedReason => {
-        const holders = (byDefinition.get(definitionId) ?? []).flatMap(({ worker }) =>
+      const reasonOf = (run: (typeof queued)[number]): QueuedReason => {
+        const { project, definitionOwner, definitionId, definitionVersion } = run;
+        const holders = (byDefinition.get(ownedId(definitionOwner, definitionId)) ?? []).flatMap(({ worker }) =>
           serves(worker, project) ? [worker] : [],
         );
         if (holders.length === 0) return 'no_worker';
         const isServed = holders.some(
           ({ workerId, definitions }) =>
             definitions.some(({ id, version }) => id === definitionId && version === definitionVersion) &&
-            !host.dispatcher.refuses(workerId, definitionId, definitionVersion),
+            !host.dispatcher.refuses(workerId, run),
         );
         return isServed ? 'workers_busy' : 'version_missing';
       };
@@ -58,7 +61,12 @@ export const createLiveWorkers = (host: {
       const known = new Map<string, QueuedReason>();
       return new Map(
         queued.map((record) => {
-          const key = JSON.stringify([record.project, record.definitionId, record.definitionVersion]);
+          const key = JSON.stringify([
+            record.project,
+            record.definitionOwner,
+            record.definitionId,
+            record.definitionVersion,
+          ]);
           const reason = known.get(key) ?? reasonOf(record);
           known.set(key, reason);
           return [record.runId, reason];

@@ -48,7 +48,7 @@ export const createWorkerActors = (): ActorKind => ({
           field: 'worker_id',
         },
       };
-    const held = storeDefinitions(turn, body.definitions);
+    const held = storeDefinitions(turn, body.worker.owner, body.definitions);
     if (!held.ok) return held;
     const worker: WorkerRecord = {
       ...body.worker,

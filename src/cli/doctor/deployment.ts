@@ -1,4 +1,5 @@
 import type { ScopeDescription } from '../../http/access/auth.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { UnixMs } from '../../model/run.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';
@@ -17,8 +18,15 @@ export type RunReads = {
   readonly pinnedVersions: () => Promise<readonly PinnedVersion[]>;
   readonly workers: () => Promise<readonly RegisteredWorker[]>;
 };
-export type PinnedVersion = { readonly id: string; readonly version: number; readonly openRuns: number };
+export type PinnedVersion = {
+  readonly owner: DefinitionOwner;
+  readonly id: string;
+  readonly version: number;
+  readonly openRuns: number;
+};
 export type RegisteredWorker = {
+  /** Of the definitions. */
+  readonly owner: DefinitionOwner;
   readonly definitions: readonly { readonly id: string; readonly version: number }[];
   /** When it last called; only the running service knows. */
   readonly lastSeenAt?: UnixMs;

@@ -5,6 +5,7 @@ import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-e
 import type { ProbeOutcome } from '../../store/signals/probe.ts';
 import { probeSpan } from '../../store/sqlite/signals/probe.ts';
 import { inspectSignals } from '../../store/sqlite/signals/inspect.ts';
+import type { DefinitionRecord } from '../../store/runs/records.ts';
 import { inspectRuns } from '../../store/sqlite/runs/inspect.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
 import { SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
@@ -263,10 +264,14 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),
         pinnedVersions: async () => {
           const pinned = [];
-          for (let after: string | undefined; ; ) {
-            const definitions = await reads.listDefinitions(after, DEFINITIONS_PAGE);
-            for (const { id } of definitions) pinned.push(...(await reads.definitionVersions(id)));
-            after = definitions.at(-1)?.id;
+          for (let after: DefinitionRecord | undefined; ; ) {
+            const definitions = await reads.listDefinitions({
+              reach: 'all',
+              limit: DEFINITIONS_PAGE,
+              ...(after === undefined ? {} : { after }),
+            });
+            for (const { owner, id } of definitions) pinned.push(...(await reads.definitionVersions(owner, id, 'all')));
+            after = definitions.at(-1);
             if (after === undefined || definitions.length < DEFINITIONS_PAGE) return pinned;
           }
         },
@@ -279,7 +284,7 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
               limit: WORKERS_PAGE,
               ...(after === undefined ? {} : { after }),
             });
-            workers.push(...page.map(({ definitions }) => ({ definitions })));
+            workers.push(...page.map(({ owner, definitions }) => ({ owner, definitions })));
             after = page.at(-1)?.workerId;
             if (after === undefined || page.length < WORKERS_PAGE) return workers;
           }

@@ -1,5 +1,6 @@
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
+import { projectOfOwner } from '../../model/definition/owner.ts';
 import type { Position } from '../../model/page.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { RunsService } from '../../actors/service/runs-service.ts';
@@ -38,10 +39,12 @@ const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
     const pinned = [];
     let after: Position | undefined;
     do {
-      const page = valueOf(await runs.listDefinitions({ limit: PAGE, ...(after === undefined ? {} : { after }) }));
-      for (const { id } of page.items) {
-        const { versions } = valueOf(await runs.getDefinition(id));
-        pinned.push(...versions.map(({ version, openRuns }) => ({ id, version, openRuns })));
+      const page = valueOf(
+        await runs.listDefinitions({ reach: 'all', limit: PAGE, ...(after === undefined ? {} : { after }) }),
+      );
+      for (const { owner, id } of page.items) {
+        const { versions } = valueOf(await runs.getDefinition({ reach: 'all', id, ...projectOfOwner(owner) }));
+        pinned.push(...versions.map(({ version, openRuns }) => ({ owner, id, version, openRuns })));
       }
       after = page.next;
     } while (after !== undefined);

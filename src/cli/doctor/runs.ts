@@ -1,3 +1,4 @@
+import { SERVICE } from '../../model/definition/owner.ts';
 import { millisFromUnixNano } from '../../model/time.ts';
 import type { Look, PinnedVersion, RegisteredWorker, RunReads } from './deployment.ts';
 import { counted, type Finding, fault, listed, ok, quoted, skipped, warning } from './finding.ts';
@@ -6,8 +7,8 @@ import { examineRunsDoor } from './keys.ts';
 /** A worker claims again within half a minute and beats every few seconds; one that was silent for longer is gone. */
 const SILENT_MS = 120_000;
 
-const holds = ({ definitions }: RegisteredWorker, { id, version }: PinnedVersion): boolean =>
-  definitions.some((held) => held.id === id && held.version === version);
+const holds = (worker: RegisteredWorker, { owner, id, version }: PinnedVersion): boolean =>
+  worker.owner === owner && worker.definitions.some((held) => held.id === id && held.version === version);
 
 /** Open runs that wait for a version that no worker serves. */
 const examinePinned = async (reads: RunReads, nowMs: number): Promise<Finding[]> => {
@@ -15,10 +16,11 @@ const examinePinned = async (reads: RunReads, nowMs: number): Promise<Finding[]>
   return pinned
     .filter(({ openRuns }) => openRuns > 0)
     .map((version): Finding => {
-      const { id, openRuns } = version;
-      const what = `${quoted(id)} version ${version.version}, which ${counted(openRuns, 'open durable run')} ${openRuns === 1 ? 'is' : 'are'} pinned to`;
+      const { owner, id, openRuns } = version;
+      const whose = owner === SERVICE ? '' : ` of project ${quoted(owner)}`;
+      const what = `${quoted(id)} version ${version.version}${whose}, which ${counted(openRuns, 'open durable run')} ${openRuns === 1 ? 'is' : 'are'} pinned to`;
       const holders = workers.filter((worker) => holds(worker, version));
-      const mend = `start a worker that registers ${id} version ${version.version}`;
+      const mend = `start a worker that registers ${id} version ${version.version}${whose === '' ? '' : ' with a key of that project'}`;
       if (holders.length === 0) return warning(`no worker has registered ${what}`, mend);
       if (holders.every(({ lastSeenAt }) => lastSeenAt === undefined))
         return skipped(

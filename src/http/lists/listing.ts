@@ -94,10 +94,11 @@ export const listingOf = (
   operation: string,
   defaultProject: string,
   clock: () => UnixNano,
+  projectsFor: typeof projectsOf = projectsOf,
 ): Listing => {
   const query = request.query as ListQuery;
   if (query.project !== undefined) request.audit.projects = [query.project];
-  const projects = projectsOf(request.caller, query.project, defaultProject);
+  const projects = projectsFor(request.caller, query.project, defaultProject);
   request.audit.projects = auditedProjects(projects);
   const binding: CursorBinding = { operation, projects, query };
   const continuation = query.cursor === undefined ? undefined : readCursor(binding, query.cursor);

@@ -5,7 +5,7 @@ import type { PathOf, QueryOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { allInReach, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 export type ActorDeps = Pick<RunsDeps, 'defaultProject' | 'clock'> & {
   readonly runs: Pick<
@@ -59,7 +59,7 @@ export const actorRoutes = (deps: ActorDeps): Route[] => {
       surface: 'query',
       audit: 'list_machines',
       handler: async (request) => {
-        const { paging, cursorAfter } = runListingOf(request, 'listMachines', deps);
+        const { paging, cursorAfter } = runListingOf(request, 'listMachines', deps, allInReach);
         const page = valueOf(await runs.listMachines(paging));
         return pageBody('machines', mapLazily(page.items, machineToWire), cursorAfter(page));
       },
@@ -73,10 +73,12 @@ export const actorRoutes = (deps: ActorDeps): Route[] => {
       audit: 'get_machine',
       handler: async (request, reply) => {
         const { name } = request.params as PathOf<'getMachine'>;
-        const { format } = request.query as QueryOf<'getMachine'>;
+        const { format, project } = request.query as QueryOf<'getMachine'>;
+        if (project !== undefined) request.audit.projects = [project];
+        const named = { reach: request.caller.reach, name, ...given({ project }) };
         if (format === 'mermaid')
-          return sendReady(request, reply, 'text/plain; charset=utf-8', valueOf(await runs.getMachineDiagram(name)));
-        return valueOf(await runs.getMachine(name)).config;
+          return sendReady(request, reply, 'text/plain; charset=utf-8', valueOf(await runs.getMachineDiagram(named)));
+        return valueOf(await runs.getMachine(named)).config;
       },
     },
   ];

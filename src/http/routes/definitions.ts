@@ -1,15 +1,16 @@
+import { projectOfOwner } from '../../model/definition/owner.ts';
 import type { Json } from '../../model/json.ts';
 import { instantToWire } from '../codec/instant.ts';
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
-import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { allInReach, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** There may be many, and several versions of each. */
 export const DEFINITIONS_BODY_BYTES = 16 * 1024 * 1024;
 
-/** Stored definitions. They belong to the service, so a key of any project reads them. @see Interface decisions, "9. Durable runs" */
+/** Stored definitions: those of the service, which every key reads, and those of projects. @see Interface decisions, section 12 */
 export const definitionRoutes = (deps: RunsDeps): Route[] => {
   const { runs } = deps;
   return [
@@ -20,13 +21,14 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
       operationId: 'listDefinitions',
       surface: 'runs',
       handler: async (request) => {
-        const { paging, cursorAfter } = runListingOf(request, 'listDefinitions', deps);
+        const { paging, cursorAfter } = runListingOf(request, 'listDefinitions', deps, allInReach);
         const page = valueOf(await runs.listDefinitions(paging));
         return pageBody(
           'definitions',
-          mapLazily(page.items, ({ id, version, createdAt }) => ({
+          mapLazily(page.items, ({ owner, id, version, createdAt }) => ({
             id,
             version,
+            ...projectOfOwner(owner),
             created_at: instantToWire(createdAt),
           })),
           cursorAfter(page),
@@ -63,9 +65,11 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
       surface: 'runs',
       handler: async (request) => {
         const { id } = request.params as PathOf<'getDefinition'>;
-        const overview = valueOf(await runs.getDefinition(id));
+        const { project } = request.query as QueryOf<'getDefinition'>;
+        const overview = valueOf(await runs.getDefinition({ reach: request.caller.reach, id, ...given({ project }) }));
         return {
           id: overview.id,
+          ...projectOfOwner(overview.owner),
           versions: overview.versions.map(({ version, createdAt, openRuns, workers }) => ({
             version,
             created_at: instantToWire(createdAt),
@@ -84,9 +88,13 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
       surface: 'runs',
       handler: async (request) => {
         const { id, version } = request.params as PathOf<'getDefinitionVersion'>;
-        const stored = valueOf(await runs.getDefinitionVersion(id, version));
+        const { project } = request.query as QueryOf<'getDefinitionVersion'>;
+        const stored = valueOf(
+          await runs.getDefinitionVersion({ reach: request.caller.reach, id, version, ...given({ project }) }),
+        );
         return {
           id: stored.id,
+          ...projectOfOwner(stored.owner),
           version: stored.version,
           created_at: instantToWire(stored.createdAt),
           definition: stored.document,

@@ -7,7 +7,7 @@ import type { ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Window } from '../../store/signals/query.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
-import { listingOf } from '../lists/listing.ts';
+import { listingOf, projectsOf } from '../lists/listing.ts';
 import type { StreamRegistry } from '../answer/streams.ts';
 
 /** What the routes of durable runs are built from. */
@@ -44,13 +44,24 @@ export type RunListing = {
   readonly cursorAfter: (page: Page<unknown>) => string | undefined;
 };
 
-/** @throws Refusal `forbidden` on `project`, `invalid_parameter` on `cursor` or `from` */
+/**
+ * The projects of a list of what may belong to a project or to the service: without the parameter, all that the key reaches.
+ * @see Interface decisions, section 12, "`project` on lists"
+ */
+export const allInReach: typeof projectsOf = (caller, asked, defaultProject) =>
+  asked === undefined ? caller.reach : projectsOf(caller, asked, defaultProject);
+
+/**
+ * @param projects which projects the list answers for
+ * @throws Refusal `forbidden` on `project`, `invalid_parameter` on `cursor` or `from`
+ */
 export const runListingOf = (
   request: FastifyRequest,
   operation: string,
   { defaultProject, clock }: Pick<RunsDeps, 'defaultProject' | 'clock'>,
+  projects: typeof projectsOf = projectsOf,
 ): RunListing => {
-  const { paging, window, cursorAfter } = listingOf(request, operation, defaultProject, clock);
+  const { paging, window, cursorAfter } = listingOf(request, operation, defaultProject, clock, projects);
   return {
     paging: {
       reach: paging.projects,

@@ -3,7 +3,6 @@ import type { HeldLease } from '../../actors/service/runs-service.ts';
 import { reservedClasses } from '../../model/definition/step-error.ts';
 import { Refusal } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import { reaches } from '../../model/scope.ts';
 import { instantToWire } from '../codec/instant.ts';
 import { leaseInfoToWire, leaseToWire, registrationToWire, usageOfWire, workerToWire } from '../codec/lease.ts';
 import type { BodyOf, PathOf } from '../contract/contract.ts';
@@ -12,7 +11,7 @@ import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { DEFINITIONS_BODY_BYTES } from './definitions.ts';
 import { RUN_BODY_BYTES } from './runs.ts';
-import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
+import { allInReach, holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** Calls that bring next to nothing, heartbeats with their details included. */
 const SMALL_BODY_BYTES = 1024 * 1024;
@@ -59,20 +58,18 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       maxBodyBytes: DEFINITIONS_BODY_BYTES,
       handler: async (request) => {
         const body = request.body as BodyOf<'registerWorker'>;
-        const { project } = body;
-        if (project !== undefined && !reaches(request.caller.reach, project))
-          throw new Refusal({
-            code: 'forbidden',
-            message: `this key does not reach project ${JSON.stringify(project)}`,
-            field: 'project',
-          });
         return registrationToWire(
           valueOf(
             await runs.registerWorker({
               reach: request.caller.reach,
               workerId: body.worker_id,
               definitions: body.definitions as readonly Json[],
-              ...given({ name: body.name, version: body.version, project, concurrency: body.concurrency }),
+              ...given({
+                name: body.name,
+                version: body.version,
+                project: body.project,
+                concurrency: body.concurrency,
+              }),
             }),
           ),
         );
@@ -202,9 +199,8 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       operationId: 'listWorkers',
       surface: 'runs',
       handler: async (request) => {
-        const { paging, cursorAfter } = runListingOf(request, 'listWorkers', deps);
-        // Of every project that the key reaches: a list of workers has no parameter `project`.
-        const page = valueOf(await runs.listWorkers({ ...paging, reach: request.caller.reach }));
+        const { paging, cursorAfter } = runListingOf(request, 'listWorkers', deps, allInReach);
+        const page = valueOf(await runs.listWorkers(paging));
         return pageBody('workers', mapLazily(page.items, workerToWire), cursorAfter(page));
       },
     },

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 9b8af06d9790ae0822d3b732b0c231ebe78a00fa5b0d82585983eac028c6c264
-// content sha256: aed5019ad3890096e1f4f471114939bb67de35dfa4a6d92ab0d5074bfa7d158a
+// source sha256: cdf3713e4960856b7325a6a84576d24a74ab1492a382e3c56035f4c598551632
+// content sha256: e092c3b5337d4266eb6a2ef4fb3a945f9b27f7bbe20dc581142635a45dbf6cbb
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1200,7 +1200,8 @@ export interface paths {
         };
         /**
          * Stored definitions
-         * @description The latest version of each, by id. Definitions belong to the service, not to a project.
+         * @description The latest version of each, by id: those of the service, and those of the projects that the key reaches. A definition belongs to
+         *     the service when a top-level key (or, on an open surface, no key) stored it, and to a project when a key of that project did.
          */
         readonly get: operations["listDefinitions"];
         readonly put?: never;
@@ -1209,6 +1210,7 @@ export interface paths {
          * @description Without a worker: a run may be started before the first worker is there, and waits for it. One that is not right refuses the whole
          *     call, and nothing of it is stored; the refusals are those of a worker's register. With `check=true` nothing is stored in any case,
          *     and the answer names all faults of each definition: none means that it would be stored, or is.
+         *     They belong to the service where the key is a top-level one (or there is none, on an open surface), else to the project of the key.
          */
         readonly post: operations["storeDefinitions"];
         readonly delete?: never;
@@ -1228,7 +1230,8 @@ export interface paths {
         };
         /**
          * A definition and its versions
-         * @description Open runs and workers of each version tell when an old worker may go.
+         * @description The project's own where it owns one of that id, else the service's. Open runs and workers of each version, as far as the key reaches,
+         *     tell when an old worker may go.
          */
         readonly get: operations["getDefinition"];
         readonly put?: never;
@@ -1249,7 +1252,10 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One version of a definition */
+        /**
+         * One version of a definition
+         * @description The project's own where it stored that version, else the service's.
+         */
         readonly get: operations["getDefinitionVersion"];
         readonly put?: never;
         readonly post?: never;
@@ -1268,8 +1274,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers of those, and those
-         *     of no project. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
+         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers limited to those, and
+         *     those limited to none. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -1332,7 +1338,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Announce a worker
-         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
+         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. They belong to the
+         *     service where the key is a top-level one (or there is none, on an open surface), else to the project of the key, to which the worker
+         *     is limited then; a key of several projects names one in `project`. A worker gets steps of the very definitions that it registered:
+         *     its key decides whether those of a project or those of the service. Registering again
          *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
          *     reached which registered it: 403 on `worker_id` otherwise. `docs/worker-protocol.md` says how a worker works.
          */
@@ -2811,12 +2820,16 @@ export interface components {
         };
         readonly DefinitionSummary: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
         };
         readonly DefinitionVersion: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
@@ -2828,7 +2841,7 @@ export interface components {
         };
         readonly NewDefinitions: {
             readonly definitions: readonly components["schemas"]["Definition"][];
-            /** @description One that the key reaches */
+            /** @description The project that owns them, for a key of several: required there */
             readonly project?: components["schemas"]["ProjectName"];
         };
         readonly StoredDefinition: {
@@ -2885,6 +2898,8 @@ export interface components {
         };
         readonly DefinitionOverview: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             readonly versions: readonly {
                 /** Format: int64 */
                 readonly version: number;
@@ -2903,6 +2918,7 @@ export interface components {
             readonly worker_id: string;
             readonly name?: string;
             readonly version?: string;
+            /** @description The only project whose steps it takes */
             readonly project?: string;
             /** Format: int64 */
             readonly concurrency?: number;
@@ -2973,7 +2989,7 @@ export interface components {
             readonly definitions: readonly components["schemas"]["Definition"][];
             readonly name?: string;
             readonly version?: string;
-            /** @description Limits the claims of this worker */
+            /** @description Limits the claims of this worker; of a key of several projects, which must name one, it owns the definitions too */
             readonly project?: components["schemas"]["ProjectName"];
             readonly concurrency?: number;
         };
@@ -3142,6 +3158,8 @@ export interface components {
             /** Format: int64 */
             readonly version: number;
             readonly states: readonly string[];
+            /** @description The project that owns the definition; absent where the service does */
+            readonly project?: string;
         };
     };
     responses: {
@@ -3407,6 +3425,13 @@ export interface components {
          *     keys that reach all of them.
          */
         readonly project: string;
+        /**
+         * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+         *     reaches. `*` is every project, for keys that reach all of them.
+         */
+        readonly projectAndService: string;
+        /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+        readonly definitionOwner: string;
         /** @description Most rows of a page. */
         readonly limit: number;
         /** @description The `next_cursor` of the page before, with the same filters. */
@@ -6193,6 +6218,11 @@ export interface operations {
     readonly listDefinitions: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+                 *     reaches. `*` is every project, for keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["projectAndService"];
                 /** @description Most rows of a page. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
@@ -6283,7 +6313,10 @@ export interface operations {
     };
     readonly getDefinition: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+                readonly project?: components["parameters"]["definitionOwner"];
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: components["parameters"]["definitionInPath"];
@@ -6313,7 +6346,10 @@ export interface operations {
     };
     readonly getDefinitionVersion: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+                readonly project?: components["parameters"]["definitionOwner"];
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: components["parameters"]["definitionInPath"];
@@ -6345,6 +6381,11 @@ export interface operations {
     readonly listWorkers: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+                 *     reaches. `*` is every project, for keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["projectAndService"];
                 /** @description Most rows of a page. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
@@ -6815,6 +6856,11 @@ export interface operations {
     readonly listMachines: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+                 *     reaches. `*` is every project, for keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["projectAndService"];
                 /** @description Most rows of a page. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
@@ -6850,6 +6896,8 @@ export interface operations {
     readonly getMachine: {
         readonly parameters: {
             readonly query?: {
+                /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+                readonly project?: components["parameters"]["definitionOwner"];
                 readonly format?: "json" | "mermaid";
             };
             readonly header?: never;

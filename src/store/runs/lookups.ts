@@ -1,3 +1,4 @@
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type {
   AttemptRecord,
@@ -17,9 +18,14 @@ export type Lookup =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'lease'; readonly leaseId: string }
   | { readonly kind: 'documents'; readonly runId: string; readonly steps: readonly string[] }
-  | { readonly kind: 'definition'; readonly id: string; readonly version: number }
-  /** The highest stored version. */
-  | { readonly kind: 'latest'; readonly id: string }
+  | {
+      readonly kind: 'definition';
+      readonly owner: DefinitionOwner;
+      readonly id: string;
+      readonly version: number;
+    }
+  /** The highest version that this owner stored; where it owns none of that id, the highest of the service. */
+  | { readonly kind: 'latest'; readonly owner: DefinitionOwner; readonly id: string }
   | { readonly kind: 'worker'; readonly workerId: string }
   | { readonly kind: 'idempotency'; readonly project: string; readonly key: string }
   | { readonly kind: 'event_id'; readonly project: string; readonly eventId: string }
@@ -33,7 +39,13 @@ export type Lookup =
       readonly limit: number;
     }
   /** Runs that can be offered, in order, from beyond `after`. */
-  | { readonly kind: 'runnable'; readonly definitionId: string; readonly after: number; readonly limit: number }
+  | {
+      readonly kind: 'runnable';
+      readonly definitionOwner: DefinitionOwner;
+      readonly definitionId: string;
+      readonly after: number;
+      readonly limit: number;
+    }
   /** Runs that carry a fault, by id from beyond `after`. */
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
   /** How many runs stand below the root of a trace. */
@@ -63,6 +75,7 @@ export type Runnable = {
   readonly runId: string;
   readonly order: number;
   readonly project: string;
+  readonly definitionOwner: DefinitionOwner;
   readonly definitionId: string;
   readonly definitionVersion: number;
 };

@@ -1,5 +1,6 @@
 import type { LeaseState } from '../../machines/lease.ts';
 import type { Delivery } from '../../model/definition/definition.ts';
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
 
@@ -14,6 +15,8 @@ export type RunIdentity = {
   readonly runId: string;
   readonly traceId: string;
   readonly project: string;
+  /** Of the definition: the run's project, or the service. */
+  readonly definitionOwner: DefinitionOwner;
   readonly definitionId: string;
   readonly definitionVersion: number;
   readonly correlation: JsonText;
@@ -150,6 +153,7 @@ export type SeenEvent = {
 };
 
 export type DefinitionRecord = {
+  readonly owner: DefinitionOwner;
   readonly id: string;
   readonly version: number;
   readonly document: JsonText;
@@ -163,6 +167,8 @@ export type WorkerRecord = {
   readonly version?: string;
   readonly project?: string;
   readonly concurrency?: number;
+  /** Of the definitions. */
+  readonly owner: DefinitionOwner;
   readonly definitions: readonly { readonly id: string; readonly version: number }[];
   /** As it was last written down: the service knows it more exactly while it runs. */
   readonly lastSeenAt: UnixMs;

@@ -1,3 +1,4 @@
+import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
 import type {
@@ -29,6 +30,12 @@ export type RunListQuery = {
   readonly correlation?: readonly (readonly [name: string, value: string])[];
   /** Rows after this place in the order newest-updated first. */
   readonly after?: { readonly updatedAt: UnixMs; readonly runId: string };
+  readonly limit: number;
+};
+export type DefinitionListQuery = {
+  /** Of these projects, and those of the service. */
+  readonly reach: ProjectReach;
+  readonly after?: { readonly id: string; readonly owner: DefinitionOwner };
   readonly limit: number;
 };
 export type WorkerListQuery = {
@@ -82,7 +89,11 @@ export type RunBacklog = {
   readonly outboxRows: number;
 };
 
-export type QueuedRuns = { readonly definitionId: string; readonly runs: number };
+export type QueuedRuns = {
+  readonly definitionOwner: DefinitionOwner;
+  readonly definitionId: string;
+  readonly runs: number;
+};
 
 /**
  * What people, routes and sweeps ask. An engine may answer from a copy that is a moment behind, but the copy must hold every
@@ -104,10 +115,14 @@ export interface RunQueries {
   checkpoint(runId: string, seq: number): Promise<Checkpoint | undefined>;
   findAttempt(leaseId: string): Promise<AttemptRecord | undefined>;
 
-  /** By id, the highest version of each. */
-  listDefinitions(after: string | undefined, limit: number): Promise<readonly DefinitionRecord[]>;
-  /** Ascending, each with the number of its open runs. */
-  definitionVersions(id: string): Promise<readonly (DefinitionRecord & { readonly openRuns: number })[]>;
+  /** By id and owner, the highest version of each. */
+  listDefinitions(query: DefinitionListQuery): Promise<readonly DefinitionRecord[]>;
+  /** Ascending, each with the number of its open runs in these projects. */
+  definitionVersions(
+    owner: DefinitionOwner,
+    id: string,
+    reach: ProjectReach,
+  ): Promise<readonly (DefinitionRecord & { readonly openRuns: number })[]>;
   listWorkers(query: WorkerListQuery): Promise<readonly WorkerRecord[]>;
   /** Ids of workers whose row says that they were last seen before, those silent longest first. */
   silentWorkers(before: UnixMs, limit: number): Promise<readonly string[]>;
@@ -138,13 +153,13 @@ export interface RunQueries {
     to: UnixMs,
     limit: number,
   ): Promise<
-    readonly (Pick<RunRecord, 'runId' | 'definitionId' | 'definitionVersion' | 'snapshot'> & {
+    readonly (Pick<RunRecord, 'runId' | 'definitionOwner' | 'definitionId' | 'definitionVersion' | 'snapshot'> & {
       readonly maxStepAttempts: number;
     })[]
   >;
   /** What waits for the service to move it: timers by their time, and rows of the outbox. */
   backlog(now: UnixMs): Promise<RunBacklog>;
-  /** Runs that wait for a worker, by definition id, at most `limit` definitions; of all projects, or of certain ones. */
+  /** Runs that wait for a worker, by definition id and owner, at most `limit` definitions; of all projects, or of certain ones. */
   queuedRuns(reach: ProjectReach, limit: number): Promise<readonly QueuedRuns[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
 }

@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { describe, expect, it } from 'vitest';
 import { createPrograms } from '../../../src/actors/run/program.ts';
 import { snapshotAt } from '../../../src/actors/run/replay.ts';
@@ -119,6 +120,7 @@ describe('a journal of an earlier release', () => {
   // Recorded from a run of the release before `children.started`: a commit took a hundred children, the step wanted 110.
   const { definition, rows, snapshots } = recorded;
   const program = createPrograms()({
+    owner: SERVICE,
     id: definition.id,
     version: definition.version,
     document: JSON.stringify(definition),

@@ -48,6 +48,6 @@ onEachEngine('erasure and retention', ({ createHarness }) => {
     expect(await service.runs.trimFinishedRuns('p', boundary, 100)).toBe(1);
     expect(codeOf(await service.runs.getRun({ ...ALL, runId: old.runId }))).toBe('not_found');
     expect((await service.detail(open.runId)).status).toBe('queued');
-    expect(must(await service.runs.getDefinition('flow')).id).toBe('flow');
+    expect(must(await service.runs.getDefinition({ ...ALL, id: 'flow' })).id).toBe('flow');
   });
 });

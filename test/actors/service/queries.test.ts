@@ -72,7 +72,7 @@ onEachEngine('questions about runs', ({ createHarness }) => {
       value: 'running',
       machineVersion: 1,
     });
-    expect(must(await service.runs.listMachines({ limit: 10 })).items.map(({ name }) => name)).toEqual([
+    expect(must(await service.runs.listMachines({ ...ALL, limit: 10 })).items.map(({ name }) => name)).toEqual([
       'dispatcher',
       'lease',
       'monitor',
@@ -82,9 +82,9 @@ onEachEngine('questions about runs', ({ createHarness }) => {
       'timer',
       'run:flow@1',
     ]);
-    const { states } = must(await service.runs.getMachine('run:flow@1'));
+    const { states } = must(await service.runs.getMachine({ ...ALL, name: 'run:flow@1' }));
     expect(states).toContain('active.one-a.queued');
-    expect(must(await service.runs.getMachineDiagram('run:flow@1'))).toContain('stateDiagram-v2');
-    expect(codeOf(await service.runs.getMachine('run:nope@1'))).toBe('not_found');
+    expect(must(await service.runs.getMachineDiagram({ ...ALL, name: 'run:flow@1' }))).toContain('stateDiagram-v2');
+    expect(codeOf(await service.runs.getMachine({ ...ALL, name: 'run:nope@1' }))).toBe('not_found');
   });
 });

@@ -11,7 +11,7 @@ const register = async (service: Harness, workerId: string, definitions = [flow]
 };
 const reasonOf = async (service: Harness, runId: string) => (await service.detail(runId)).queuedReason;
 const workersOf = async (service: Harness): Promise<number[]> =>
-  must(await service.runs.getDefinition('flow')).versions.map(({ workers }) => workers);
+  must(await service.runs.getDefinition({ ...ALL, id: 'flow' })).versions.map(({ workers }) => workers);
 
 it('a worker is live for three heartbeats after its call, and no moment longer', async () => {
   const service = await createHarness({ definitions: [flow] });
@@ -31,7 +31,7 @@ it('a worker whose claim is held is live, however long', async () => {
   const held = service.runs.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 600_000 }, gone.signal);
   await settled(service.runs);
   service.time.advance(100_000);
-  const workers = async () => must(await service.runs.getDefinition('other')).versions[0]?.workers;
+  const workers = async () => must(await service.runs.getDefinition({ ...ALL, id: 'other' })).versions[0]?.workers;
   expect(await workers()).toBe(1);
   expect(await reasonOf(service, runId)).toBeUndefined();
   gone.abort();
@@ -123,7 +123,7 @@ it('a run that is not queued has no reason, and lists say the reason of each tha
 it('after a restart a worker is live from its first call on', async () => {
   const service = await createHarness({ definitions: [flow] });
   const again = await service.reopen();
-  expect(must(await again.getDefinition('flow')).versions[0]?.workers).toBe(0);
+  expect(must(await again.getDefinition({ ...ALL, id: 'flow' })).versions[0]?.workers).toBe(0);
   must(await again.claim({ ...ALL, workerId: 'w1', max: 1, waitMs: 0 }, AbortSignal.abort()));
-  expect(must(await again.getDefinition('flow')).versions[0]?.workers).toBe(1);
+  expect(must(await again.getDefinition({ ...ALL, id: 'flow' })).versions[0]?.workers).toBe(1);
 });

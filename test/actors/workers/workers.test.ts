@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { expect, it } from 'vitest';
 import { WORKER_RETENTION_MS, WORKER_SEEN_MS } from '../../../src/actors/workers/registry.ts';
 import { noChanges } from '../../../src/store/runs/run-store.ts';
@@ -23,12 +24,12 @@ onEachEngine('registering', ({ createHarness }) => {
       'definition_conflict',
     );
     expect(codeOf(await register([aDefinition('new', tasks('one')), { id: 'bad' }]))).toBe('definition_invalid');
-    expect(codeOf(await service.runs.getDefinition('new'))).toBe('not_found');
-    expect(must(await service.runs.getDefinition('flow'))).toMatchObject({
+    expect(codeOf(await service.runs.getDefinition({ ...ALL, id: 'new' }))).toBe('not_found');
+    expect(must(await service.runs.getDefinition({ ...ALL, id: 'flow' }))).toMatchObject({
       versions: [{ version: 1, openRuns: 0, workers: 1 }],
       latest: { id: 'flow' },
     });
-    expect(must(await service.runs.getDefinitionVersion('flow', 1)).document).toEqual(one);
+    expect(must(await service.runs.getDefinitionVersion({ ...ALL, id: 'flow', version: 1 })).document).toEqual(one);
   });
 
   it('a worker that never registered may not claim', async () => {
@@ -131,14 +132,16 @@ onEachEngine('workers', ({ createHarness }) => {
       const as = (reach: Reach, more: object = {}) =>
         service.runs.registerWorker({ reach, workerId, definitions: [flow], ...more });
       must(await as(by, project === undefined ? {} : { project }));
-      return codeOf(await as(next));
+      // A key of several projects has to name one.
+      return codeOf(await as(next, next !== 'all' && next.length > 1 ? { project: 'p' } : {}));
     };
     expect(await replaced('all', undefined, 'all')).toBe('ok');
     expect(await replaced('all', undefined, ['p'])).toBe('forbidden');
     expect(await replaced(['p'], undefined, ['p'])).toBe('ok');
     expect(await replaced(['p'], undefined, ['q'])).toBe('forbidden');
     expect(await replaced(['p'], undefined, ['q', 'p'])).toBe('ok');
-    expect(await replaced(['p', 'q'], undefined, ['p'])).toBe('forbidden');
+    expect(await replaced(['p', 'q'], 'p', ['p'])).toBe('ok');
+    expect(await replaced(['p', 'q'], 'q', ['p'])).toBe('forbidden');
     expect(await replaced(['p'], undefined, 'all')).toBe('ok');
     expect(await replaced('all', 'p', ['p'])).toBe('ok');
     expect(await replaced('all', 'p', ['q'])).toBe('forbidden');
@@ -151,10 +154,26 @@ onEachEngine('workers', ({ createHarness }) => {
 
   it('a worker that an earlier release registered may be replaced', async () => {
     const service = await createHarness();
-    const { registeredBy: _, ...row } = { workerId: 'w', definitions: [], lastSeenAt: 1, registeredBy: 'all' };
+    const { registeredBy: _, ...row } = {
+      workerId: 'w',
+      owner: SERVICE,
+      definitions: [],
+      lastSeenAt: 1,
+      registeredBy: 'all',
+    };
     await service.store.commit({ ...noChanges(), workers: [row] });
     const as = (reach: readonly string[]) => service.runs.registerWorker({ reach, workerId: 'w', definitions: [flow] });
     expect(codeOf(await as(['p']))).toBe('ok');
     expect(codeOf(await as(['q']))).toBe('forbidden');
+  });
+
+  it('one that an earlier release let a key of several projects register is replaced by a key that reaches them all', async () => {
+    const service = await createHarness();
+    const row = { workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: 1, registeredBy: ['p', 'q'] };
+    await service.store.commit({ ...noChanges(), workers: [row] });
+    const as = (reach: readonly string[]) =>
+      service.runs.registerWorker({ reach, workerId: 'w', definitions: [flow], project: 'p' });
+    expect(codeOf(await as(['p']))).toBe('forbidden');
+    expect(codeOf(await as(['p', 'q']))).toBe('ok');
   });
 });

@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { describe, expect, it } from 'vitest';
 import type { Changes, ChildResult } from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -114,7 +115,9 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         changes.parked.push({ order: 1, project: 'p', event: 'e', key: 'k', payload: '1', at: AT + 3 }),
       );
       expect(await latestAt()).toBe(AT + 3);
-      await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 4 }));
+      await commit((changes) =>
+        changes.workers.push({ workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: AT + 4 }),
+      );
       expect(await latestAt()).toBe(AT + 4);
     });
 
@@ -276,9 +279,11 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         aRun('d'),
       );
       const from = async (after: number, limit = 9) =>
-        ((await find({ kind: 'runnable', definitionId: 'flow', after, limit })) as { runId: string }[]).map(
-          ({ runId }) => runId,
-        );
+        (
+          (await find({ kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after, limit })) as {
+            runId: string;
+          }[]
+        ).map(({ runId }) => runId);
       expect(await from(-1)).toEqual(['b', 'a']);
       expect(await from(1)).toEqual(['a']);
       expect(await from(-1, 1)).toEqual(['b']);
@@ -312,7 +317,12 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
 
     it('notes when workers were last seen, and forgets silent ones that were not seen meanwhile', async () => {
       const { store, commit, find } = await opened();
-      const worker = (workerId: string, lastSeenAt: number) => ({ workerId, definitions: [], lastSeenAt });
+      const worker = (workerId: string, lastSeenAt: number) => ({
+        workerId,
+        owner: SERVICE,
+        definitions: [],
+        lastSeenAt,
+      });
       await commit((changes) => changes.workers.push(worker('a', 30), worker('b', 10), worker('c', 20)));
       expect(await store.silentWorkers(30, 9)).toEqual(['b', 'c']);
       expect(await store.silentWorkers(31, 2)).toEqual(['b', 'c']);
@@ -448,7 +458,14 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       [
         'a definition of that version is there',
         (changes) =>
-          changes.definitions.push({ id: 'taken', version: 1, document: 'other', hash: 'other', createdAt: 2 }),
+          changes.definitions.push({
+            owner: SERVICE,
+            id: 'taken',
+            version: 1,
+            document: 'other',
+            hash: 'other',
+            createdAt: 2,
+          }),
       ],
     ];
     it.each(refusals)(
@@ -459,8 +476,15 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         await commit((changes) => {
           changes.attemptsInserted.push(anAttempt('taken', 'a'));
           changes.outbox.push({ no: 1, runId: 'a', span: 'x' });
-          changes.definitions.push({ id: 'taken', version: 1, document: '{}', hash: 'h', createdAt: 1 });
-          changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: 1 });
+          changes.definitions.push({
+            owner: SERVICE,
+            id: 'taken',
+            version: 1,
+            document: '{}',
+            hash: 'h',
+            createdAt: 1,
+          });
+          changes.workers.push({ workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: 1 });
           changes.timersSet.push({ runId: 'a', name: 'kept', dueAt: 1 });
         });
         const looks = (): Promise<unknown> =>
@@ -471,7 +495,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
             store.dueTimers(Number.MAX_SAFE_INTEGER, 9),
             store.readOutbox(0, 9),
             store.journal('a', -1, 9),
-            store.listDefinitions(undefined, 9),
+            store.listDefinitions({ reach: 'all', limit: 9 }),
             store.listWorkers({ reach: 'all', limit: 9 }),
             find({ kind: 'event_id', project: 'p', eventId: 'new' }),
             find({ kind: 'event_mailbox', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 }),
@@ -495,8 +519,8 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
           });
           changes.parked.push({ order: 4, project: 'p', event: 'e', key: 'k', payload: '1', at: AT });
           changes.eventsSeen.push({ project: 'p', eventId: 'new', at: AT });
-          changes.definitions.push({ id: 'new', version: 1, document: '{}', hash: 'h', createdAt: 1 });
-          changes.workers.push({ workerId: 'new', definitions: [], lastSeenAt: 1 });
+          changes.definitions.push({ owner: SERVICE, id: 'new', version: 1, document: '{}', hash: 'h', createdAt: 1 });
+          changes.workers.push({ workerId: 'new', owner: SERVICE, definitions: [], lastSeenAt: 1 });
           changes.outbox.push({ no: 2, runId: 'a', span: 'y' });
           changes.outboxDelivered = 1;
           changes.erased.push('a');

@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { afterEach } from 'vitest';
 import {
   type AttemptRecord,
@@ -16,6 +17,7 @@ export const aRun = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
   runId,
   traceId: 't'.repeat(32),
   project: 'p',
+  definitionOwner: SERVICE,
   definitionId: 'flow',
   definitionVersion: 1,
   correlation: '{}',

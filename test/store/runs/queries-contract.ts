@@ -1,3 +1,5 @@
+import type { Runnable } from '../../../src/store/runs/run-store.ts';
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { describe, expect, it } from 'vitest';
 import { AT, anAttempt, aRun, type OpenRunStore, storesOf } from './factories.ts';
 
@@ -43,12 +45,20 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
 
     it('keeps definitions and workers', async () => {
       const { store, commit, find } = await opened();
-      const definition = (id: string, version: number) => ({ id, version, document: '{}', hash: 'h', createdAt: AT });
+      const definition = (id: string, version: number) => ({
+        owner: SERVICE,
+        id,
+        version,
+        document: '{}',
+        hash: 'h',
+        createdAt: AT,
+      });
       const worker = {
         workerId: 'w',
         name: 'n',
         project: 'p',
         concurrency: 2,
+        owner: SERVICE,
         definitions: [{ id: 'a', version: 1 }],
         lastSeenAt: AT,
         registeredBy: ['p', 'q'],
@@ -57,11 +67,16 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         changes.definitions.push(definition('a', 9), definition('a', 10), definition('b', 1));
         changes.workers.push(worker);
       });
-      expect(await find({ kind: 'latest', id: 'a' })).toEqual(definition('a', 10));
-      expect(await find({ kind: 'definition', id: 'a', version: 9 })).toEqual(definition('a', 9));
-      expect(await find({ kind: 'latest', id: 'z' })).toBeUndefined();
-      expect(await store.listDefinitions(undefined, 10)).toEqual([definition('a', 10), definition('b', 1)]);
-      expect(await store.listDefinitions('a', 10)).toEqual([definition('b', 1)]);
+      expect(await find({ kind: 'latest', owner: SERVICE, id: 'a' })).toEqual(definition('a', 10));
+      expect(await find({ kind: 'definition', owner: SERVICE, id: 'a', version: 9 })).toEqual(definition('a', 9));
+      expect(await find({ kind: 'latest', owner: SERVICE, id: 'z' })).toBeUndefined();
+      expect(await store.listDefinitions({ reach: 'all', limit: 10 })).toEqual([
+        definition('a', 10),
+        definition('b', 1),
+      ]);
+      expect(await store.listDefinitions({ reach: 'all', after: { id: 'a', owner: SERVICE }, limit: 10 })).toEqual([
+        definition('b', 1),
+      ]);
       await commit((changes) =>
         changes.workers.push({ ...worker, workerId: 'v', definitions: [{ id: 'a', version: 10 }] }),
       );
@@ -75,14 +90,85 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
           ],
         }),
       );
-      expect((await store.definitionVersions('a')).map(({ version, openRuns }) => [version, openRuns])).toEqual([
+      expect(
+        (await store.definitionVersions(SERVICE, 'a', 'all')).map(({ version, openRuns }) => [version, openRuns]),
+      ).toEqual([
         [9, 0],
         [10, 0],
       ]);
       expect(await find({ kind: 'worker', workerId: 'w' })).toEqual(worker);
-      await commit((changes) => changes.workers.push({ workerId: 'w', definitions: [], lastSeenAt: AT + 1 }));
+      await commit((changes) =>
+        changes.workers.push({ workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: AT + 1 }),
+      );
       expect(await store.listWorkers({ reach: 'all', after: 'v', limit: 9 })).toEqual([
-        { workerId: 'w', definitions: [], lastSeenAt: AT + 1 },
+        { workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: AT + 1 },
+      ]);
+    });
+
+    it('keeps definitions of one id and version apart by their owner', async () => {
+      const { store, commit, put, find } = await opened();
+      const definition = (owner: string, id: string, version: number) => ({
+        owner,
+        id,
+        version,
+        document: JSON.stringify(owner),
+        hash: owner,
+        createdAt: AT,
+      });
+      const [ofService, ofP, ofQ] = [definition(SERVICE, 'a', 3), definition('p', 'a', 3), definition('q', 'a', 1)];
+      await commit((changes) =>
+        changes.definitions.push(definition(SERVICE, 'a', 2), ofService, ofP, ofQ, definition('q', 'b', 1)),
+      );
+      const latest = (owner: string, id: string) => find({ kind: 'latest', owner, id });
+      expect([await latest('p', 'a'), await latest('q', 'a'), await latest(SERVICE, 'a')]).toEqual([
+        ofP,
+        ofQ,
+        ofService,
+      ]);
+      expect([await latest('r', 'a'), await latest('p', 'b'), await latest(SERVICE, 'b')]).toEqual([
+        ofService,
+        undefined,
+        undefined,
+      ]);
+      const exact = (owner: string, version: number) => find({ kind: 'definition', owner, id: 'a', version });
+      expect([await exact('p', 3), await exact(SERVICE, 3), await exact('p', 2)]).toEqual([ofP, ofService, undefined]);
+
+      const listed = async (reach: 'all' | string[], limit = 9, after?: { id: string; owner: string }) =>
+        (await store.listDefinitions({ reach, limit, ...(after === undefined ? {} : { after }) })).map(
+          ({ owner, id, version }) => `${id} ${version} ${owner}`,
+        );
+      expect(await listed('all')).toEqual(['a 3 ', 'a 3 p', 'a 1 q', 'b 1 q']);
+      expect(await listed(['p'])).toEqual(['a 3 ', 'a 3 p']);
+      expect(await listed(['p', 'q'], 2, { id: 'a', owner: SERVICE })).toEqual(['a 3 p', 'a 1 q']);
+      expect(await listed(['r'])).toEqual(['a 3 ']);
+
+      await put(
+        aRun('1', { definitionId: 'a', definitionVersion: 3, queueOrder: 1 }),
+        aRun('2', { definitionId: 'a', definitionVersion: 3, queueOrder: 2, project: 'q' }),
+        aRun('3', { definitionId: 'a', definitionVersion: 3, queueOrder: 3, definitionOwner: 'p' }),
+      );
+      const open = async (owner: string, reach: 'all' | string[]) =>
+        (await store.definitionVersions(owner, 'a', reach)).map(({ version, openRuns }) => [version, openRuns]);
+      expect(await open(SERVICE, 'all')).toEqual([
+        [2, 0],
+        [3, 2],
+      ]);
+      expect(await open(SERVICE, ['q'])).toEqual([
+        [2, 0],
+        [3, 1],
+      ]);
+      expect([await open('p', 'all'), await open('p', ['q'])]).toEqual([[[3, 1]], [[3, 0]]]);
+      const runnable = async (definitionOwner: string) =>
+        ((await find({ kind: 'runnable', definitionOwner, definitionId: 'a', after: -1, limit: 9 })) as Runnable[]).map(
+          (entry) => [entry.runId, entry.definitionOwner],
+        );
+      expect([await runnable(SERVICE), await runnable('p'), await runnable('q')]).toEqual([
+        [
+          ['1', SERVICE],
+          ['2', SERVICE],
+        ],
+        [['3', 'p']],
+        [],
       ]);
     });
 
@@ -90,6 +176,7 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       const { store, commit } = await opened();
       const worker = (workerId: string, project?: string) => ({
         workerId,
+        owner: SERVICE,
         definitions: [],
         lastSeenAt: AT,
         ...(project === undefined ? {} : { project }),
@@ -275,13 +362,18 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         aRun('b', { definitionId: 'two', queueOrder: 2, project: 'other' }),
         aRun('c', { definitionId: 'one', queueOrder: 3 }),
         aRun('d', { definitionId: 'one' }),
+        aRun('e', { definitionId: 'two', queueOrder: 4, project: 'other', definitionOwner: 'other' }),
       );
       expect(await store.queuedRuns('all', 10)).toEqual([
-        { definitionId: 'one', runs: 1 },
-        { definitionId: 'two', runs: 2 },
+        { definitionOwner: SERVICE, definitionId: 'one', runs: 1 },
+        { definitionOwner: SERVICE, definitionId: 'two', runs: 2 },
+        { definitionOwner: 'other', definitionId: 'two', runs: 1 },
       ]);
-      expect(await store.queuedRuns('all', 1)).toEqual([{ definitionId: 'one', runs: 1 }]);
-      expect(await store.queuedRuns(['other'], 10)).toEqual([{ definitionId: 'two', runs: 1 }]);
+      expect(await store.queuedRuns('all', 1)).toEqual([{ definitionOwner: SERVICE, definitionId: 'one', runs: 1 }]);
+      expect(await store.queuedRuns(['other'], 10)).toEqual([
+        { definitionOwner: SERVICE, definitionId: 'two', runs: 1 },
+        { definitionOwner: 'other', definitionId: 'two', runs: 1 },
+      ]);
       expect(await store.queuedRuns(['nobody'], 10)).toEqual([]);
     });
 

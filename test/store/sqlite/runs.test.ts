@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import {
   chmodSync,
   existsSync,
@@ -73,7 +74,7 @@ describe('sqlite: the runs file', () => {
       [4, '"the other of two"', undefined],
     ]);
     expect(await store.listWorkers({ reach: 'all', limit: 9 })).toEqual([
-      { workerId: 'w', definitions: [], lastSeenAt: 40 },
+      { workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: 40 },
     ]);
     await store.close();
     const after = new Database(path, { readonly: true });
@@ -190,6 +191,56 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of a schema without owners is brought forward: definitions, the runs pinned to them and the workers that hold them are of the service', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('owned_definition'));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    db.prepare("INSERT INTO definition VALUES ('flow', ?, '{}', 'h', 1)").run(1);
+    db.prepare("INSERT INTO definition VALUES ('flow', ?, '{}', 'h', 2)").run(2);
+    db.prepare(
+      `INSERT INTO run (run_id, trace_id, project, definition_id, definition_version, correlation, created_at, depth, status,
+         snapshot, version, updated_at, queue_order)
+       VALUES ('r', 't', 'p', 'flow', 1, '{}', 1, 0, 'queued', '{}', 1, 1, 7)`,
+    ).run();
+    const worker = db.prepare(
+      `INSERT INTO worker VALUES (?, NULL, NULL, ?, NULL, '[{"id":"flow","version":1}]', 1, ?)`,
+    );
+    worker.run('of all', null, '"all"');
+    worker.run('of one', null, '["p"]');
+    worker.run('of two', null, '["p","q"]');
+    worker.run('limited', 'q', '["p","q"]');
+    worker.run('old', null, null);
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const [latest, first, runnable] = await store.load([
+      { kind: 'latest', owner: 'p', id: 'flow' },
+      { kind: 'definition', owner: SERVICE, id: 'flow', version: 1 },
+      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: -1, limit: 9 },
+    ]);
+    expect(latest).toEqual({ owner: SERVICE, id: 'flow', version: 2, document: '{}', hash: 'h', createdAt: 2 });
+    expect(first).toMatchObject({ owner: SERVICE, version: 1, createdAt: 1 });
+    expect(runnable).toMatchObject([{ runId: 'r', definitionOwner: SERVICE, order: 7 }]);
+    // One that the key of a single project registered is limited to it, as it would be now.
+    expect(
+      (await store.listWorkers({ reach: 'all', limit: 9 })).map(({ workerId, owner, project }) => [
+        workerId,
+        owner,
+        project,
+      ]),
+    ).toEqual([
+      ['limited', SERVICE, 'q'],
+      ['of all', SERVICE, undefined],
+      ['of one', SERVICE, 'p'],
+      ['of two', SERVICE, undefined],
+      ['old', SERVICE, undefined],
+    ]);
+    await store.close();
+  });
+
   it('finds the parked events of a project by their index, also in a file of an earlier release', async () => {
     const path = freshPath();
     const { standing: _standing, ...earlier } = RUNS_FILE;
@@ -249,11 +300,11 @@ describe('sqlite: the runs file', () => {
     const path = freshPath();
     const first = await openSqliteRunStore({ path });
     const changes = noChanges();
-    changes.definitions.push({ id: 'a', version: 1, document: '{}', hash: 'h', createdAt: 1 });
+    changes.definitions.push({ owner: SERVICE, id: 'a', version: 1, document: '{}', hash: 'h', createdAt: 1 });
     await first.commit(changes);
     await first.close();
     const second = await openSqliteRunStore({ path });
-    expect((await second.listDefinitions(undefined, 10)).length).toBe(1);
+    expect((await second.listDefinitions({ reach: 'all', limit: 10 })).length).toBe(1);
     await second.close();
   });
 
@@ -266,6 +317,7 @@ describe('sqlite: the runs file', () => {
       runId: 'a',
       traceId: 't',
       project: 'p',
+      definitionOwner: SERVICE,
       definitionId: 'd',
       definitionVersion: 1,
       correlation: '{}',

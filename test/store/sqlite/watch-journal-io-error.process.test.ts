@@ -1,3 +1,4 @@
+import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { expect, it } from 'vitest';
 import { noChanges } from '../../../src/store/runs/changes.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
@@ -26,7 +27,7 @@ it('a disk that fails under the journal of monitors, as often as it does, ends n
   for (let round = 1; round <= 3; round += 1)
     await failing(() => {
       const changes = noChanges();
-      changes.definitions.push({ id: 'flow', version: round, document: '{}', hash: 'h', createdAt: 1 });
+      changes.definitions.push({ owner: SERVICE, id: 'flow', version: round, document: '{}', hash: 'h', createdAt: 1 });
       return store.commit(changes);
     });
   expect(fatal).toHaveLength(1);

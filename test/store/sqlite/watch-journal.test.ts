@@ -45,7 +45,7 @@ describe('sqlite: the journal of monitors and SLOs in the runs file', () => {
     db.prepare("INSERT INTO definition VALUES ('flow', 1, '{}', 'h', 1)").run();
     db.close();
     const store = await openSqliteRunStore({ path });
-    expect(await store.listDefinitions(undefined, 9)).toHaveLength(1);
+    expect(await store.listDefinitions({ reach: 'all', limit: 9 })).toHaveLength(1);
     expect(await store.watchJournal.heads()).toEqual([]);
     await store.watchJournal.record([aWatchSnapshot(1)], [aWatchEntry(1)]);
     await store.close();

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 4dc868e3ef7c8335d7e753fee8f528b65e3a8c83e7ebef6a510d8d10786815d8
-// content sha256: 7159501ea62fc1747006a069cb6440a4c05695eb3a5a9315cdd0519f251a8688
+// source sha256: a8dcc7be2e51044fda9f57cf05817f94cb207da4e68344355376c2c634a851de
+// content sha256: fa6cb25ec8b142be20a8061777306658b430b9c64871888cc3fd78f1a1e4c5df
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -205,7 +205,8 @@ export interface paths {
         };
         /**
          * Stored definitions
-         * @description The latest version of each, by id. Definitions belong to the service, not to a project.
+         * @description The latest version of each, by id: those of the service, and those of the projects that the key reaches. A definition belongs to
+         *     the service when a top-level key (or, on an open surface, no key) stored it, and to a project when a key of that project did.
          */
         readonly get: operations["listDefinitions"];
         readonly put?: never;
@@ -214,6 +215,7 @@ export interface paths {
          * @description Without a worker: a run may be started before the first worker is there, and waits for it. One that is not right refuses the whole
          *     call, and nothing of it is stored; the refusals are those of a worker's register. With `check=true` nothing is stored in any case,
          *     and the answer names all faults of each definition: none means that it would be stored, or is.
+         *     They belong to the service where the key is a top-level one (or there is none, on an open surface), else to the project of the key.
          */
         readonly post: operations["storeDefinitions"];
         readonly delete?: never;
@@ -233,7 +235,8 @@ export interface paths {
         };
         /**
          * A definition and its versions
-         * @description Open runs and workers of each version tell when an old worker may go.
+         * @description The project's own where it owns one of that id, else the service's. Open runs and workers of each version, as far as the key reaches,
+         *     tell when an old worker may go.
          */
         readonly get: operations["getDefinition"];
         readonly put?: never;
@@ -254,7 +257,10 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** One version of a definition */
+        /**
+         * One version of a definition
+         * @description The project's own where it stored that version, else the service's.
+         */
         readonly get: operations["getDefinitionVersion"];
         readonly put?: never;
         readonly post?: never;
@@ -273,8 +279,8 @@ export interface paths {
         };
         /**
          * Registered workers
-         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers of those, and those
-         *     of no project. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
+         * @description By id, with when each was last seen and how many leases it holds. A key of certain projects sees the workers limited to those, and
+         *     those limited to none. A worker that holds no lease and was not seen for 30 days is no longer registered; it may register again at any time.
          */
         readonly get: operations["listWorkers"];
         readonly put?: never;
@@ -296,7 +302,10 @@ export interface paths {
         readonly put?: never;
         /**
          * Announce a worker
-         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. Registering again
+         * @description Stores the definitions that it holds; one that is not right refuses the whole call, and nothing of it is stored. They belong to the
+         *     service where the key is a top-level one (or there is none, on an open surface), else to the project of the key, to which the worker
+         *     is limited then; a key of several projects names one in `project`. A worker gets steps of the very definitions that it registered:
+         *     its key decides whether those of a project or those of the service. Registering again
          *     replaces the worker's list. That takes a key which reaches the worker's `project` or, where it has none, every project that the key
          *     reached which registered it: 403 on `worker_id` otherwise. `docs/worker-protocol.md` says how a worker works.
          */
@@ -569,6 +578,8 @@ export interface components {
         }[];
         readonly DefinitionOverview: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             readonly versions: readonly {
                 /** Format: int64 */
                 readonly version: number;
@@ -615,6 +626,8 @@ export interface components {
         readonly DefinitionStep: components["schemas"]["TaskStep"] | components["schemas"]["WaitEventStep"] | components["schemas"]["SleepStep"] | components["schemas"]["ChildStep"] | components["schemas"]["SucceedStep"] | components["schemas"]["FailStep"];
         readonly DefinitionSummary: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
@@ -623,6 +636,8 @@ export interface components {
         readonly DefinitionTemplate: Json;
         readonly DefinitionVersion: {
             readonly id: string;
+            /** @description The project that owns it; absent where the service does */
+            readonly project?: string;
             /** Format: int64 */
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
@@ -796,7 +811,7 @@ export interface components {
         };
         readonly NewDefinitions: {
             readonly definitions: readonly components["schemas"]["Definition"][];
-            /** @description One that the key reaches */
+            /** @description The project that owns them, for a key of several: required there */
             readonly project?: components["schemas"]["ProjectName"];
         };
         readonly NewEvent: {
@@ -945,7 +960,7 @@ export interface components {
             readonly definitions: readonly components["schemas"]["Definition"][];
             readonly name?: string;
             readonly version?: string;
-            /** @description Limits the claims of this worker */
+            /** @description Limits the claims of this worker; of a key of several projects, which must name one, it owns the definitions too */
             readonly project?: components["schemas"]["ProjectName"];
             readonly concurrency?: number;
         };
@@ -1295,6 +1310,7 @@ export interface components {
             readonly worker_id: string;
             readonly name?: string;
             readonly version?: string;
+            /** @description The only project whose steps it takes */
             readonly project?: string;
             /** Format: int64 */
             readonly concurrency?: number;
@@ -1317,6 +1333,8 @@ export interface components {
         /** @description The `next_cursor` of the page before, with the same filters. */
         readonly cursor: string;
         readonly definitionInPath: string;
+        /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+        readonly definitionOwner: string;
         readonly leaseInPath: string;
         /** @description Most rows of a page. */
         readonly limit: number;
@@ -1325,6 +1343,11 @@ export interface components {
          *     keys that reach all of them.
          */
         readonly project: string;
+        /**
+         * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+         *     reaches. `*` is every project, for keys that reach all of them.
+         */
+        readonly projectAndService: string;
         readonly runInPath: string;
     };
     requestBodies: never;
@@ -1413,9 +1436,11 @@ export type Worker = components['schemas']['Worker'];
 export type WorkerId = components['schemas']['WorkerId'];
 export type ParameterCursor = components['parameters']['cursor'];
 export type ParameterDefinitionInPath = components['parameters']['definitionInPath'];
+export type ParameterDefinitionOwner = components['parameters']['definitionOwner'];
 export type ParameterLeaseInPath = components['parameters']['leaseInPath'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterProject = components['parameters']['project'];
+export type ParameterProjectAndService = components['parameters']['projectAndService'];
 export type ParameterRunInPath = components['parameters']['runInPath'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1714,6 +1739,11 @@ export interface operations {
     readonly listDefinitions: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+                 *     reaches. `*` is every project, for keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["projectAndService"];
                 /** @description Most rows of a page. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
@@ -1768,7 +1798,10 @@ export interface operations {
     };
     readonly getDefinition: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+                readonly project?: components["parameters"]["definitionOwner"];
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: components["parameters"]["definitionInPath"];
@@ -1790,7 +1823,10 @@ export interface operations {
     };
     readonly getDefinitionVersion: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
+                readonly project?: components["parameters"]["definitionOwner"];
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: components["parameters"]["definitionInPath"];
@@ -1814,6 +1850,11 @@ export interface operations {
     readonly listWorkers: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only what belongs to this project, or to none: to the service, or to workers that no project limits. Without it, all that the key
+                 *     reaches. `*` is every project, for keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["projectAndService"];
                 /** @description Most rows of a page. */
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */

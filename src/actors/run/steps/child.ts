@@ -12,7 +12,7 @@ import { briefly, errorOfChild, MESSAGE_CHARACTERS } from '../child-error.ts';
 import { countDescendants, tooManyDescendants } from '../descendants.ts';
 import { errorData } from '../error-data.ts';
 import type { RunMessage } from '../messages.ts';
-import { latestDefinitionSlot, type Program, readProgram } from '../program.ts';
+import { latestFor, type PinnedDefinition, type Program, readProgram } from '../program.ts';
 import type { RunDocuments } from '../run-documents.ts';
 import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
 import { type RunActor, standing } from '../run-state.ts';
@@ -171,12 +171,17 @@ const startChildren: EffectHost = (work) => {
   if (record.depth >= MAX_DEPTH) return refuse(childFailed(`runs may not start each other deeper than ${MAX_DEPTH}`));
   const limit = tooManyDescendants(turn, record, children.total - children.started, host.maxDescendants);
   if (limit !== undefined) return refuse(limit);
-  const latest = turn.read(latestDefinitionSlot, step.definition);
+  const latest = latestFor(turn, record.project, step.definition);
   if (latest === undefined) return refuse(childFailed(`definition ${step.definition} is not registered`));
   const items = itemsOf(work, compiled);
   if (!items.ok) return refuse(items.error);
   const visit = visitOf(context, step.id);
-  const program = readProgram(turn, host.programs, latest.id, latest.version);
+  const pinned: PinnedDefinition = {
+    definitionOwner: latest.owner,
+    definitionId: latest.id,
+    definitionVersion: latest.version,
+  };
+  const program = readProgram(turn, host.programs, pinned);
   for (let index = children.started; index < children.started + count; index += 1) {
     const item = items.value?.[index];
     const { input, refusal } = inputOf(work, compiled, program, item);
@@ -188,8 +193,7 @@ const startChildren: EffectHost = (work) => {
     const message: RunMessage = {
       kind: 'start',
       project: record.project,
-      definitionId: latest.id,
-      definitionVersion: latest.version,
+      ...pinned,
       input,
       correlation: JSON.parse(record.correlation) as JsonObject,
       parent: { runId: work.runId, stepId: step.id, visit, index },

@@ -1,4 +1,5 @@
 import { isLive } from '../../../machines/lease.ts';
+import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import { hasEnded } from '../../../model/run.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes } from '../changes.ts';
@@ -57,7 +58,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     const taken =
       changes.runsInserted.find(({ runId }) => runs.has(runId))?.runId ??
       changes.attemptsInserted.find(({ leaseId }) => attempts.has(leaseId))?.leaseId ??
-      changes.definitions.find(({ id, version }) => definitions.get(id)?.has(version))?.id ??
+      changes.definitions.find(({ owner, id, version }) => definitions.get(ownedId(owner, id))?.has(version))?.id ??
       changes.outbox.find(({ no }) => outbox.has(no))?.no ??
       changes.parked.find(({ order }) => parked.has(order))?.order;
     if (taken !== undefined) throw new StoreUnavailable(`the runs store holds ${taken} already`);
@@ -112,8 +113,9 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const order of changes.unparked) parked.delete(order);
     for (const event of changes.eventsSeen) seen.set(pair(event.project, event.eventId), event);
     for (const record of changes.definitions) {
-      const versions = definitions.get(record.id) ?? new Map<number, DefinitionRecord>();
-      definitions.set(record.id, versions.set(record.version, record));
+      const key = ownedId(record.owner, record.id);
+      const versions = definitions.get(key) ?? new Map<number, DefinitionRecord>();
+      definitions.set(key, versions.set(record.version, record));
     }
     for (const worker of changes.workers) workers.set(worker.workerId, worker);
     for (const { workerId, at } of changes.workersSeen) {
@@ -148,9 +150,9 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         return shelf === undefined ? undefined : documentsOf(shelf, lookup.steps);
       }
       case 'definition':
-        return definitions.get(lookup.id)?.get(lookup.version);
+        return definitions.get(ownedId(lookup.owner, lookup.id))?.get(lookup.version);
       case 'latest':
-        return latest(lookup.id);
+        return latest(lookup.owner, lookup.id) ?? latest(SERVICE, lookup.id);
       case 'worker':
         return workers.get(lookup.workerId);
       case 'idempotency':
@@ -174,6 +176,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       case 'runnable':
         return [...runs.values()]
           .flatMap(({ record }) =>
+            record.definitionOwner === lookup.definitionOwner &&
             record.definitionId === lookup.definitionId &&
             record.queueOrder !== undefined &&
             record.queueOrder > lookup.after

@@ -1,4 +1,5 @@
 import { isLive } from '../../../machines/lease.ts';
+import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import { hasEnded, openRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
@@ -13,7 +14,7 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 /** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
   const { runs, attempts, definitions, workers, parked, outbox } = shelves;
-  const { childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { childrenOf, all, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
   const actorRows = (type: 'run' | 'lease'): ActorRow[] =>
     type === 'run'
@@ -89,23 +90,31 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     checkpoint: (runId, seq) =>
       soon(() => runs.get(runId)?.checkpoints.findLast((checkpoint) => checkpoint.seq <= seq)),
     findAttempt: (leaseId) => soon(() => attempts.get(leaseId)),
-    listDefinitions: (after, limit) =>
+    listDefinitions: ({ reach, after, limit }) =>
       soon(() =>
-        [...definitions.keys()]
-          .filter((id) => after === undefined || id > after)
-          .toSorted()
-          .slice(0, limit)
-          .flatMap((id) => latest(id) ?? []),
+        [...definitions.values()]
+          .flatMap((versions) => versions.get(Math.max(...versions.keys())) ?? [])
+          .filter(
+            ({ owner, id }) =>
+              (owner === SERVICE || reaches(reach, owner)) &&
+              (after === undefined || id > after.id || (id === after.id && owner > after.owner)),
+          )
+          .toSorted((a, b) => (a.id < b.id || (a.id === b.id && a.owner < b.owner) ? -1 : 1))
+          .slice(0, limit),
       ),
-    definitionVersions: (id) =>
+    definitionVersions: (owner, id, reach) =>
       soon(() =>
-        [...(definitions.get(id)?.values() ?? [])]
+        [...(definitions.get(ownedId(owner, id))?.values() ?? [])]
           .toSorted((a, b) => a.version - b.version)
           .map((record) => ({
             ...record,
             openRuns: all().filter(
               ({ record: run }) =>
-                run.definitionId === id && run.definitionVersion === record.version && !hasEnded(run.status),
+                run.definitionOwner === owner &&
+                run.definitionId === id &&
+                run.definitionVersion === record.version &&
+                reaches(reach, run.project) &&
+                !hasEnded(run.status),
             ).length,
           })),
       ),
@@ -229,9 +238,10 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               const stepId = attempts.get(leaseId)?.stepId ?? '';
               tries.set(stepId, (tries.get(stepId) ?? 0) + 1);
             }
-            const { runId, definitionId, definitionVersion, snapshot } = shelf.record;
+            const { runId, definitionOwner, definitionId, definitionVersion, snapshot } = shelf.record;
             return {
               runId,
+              definitionOwner,
               definitionId,
               definitionVersion,
               snapshot,
@@ -250,13 +260,25 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       }),
     queuedRuns: (reach, limit) =>
       soon(() => {
-        const queued = new Map<string, number>();
-        for (const { record } of all())
-          if (record.queueOrder !== undefined && reaches(reach, record.project))
-            queued.set(record.definitionId, (queued.get(record.definitionId) ?? 0) + 1);
+        const queued = Map.groupBy(
+          all().flatMap(({ record }) =>
+            record.queueOrder !== undefined && reaches(reach, record.project) ? [record] : [],
+          ),
+          ({ definitionOwner, definitionId }) => ownedId(definitionOwner, definitionId),
+        );
         return [...queued]
-          .map(([definitionId, count]) => ({ definitionId, runs: count }))
-          .toSorted((a, b) => (a.definitionId < b.definitionId ? -1 : 1))
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .flatMap(([, [first, ...others]]) =>
+            first === undefined
+              ? []
+              : [
+                  {
+                    definitionOwner: first.definitionOwner,
+                    definitionId: first.definitionId,
+                    runs: 1 + others.length,
+                  },
+                ],
+          )
           .slice(0, limit);
       }),
     counts: () =>

@@ -14,6 +14,7 @@ import type {
   WaitRecord,
   WorkerRecord,
 } from '../records.ts';
+import { type DefinitionOwner, ownedId } from '../../../model/definition/owner.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 
 /** All that belongs to one run. */
@@ -40,7 +41,7 @@ export const emptyShelves = () => {
     /** Descendants by trace. */
     treeSizes: new Map<string, number>(),
     attempts: new Map<string, AttemptRecord>(),
-    /** By id, then by version. */
+    /** By `ownedId`, then by version. */
     definitions: new Map<string, Map<number, DefinitionRecord>>(),
     workers: new Map<string, WorkerRecord>(),
     /** Runs by `pair` of project and idempotency key. */
@@ -68,8 +69,8 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
   const all = (): RunShelf[] => [...runs.values()];
   const familyOf = (shelf: RunShelf): RunShelf[] => [shelf, ...childrenOf(shelf).flatMap(familyOf)];
 
-  const latest = (id: string): DefinitionRecord | undefined => {
-    const versions = definitions.get(id);
+  const latest = (owner: DefinitionOwner, id: string): DefinitionRecord | undefined => {
+    const versions = definitions.get(ownedId(owner, id));
     return versions?.get(Math.max(...versions.keys()));
   };
 
@@ -103,9 +104,10 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
   const lastEntryAt = ({ journal }: RunShelf): number =>
     (JSON.parse(journal.at(-1)?.entries ?? '[]') as readonly { at: number }[]).at(-1)?.at ?? 0;
 
-  const identityOf = ({ runId, project, definitionId, definitionVersion }: RunRecord) => ({
+  const identityOf = ({ runId, project, definitionOwner, definitionId, definitionVersion }: RunRecord) => ({
     runId,
     project,
+    definitionOwner,
     definitionId,
     definitionVersion,
   });

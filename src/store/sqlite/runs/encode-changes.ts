@@ -70,6 +70,7 @@ const runRow = (run: RunRecord): Columns => [
   orNull(run.queueOrder),
   orNull(run.fault),
   descendantsOf(run),
+  run.definitionOwner,
 ];
 /** Most changes leave queue, end and fault alone; the statement that does not name their columns leaves their indexes alone too. */
 const isMove = ({ before, after }: RunUpdate): boolean =>
@@ -126,7 +127,7 @@ const attemptProgress = (attempt: AttemptRecord): Columns => [
 const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
   switch (operation) {
     case 'insertDefinition':
-      return changes.definitions.map((one) => [one.id, one.version, one.document, one.hash, one.createdAt]);
+      return changes.definitions.map((one) => [one.id, one.owner, one.version, one.document, one.hash, one.createdAt]);
     case 'setWorker':
       return changes.workers.map((one) => [
         one.workerId,
@@ -137,6 +138,7 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
         JSON.stringify(one.definitions),
         one.lastSeenAt,
         one.registeredBy === undefined ? null : JSON.stringify(one.registeredBy),
+        one.owner,
       ]);
     case 'seeWorker':
       return changes.workersSeen.map((one) => [one.at, one.workerId]);

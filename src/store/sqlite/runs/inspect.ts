@@ -41,8 +41,8 @@ export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => 
     reads: {
       counts: () => read((from) => from.counts()),
       stuckRuns: (limit) => read((from) => from.stuckRuns(limit)),
-      listDefinitions: (after, limit) => read((from) => from.listDefinitions(after, limit)),
-      definitionVersions: (id) => read((from) => from.definitionVersions(id)),
+      listDefinitions: (query) => read((from) => from.listDefinitions(query)),
+      definitionVersions: (owner, id, reach) => read((from) => from.definitionVersions(owner, id, reach)),
       listWorkers: (query) => read((from) => from.listWorkers(query)),
     },
     close: () => db.close(),

@@ -47,8 +47,11 @@ export const lookupsOf = (db: Database.Database) => {
   const lease = one('SELECT * FROM attempt WHERE lease_id = ?');
   const documents = many('SELECT name, body FROM document WHERE run_id = ?');
   const newestOutput = one('SELECT body FROM output WHERE run_id = ? AND step_id = ? ORDER BY visit DESC LIMIT 1');
-  const definition = one('SELECT * FROM definition WHERE id = ? AND version = ?');
-  const latest = one('SELECT * FROM definition WHERE id = ? ORDER BY version DESC LIMIT 1');
+  const definition = one('SELECT * FROM definition WHERE id = ? AND owner = ? AND version = ?');
+  // The service's name is the empty one: it comes after that of any project.
+  const latest = one(
+    "SELECT * FROM definition WHERE id = ? AND owner IN (?, '') ORDER BY owner DESC, version DESC LIMIT 1",
+  );
   const worker = one('SELECT * FROM worker WHERE worker_id = ?');
   const idempotency = one('SELECT run_id FROM run WHERE project = ? AND idempotency_key = ?');
   const eventSeen = one('SELECT * FROM event_seen WHERE project = ? AND event_id = ?');
@@ -60,8 +63,8 @@ export const lookupsOf = (db: Database.Database) => {
     'SELECT * FROM parked INDEXED BY parked_meeting WHERE project = ? AND event = ? AND key = ? AND at > ?',
   );
   const runnable = many(
-    `SELECT run_id, project, definition_id, definition_version, queue_order FROM run
-     WHERE definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
+    `SELECT run_id, project, definition_owner, definition_id, definition_version, queue_order FROM run
+     WHERE definition_owner = ? AND definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
   );
   const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
@@ -142,9 +145,9 @@ export const lookupsOf = (db: Database.Database) => {
       case 'documents':
         return documentsOf(lookup.runId, lookup.steps);
       case 'definition':
-        return map(definition(lookup.id, lookup.version), definitionOf);
+        return map(definition(lookup.id, lookup.owner, lookup.version), definitionOf);
       case 'latest':
-        return map(latest(lookup.id), definitionOf);
+        return map(latest(lookup.id, lookup.owner), definitionOf);
       case 'worker':
         return map(worker(lookup.workerId), workerOf);
       case 'idempotency':
@@ -163,9 +166,10 @@ export const lookupsOf = (db: Database.Database) => {
         };
       }
       case 'runnable':
-        return runnable(lookup.definitionId, lookup.after, lookup.limit).map((row) => ({
+        return runnable(lookup.definitionOwner, lookup.definitionId, lookup.after, lookup.limit).map((row) => ({
           runId: row['run_id'] as string,
           project: row['project'] as string,
+          definitionOwner: row['definition_owner'] as string,
           definitionId: row['definition_id'] as string,
           definitionVersion: row['definition_version'] as number,
           order: row['queue_order'] as number,

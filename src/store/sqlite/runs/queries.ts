@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { type DefinitionOwner, SERVICE } from '../../../model/definition/owner.ts';
 import { openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
 } from '../../runs/records.ts';
 import type {
   ActorListQuery,
+  DefinitionListQuery,
   ParkedEventQuery,
   QueuedRuns,
   RunBacklog,
@@ -52,6 +54,8 @@ const parkedSummaries = (where: string): string =>
 const PARKED = parkedSummaries('');
 /** Uses the index `parked_project`. */
 export const PARKED_IN_PROJECT = parkedSummaries('project = ? AND');
+
+const HIGHEST_VERSION = 'version = (SELECT max(version) FROM definition WHERE id = one.id AND owner = one.owner)';
 
 /** What people and routes ask: longer questions, on a connection that only reads. */
 export const queriesOf = (db: Database.Database) => {
@@ -200,28 +204,46 @@ export const queriesOf = (db: Database.Database) => {
       return row === undefined ? undefined : attemptOf(row);
     },
 
-    listDefinitions: (after: string | undefined, limit: number): DefinitionRecord[] =>
-      all(
-        `SELECT * FROM definition AS one WHERE id > ? AND version = (SELECT max(version) FROM definition WHERE id = one.id)
-         ORDER BY id LIMIT ?`,
-        after ?? '',
-        limit,
+    listDefinitions: ({ reach, after = { id: '', owner: SERVICE }, limit }: DefinitionListQuery): DefinitionRecord[] =>
+      (reach === 'all'
+        ? all(
+            `SELECT * FROM definition AS one WHERE (id, owner) > (?, ?) AND ${HIGHEST_VERSION}
+             ORDER BY id, owner LIMIT ?`,
+            after.id,
+            after.owner,
+            limit,
+          )
+        : all(
+            `SELECT * FROM definition AS one WHERE (id, owner) > (?, ?) AND ${HIGHEST_VERSION}
+               AND (owner = '' OR owner IN (SELECT value FROM json_each(?)))
+             ORDER BY id, owner LIMIT ?`,
+            after.id,
+            after.owner,
+            JSON.stringify(reach),
+            limit,
+          )
       ).map(definitionOf),
-    definitionVersions: (id: string): (DefinitionRecord & { openRuns: number })[] => {
+    definitionVersions: (
+      owner: DefinitionOwner,
+      id: string,
+      reach: ProjectReach,
+    ): (DefinitionRecord & { openRuns: number })[] => {
       const open = new Map<number, number>();
-      for (const project of lookups.projects())
+      for (const project of projectsIn(reach))
         for (const status of openRunStatuses)
           for (const row of all(
             `SELECT definition_version AS version, count(*) AS open FROM run
-             WHERE project = ? AND status = ? AND definition_id = ? GROUP BY definition_version`,
+             WHERE project = ? AND status = ? AND definition_owner = ? AND definition_id = ?
+             GROUP BY definition_version`,
             project,
             status,
+            owner,
             id,
           )) {
             const version = row['version'] as number;
             open.set(version, (open.get(version) ?? 0) + (row['open'] as number));
           }
-      return all('SELECT * FROM definition WHERE id = ? ORDER BY version', id).map((row) => {
+      return all('SELECT * FROM definition WHERE id = ? AND owner = ? ORDER BY version', id, owner).map((row) => {
         const record = definitionOf(row);
         return { ...record, openRuns: open.get(record.version) ?? 0 };
       });
@@ -357,7 +379,7 @@ export const queriesOf = (db: Database.Database) => {
 
     runShapes: (project: string, from: number, to: number, limit: number) =>
       all(
-        `SELECT run_id, definition_id, definition_version, snapshot,
+        `SELECT run_id, definition_owner, definition_id, definition_version, snapshot,
            coalesce((SELECT max(tries) FROM (SELECT count(*) AS tries FROM attempt WHERE attempt.run_id = run.run_id
                                              GROUP BY step_id)), 0) AS tries
          FROM run WHERE project = ? AND ended_at >= ? AND ended_at < ? ORDER BY ended_at DESC LIMIT ?`,
@@ -367,6 +389,7 @@ export const queriesOf = (db: Database.Database) => {
         limit,
       ).map((row) => ({
         runId: row['run_id'] as string,
+        definitionOwner: row['definition_owner'] as string,
         definitionId: row['definition_id'] as string,
         definitionVersion: row['definition_version'] as number,
         snapshot: row['snapshot'] as string,
@@ -384,18 +407,22 @@ export const queriesOf = (db: Database.Database) => {
     queuedRuns: (reach: ProjectReach, limit: number): QueuedRuns[] =>
       (reach === 'all'
         ? all(
-            `SELECT definition_id, count(*) AS runs FROM run WHERE queue_order IS NOT NULL
-             GROUP BY definition_id ORDER BY definition_id LIMIT ?`,
+            `SELECT definition_owner, definition_id, count(*) AS runs FROM run WHERE queue_order IS NOT NULL
+             GROUP BY definition_owner, definition_id ORDER BY definition_id, definition_owner LIMIT ?`,
             limit,
           )
         : all(
-            `SELECT definition_id, count(*) AS runs FROM run
+            `SELECT definition_owner, definition_id, count(*) AS runs FROM run
              WHERE queue_order IS NOT NULL AND project IN (SELECT value FROM json_each(?))
-             GROUP BY definition_id ORDER BY definition_id LIMIT ?`,
+             GROUP BY definition_owner, definition_id ORDER BY definition_id, definition_owner LIMIT ?`,
             JSON.stringify(reach),
             limit,
           )
-      ).map((row) => ({ definitionId: row['definition_id'] as string, runs: row['runs'] as number })),
+      ).map((row) => ({
+        definitionOwner: row['definition_owner'] as string,
+        definitionId: row['definition_id'] as string,
+        runs: row['runs'] as number,
+      })),
     counts: () => {
       let openRuns = 0;
       for (const project of lookups.projects())

@@ -31,6 +31,7 @@ export const runOf = (row: Row): RunRecord => ({
   runId: text(row, 'run_id'),
   traceId: text(row, 'trace_id'),
   project: text(row, 'project'),
+  definitionOwner: text(row, 'definition_owner'),
   definitionId: text(row, 'definition_id'),
   definitionVersion: number(row, 'definition_version'),
   correlation: text(row, 'correlation'),
@@ -145,6 +146,7 @@ export const seenOf = (row: Row): SeenEvent => ({
 });
 
 export const definitionOf = (row: Row): DefinitionRecord => ({
+  owner: text(row, 'owner'),
   id: text(row, 'id'),
   version: number(row, 'version'),
   document: text(row, 'document'),
@@ -158,6 +160,7 @@ export const workerOf = (row: Row): WorkerRecord => ({
   ...textAs('version', row['version']),
   ...textAs('project', row['project']),
   ...numberAs('concurrency', row['concurrency']),
+  owner: text(row, 'owner'),
   definitions: JSON.parse(text(row, 'definitions')) as WorkerRecord['definitions'],
   lastSeenAt: number(row, 'last_seen_at'),
   ...(typeof row['reach'] === 'string' ? { registeredBy: JSON.parse(row['reach']) as ProjectReach } : {}),

@@ -161,6 +161,26 @@ CREATE TABLE tree (trace_id TEXT PRIMARY KEY, descendants INTEGER NOT NULL) STRI
 INSERT INTO tree SELECT trace_id, count(*) FROM run WHERE parent_run_id IS NOT NULL GROUP BY trace_id;
 `;
 
+/**
+ * A definition belongs to the service or to a project; all from before belong to the service. A worker that the key of one project
+ * registered is limited to that project, as those that register from here on are.
+ */
+const ownedDefinitions = `
+ALTER TABLE run ADD COLUMN definition_owner TEXT NOT NULL DEFAULT '';
+DROP INDEX run_queue;
+CREATE INDEX run_queue ON run (definition_owner, definition_id, queue_order, run_id) WHERE queue_order IS NOT NULL;
+CREATE TABLE owned_definition (
+  id TEXT NOT NULL, owner TEXT NOT NULL, version INTEGER NOT NULL, document TEXT NOT NULL, hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL, PRIMARY KEY (id, owner, version)
+) STRICT, WITHOUT ROWID;
+INSERT INTO owned_definition SELECT id, '', version, document, hash, created_at FROM definition;
+DROP TABLE definition;
+ALTER TABLE owned_definition RENAME TO definition;
+ALTER TABLE worker ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+UPDATE worker SET project = json_extract(reach, '$[0]')
+  WHERE project IS NULL AND json_type(reach) = 'array' AND json_array_length(reach) = 1;
+`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
@@ -170,7 +190,7 @@ CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 7,
+  schemaVersion: 8,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -179,6 +199,7 @@ export const RUNS_FILE: FileKind = {
     { version: 5, sql: runsOfSessions },
     { version: 6, sql: spendingOfDescendants },
     { version: 7, sql: sizesOfTrees },
+    { version: 8, sql: ownedDefinitions },
   ],
   standing,
 };

@@ -50,11 +50,11 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     plain(insertInto(table, columns, 'INSERT OR REPLACE'));
 
   const writers: Record<Operation, (row: Columns) => void> = {
-    insertDefinition: plain(insertInto('definition', 5)),
-    setWorker: upsert('worker', 8),
+    insertDefinition: plain(insertInto('definition', 6)),
+    setWorker: upsert('worker', 9),
     seeWorker: plain('UPDATE worker SET last_seen_at = max(last_seen_at, ?) WHERE worker_id = ?'),
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
-    insertRun: plain(insertInto('run', 24)),
+    insertRun: plain(insertInto('run', 25)),
     moveRun: versioned(
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, descendants = ?
          WHERE run_id = ? AND version = ?`,
