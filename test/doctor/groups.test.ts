@@ -106,6 +106,19 @@ const rows: readonly Row[] = [
     { runs: runsOf({ pinnedVersions: async () => [{ owner: SERVICE, id: 'refund', version: 2, openRuns: 5 }] }) },
     /^warning: no worker has registered "refund" version 2, which 5 open durable runs are pinned to -> start a worker/,
   ],
+  [
+    'a pinned version of a project, which only workers of that project serve',
+    'runs',
+    {
+      runs: runsOf({
+        pinnedVersions: async () => [{ owner: 'shop', id: 'refund', version: 2, openRuns: 1 }],
+        workers: async () => [
+          { owner: SERVICE, definitions: [{ id: 'refund', version: 2 }], lastSeenAt: Number(NOW / 1_000_000n) },
+        ],
+      }),
+    },
+    /^warning: no worker has registered "refund" version 2 of project "shop", which 1 open durable run is pinned to -> start a worker that registers refund version 2 with a key of that project/,
+  ],
   ...(
     [
       [

@@ -24,8 +24,9 @@ export const snapshotToWire = (actor: ActorSnapshot): Schemas['ActorSnapshot'] =
     fault: actor.fault,
   }) as Schemas['ActorSnapshot'];
 
-export const machineToWire = ({ name, version, states }: MachineInfo): Schemas['Machine'] => ({
+export const machineToWire = ({ name, version, states, project }: MachineInfo): Schemas['Machine'] => ({
   name,
   version,
   states,
+  ...(project === undefined ? {} : { project }),
 });
