@@ -1,7 +1,7 @@
 import { checkInput as checkInputOf } from '../model/definition/input-schema/check-input.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
-import type { ReportedUsage } from '../model/run.ts';
+import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
 import { definitionActor } from './definition/definition-actor.ts';
 import { createEventActor } from './event/event-actor.ts';
@@ -23,6 +23,8 @@ export const createKinds = (host: {
   readonly programs: Programs;
   readonly nextOutboxNo: () => number;
   readonly nextOrder: () => number;
+  readonly steady: () => UnixMs;
+  readonly queueTime: () => number;
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
   readonly followers: Pick<Followers, 'wake'>;
   readonly leases: Pick<LeaseWatch, 'watch' | 'unwatch'>;
@@ -64,6 +66,8 @@ export const createKinds = (host: {
       maxDescendants: host.maxDescendants,
       nextOutboxNo,
       nextOrder,
+      steady: host.steady,
+      queueTime: host.queueTime,
       outboxed,
       ready: dispatcher.ready,
       due: ({ runId, name, dueAt }) => fire(runId, name, dueAt),

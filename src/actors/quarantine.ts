@@ -22,7 +22,7 @@ export const createQuarantine = (host: {
   readonly kernel: Pick<Kernel, 'send' | 'handle'>;
   readonly leases: Pick<LeaseWatch, 'defer'>;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
-  readonly now: () => UnixMs;
+  readonly steady: () => UnixMs;
   readonly closing: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }) => {
@@ -34,14 +34,16 @@ export const createQuarantine = (host: {
     const message: RunMessage = { kind: 'quarantine' };
     await kernel.send({ type: 'run', id: runId, body: message });
     if (type === 'lease') host.leases.defer(id, DEFERRED_MS);
-    const timer = body as { readonly kind?: unknown; readonly name?: unknown };
-    if (type === 'run' && timer.kind === 'timer' && typeof timer.name === 'string')
+    const timer = type === 'run' ? (body as RunMessage) : undefined;
+    if (timer?.kind === 'timer')
       await upkeep({
         kind: 'defer_timer',
         runId: id,
         name: timer.name,
         because: runId,
-        until: host.now() + DEFERRED_MS,
+        dueAt: timer.dueAt,
+        ms: DEFERRED_MS,
+        steadyUntil: host.steady() + DEFERRED_MS,
       });
   };
 

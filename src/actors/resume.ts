@@ -1,6 +1,5 @@
 import type { UnixMs } from '../model/run.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
-import type { createServiceClock } from './kernel/clock.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 
 /** Numbers by which rows are ordered: rows of the outbox, and places in the queue of runnable steps. */
@@ -19,31 +18,39 @@ export const createNumbers = () => {
 };
 
 /**
- * Reads the time, the numbers and the deadlines of live leases from the store, at the start and after a commit that failed.
- * Their workers could not reach a service that was down, so each lives for one ttl at least.
+ * Reads the numbers and the deadlines of live leases from the store, at the start and after a commit that failed. Their workers
+ * could not reach a service that was down, so each lives for one ttl. At the start, what was to last some time is due by the wall clock;
+ * where that now stands before the moment at which it was set, it lasts that long from now.
  * @throws StoreUnavailable
  */
-export const createResume =
-  (host: {
-    readonly store: Pick<RunStore, 'resume'>;
-    readonly clock: ReturnType<typeof createServiceClock>;
-    readonly numbers: ReturnType<typeof createNumbers>;
-    readonly leases: Pick<LeaseWatch, 'clear' | 'watch'>;
-    readonly leaseTtlMs: number;
-  }) =>
-  async (): Promise<void> => {
-    const { store, clock, numbers, leases, leaseTtlMs } = host;
-    const at: UnixMs = clock.now();
-    const left = await store.resume(at + leaseTtlMs);
-    clock.reach(left.latestAt);
+export const createResume = (host: {
+  readonly store: Pick<RunStore, 'resume'>;
+  readonly now: () => UnixMs;
+  readonly queueTimes: { reach(time: number): void };
+  readonly numbers: ReturnType<typeof createNumbers>;
+  readonly leases: Pick<LeaseWatch, 'restart'>;
+  readonly leaseTtlMs: number;
+}) => {
+  const { store, now, numbers, leases, leaseTtlMs } = host;
+  const resume = async (starts: boolean): Promise<void> => {
+    const at = now();
+    const left = await store.resume(at + leaseTtlMs, ...(starts ? [at] : []));
+    host.queueTimes.reach(Math.ceil(left.highest.queueOrder / 2));
     numbers.reach(left.highest);
-    leases.clear();
-    for (const { leaseId, workerId, expiresAt, timeoutAt } of left.liveLeases)
-      leases.watch({
+    leases.restart(
+      left.liveLeases.map(({ leaseId, workerId, expiresAt, startedAt, timeoutAt }) => ({
         leaseId,
         workerId,
         expiresAt,
         expiresInMs: leaseTtlMs,
-        ...(timeoutAt === undefined ? {} : { timeoutInMs: timeoutAt - at }),
-      });
+        ...(timeoutAt === undefined ? {} : { timeoutInMs: timeoutAt - Math.max(at, startedAt ?? at) }),
+      })),
+    );
   };
+  return {
+    /** Once, before anything else. */
+    start: (): Promise<void> => resume(true),
+    /** After a commit that failed. */
+    recover: (): Promise<void> => resume(false),
+  };
+};

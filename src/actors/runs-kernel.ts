@@ -27,9 +27,9 @@ export const storedSlot = <K, Kind extends Lookup['kind'], Live = never>(
   },
 ): StoredSlot<K, Found[Kind] | Live, Lookup, Changes> => defineSlot(spec);
 
-type RowList = Exclude<keyof Changes, 'outboxDelivered' | 'parkedBefore'>;
+type RowList = Exclude<keyof Changes, 'outboxDelivered' | 'parkedBefore' | 'parkedUntil'>;
 const rowLists = Object.keys(noChanges()).filter(
-  (name) => name !== 'outboxDelivered' && name !== 'parkedBefore',
+  (name) => name !== 'outboxDelivered' && name !== 'parkedBefore' && name !== 'parkedUntil',
 ) as RowList[];
 
 /**
@@ -49,14 +49,17 @@ export const changeSet: ChangeSet<Changes> = {
     if (from.outboxDelivered !== undefined)
       into.outboxDelivered = Math.max(into.outboxDelivered ?? -1, from.outboxDelivered);
     if (from.parkedBefore !== undefined) into.parkedBefore = Math.max(into.parkedBefore ?? 0, from.parkedBefore);
+    if (from.parkedUntil !== undefined) into.parkedUntil = from.parkedUntil;
   },
   clear: (changes) => {
     for (const name of rowLists) if (changes[name].length > 0) changes[name].length = 0;
     changes.outboxDelivered = undefined;
     changes.parkedBefore = undefined;
+    changes.parkedUntil = undefined;
   },
   isEmpty: (changes) =>
     changes.outboxDelivered === undefined &&
     changes.parkedBefore === undefined &&
+    changes.parkedUntil === undefined &&
     rowLists.every((name) => changes[name].length === 0),
 };

@@ -4,7 +4,7 @@ import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { type Clock, createServiceClock, systemClock } from './kernel/clock.ts';
+import { type Clock, type ClockJump, createOrderClock, createServiceClock, systemClock } from './kernel/clock.ts';
 import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
@@ -41,6 +41,8 @@ export type RunsOptions = {
   readonly onFault?: (error: unknown) => void;
   /** Most runs below one root. */
   readonly maxDescendants?: number;
+  /** The wall clock was set by more than five seconds. Told once. */
+  readonly onClockJump?: (jump: ClockJump) => void;
   readonly leaseTtlMs?: number;
   readonly reclaimWindowMs?: number;
   readonly offerTtlMs?: number;
@@ -85,8 +87,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const offerTtlMs = Math.min(options.offerTtlMs ?? runsDefaults.offerTtlMs, leaseTtlMs);
   const onFault = options.onFault ?? (() => {});
   const defer = options.defer ?? ((callback: () => void): void => void setImmediate(callback));
-  const serviceClock = createServiceClock(clock);
-  const { now } = serviceClock;
+  const serviceClock = createServiceClock(clock, options.onClockJump);
+  const { now, steady } = serviceClock;
+  const queueTimes = createOrderClock(clock);
   const closing = new AbortController();
 
   const programs = createPrograms();
@@ -94,14 +97,14 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const leases = createLeaseWatch(clock);
   /** For the snapshots of actors. They are shown also while the store fails, because that is when they are needed. */
   const asked = {
-    backlog: () => store.backlog(now()).catch(() => undefined),
+    backlog: () => store.backlog(now(), steady()).catch(() => undefined),
     queuedRuns: (reach: ProjectReach, limit: number) => store.queuedRuns(reach, limit).catch(() => undefined),
   };
   const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
   const storedRuns = createStoredRuns(store, programs);
   const followers = createFollowers(store, storedRuns, clock, closing.signal);
 
-  const resume = createResume({ store, clock: serviceClock, numbers, leases, leaseTtlMs });
+  const resume = createResume({ store, now, queueTimes, numbers, leases, leaseTtlMs });
 
   const kernel = createKernel({
     store,
@@ -113,6 +116,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     kinds: createKinds({
       programs,
       ...numbers,
+      steady,
+      queueTime: queueTimes.next,
       dispatcher,
       followers,
       leases,
@@ -132,7 +137,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     dropped: () => {
       dispatcher.dropped(new StoreUnavailable('the runs store failed before the offer was committed'));
     },
-    recover: resume,
+    recover: resume.recover,
     onFault: (error, message) => {
       if (error instanceof Quarantined) quarantine.quarantine(error, message);
       else onFault(error);
@@ -140,7 +145,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   });
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
-  const quarantine = createQuarantine({ store, kernel, leases, upkeep, now, closing: closing.signal, onFault });
+  const quarantine = createQuarantine({ store, kernel, leases, upkeep, steady, closing: closing.signal, onFault });
   const outbox = createOutbox({
     store,
     clock,
@@ -154,8 +159,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     backlog: asked.backlog,
     onFault,
   });
-  const registry = createWorkerRegistry({ store, now, upkeep, held: leases.held });
-  const liveWorkers = createLiveWorkers({ registry, dispatcher, now, heartbeatMs });
+  const registry = createWorkerRegistry({ store, clock: serviceClock, upkeep, held: leases.held });
+  const liveWorkers = createLiveWorkers({ registry, dispatcher, steady, heartbeatMs });
   const sweep = createSweep(clock, [
     () => upkeep({ kind: 'expire_parked' }),
     registry.noteSeen,
@@ -172,7 +177,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     kernel,
     leases,
     clock,
-    now,
+    serviceClock,
     eachSecond: [matchAgain, sweep],
     backlog: asked.backlog,
     onFault,
@@ -183,7 +188,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     ...createStoredActors({ store, storedRuns, mailbox: kernel.mailbox }),
   ];
 
-  await resume();
+  await resume.start();
   outbox.kick();
   if (options.ticks !== false) timer.start();
   const released = quarantine.release();
@@ -202,6 +207,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       leases,
       liveWorkers,
       now,
+      wallOf: serviceClock.wallOf,
       defer,
       leaseTtlMs,
       heartbeatMs,

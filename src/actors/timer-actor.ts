@@ -1,11 +1,11 @@
 import { createResident, type ResidentActor } from '../machines/resident.ts';
 import { TIMER_MACHINE_VERSION, timerMachine } from '../machines/timer.ts';
+import type { Json } from '../model/json.ts';
 import { createRate } from '../model/rate.ts';
-import type { UnixMs } from '../model/run.ts';
 import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { failureCodeOf } from '../store/unavailable.ts';
-import type { Clock } from './kernel/clock.ts';
+import type { Clock, ServiceClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import type { RunMessage } from './run/messages.ts';
@@ -20,14 +20,15 @@ export const createTimer = (host: {
   readonly kernel: Pick<Kernel, 'handle'>;
   readonly leases: Pick<LeaseWatch, 'due' | 'size'>;
   readonly clock: Clock;
-  readonly now: () => UnixMs;
+  readonly serviceClock: Pick<ServiceClock, 'now' | 'steady' | 'look' | 'jumps'>;
   /** What else each second does, after the deadlines. */
   readonly eachSecond: readonly (() => Promise<void>)[];
   /** What waits in the store; `undefined` while it cannot be asked. */
   readonly backlog: () => Promise<RunBacklog | undefined>;
   readonly onFault: (error: unknown) => void;
 }) => {
-  const { store, kernel, clock, now } = host;
+  const { store, kernel, clock, serviceClock } = host;
+  const { now } = serviceClock;
   let stopped = false;
   let cancel: (() => void) | undefined;
   let ticking: Promise<void> | undefined;
@@ -49,7 +50,7 @@ export const createTimer = (host: {
   /** @returns how many were handed over */
   const fireTimers = async (): Promise<number> => {
     for (let fired = 0; ; ) {
-      const due = await store.dueTimers(now(), TIMER_SLICE);
+      const due = await store.dueTimers(now(), TIMER_SLICE, serviceClock.steady());
       const answers = await kernel.handle(
         due.map(({ runId, name, dueAt }) => {
           const body: RunMessage = { kind: 'timer', name, dueAt };
@@ -64,6 +65,7 @@ export const createTimer = (host: {
   };
 
   const tick = async (): Promise<void> => {
+    serviceClock.look();
     const at = now();
     const from = clock.monotonic();
     looks += 1;
@@ -80,6 +82,13 @@ export const createTimer = (host: {
       if (looks === 0) actor.send({ type: 'turn.failed', fault: { at: now(), code: failureCodeOf(error) } });
       throw error;
     }
+  };
+
+  /** Jumps of the wall clock: how many were seen, and the last one. */
+  const clockJumps = (): Json => {
+    const { count, last } = serviceClock.jumps();
+    const newest = last.at(-1);
+    return { count, ...(newest === undefined ? {} : { last: { fromAt: newest.from, toAt: newest.to } }) };
   };
 
   const arm = (ms: number): void => {
@@ -125,6 +134,7 @@ export const createTimer = (host: {
             ...(overdueTimers === undefined ? {} : { overdueTimers }),
             ...(nextTimerAt === undefined ? {} : { nextTimerAt }),
             liveLeases: host.leases.size(),
+            clockJumps: clockJumps(),
             ...actor.context(),
             perSecond: { timers: rates.timers.perSecond(at), leases: rates.leases.perSecond(at) },
           },

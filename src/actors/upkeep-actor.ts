@@ -26,7 +26,10 @@ export type UpkeepMessage =
       readonly runId: string;
       readonly name: string;
       readonly because: string;
-      readonly until: UnixMs;
+      readonly dueAt: UnixMs;
+      /** For how long, by the steady clock, and until when. */
+      readonly ms: number;
+      readonly steadyUntil: UnixMs;
     };
 
 const isQuarantined = (turn: Turn, runId: string): boolean => turn.read(runSlot, runId)?.record.fault !== undefined;
@@ -51,6 +54,7 @@ export const upkeepActor: ActorKind = {
         return undefined;
       case 'expire_parked':
         turn.rows.parkedBefore = turn.at - PARKED_LIFETIME_MS;
+        turn.rows.parkedUntil = turn.at;
         return undefined;
       case 'workers_seen':
         turn.rows.workersSeen.push(...body.seen);
@@ -62,7 +66,12 @@ export const upkeepActor: ActorKind = {
       case 'defer_timer':
         // The run may have been released since, and its timers with it.
         if (isQuarantined(turn, body.because))
-          turn.rows.timersSet.push({ runId: body.runId, name: body.name, dueAt: body.until });
+          turn.rows.timersSet.push({
+            runId: body.runId,
+            name: body.name,
+            dueAt: body.dueAt,
+            countdown: { dueAt: body.steadyUntil, setAt: turn.at, ms: body.ms },
+          });
         return undefined;
       default:
         return body satisfies never;

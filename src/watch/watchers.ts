@@ -1,4 +1,5 @@
-import { type Clock, createServiceClock, systemClock } from '../actors/kernel/clock.ts';
+import { type Clock, systemClock } from '../actors/kernel/clock.ts';
+import type { UnixMs } from '../model/run.ts';
 import type { ActorSnapshot } from '../actors/service/runs-service.ts';
 import { decodeSnapshot } from '../machines/persisted.ts';
 import { type Counters, createCounters } from '../model/counters.ts';
@@ -77,7 +78,7 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
   const { log } = options;
   const clock = options.clock ?? systemClock;
   const webhooks = options.webhooks ?? createWebhooks(log);
-  const { now } = createServiceClock(clock);
+  const now = (): UnixMs => Math.trunc(clock.wall());
   const { readMonitor, readSlo } = createReadings(options);
   const recorder = createWatchRecorder({
     ...(options.record ?? { journal: createMemoryWatchJournal(), heads: [] }),

@@ -38,7 +38,7 @@ const definitions = [
 
 type Act =
   | { readonly do: 'start' | 'serve' | 'claim' | 'reopen' | 'cancel' | 'publish' | 'giveBack' }
-  | { readonly do: 'pass'; readonly ms: number }
+  | { readonly do: 'pass' | 'jump'; readonly ms: number }
   | { readonly do: 'fault'; readonly at: 'before' | 'after' }
   | {
       readonly do: 'call';
@@ -60,6 +60,17 @@ const acts = fc.array(
       arbitrary: fc
         .oneof(fc.integer({ min: 500, max: 4000 }), fc.integer({ min: 4000, max: 40_000 }))
         .map((ms): Act => ({ do: 'pass', ms })),
+    },
+    {
+      weight: 2,
+      // The machine's clock is set, by a second to ten years, forth or back.
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom(1, -1),
+          fc.constantFrom(1000, 60_000, 86_400_000, 315_360_000_000),
+          fc.double({ min: 0.1, max: 1, noNaN: true }),
+        )
+        .map(([way, most, part]): Act => ({ do: 'jump', ms: way * Math.ceil(most * part) })),
     },
     {
       weight: 2,
@@ -149,6 +160,9 @@ describe('any history, with faults of the store and restarts in it', () => {
               break;
             case 'pass':
               await pass(act.ms);
+              break;
+            case 'jump':
+              service.time.jumpWall(act.ms);
               break;
             case 'fault':
               faulty.failNext(act.at);

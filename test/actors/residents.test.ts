@@ -287,10 +287,10 @@ describe('the timer by itself', () => {
     let opened: Promise<void> | undefined;
     const store: RunStore = {
       ...inner,
-      dueTimers: async (now, limit) => {
+      dueTimers: async (...asked) => {
         looks += 1;
         await opened;
-        return inner.dueTimers(now, limit);
+        return inner.dueTimers(...asked);
       },
     };
     const { runs, time } = await createHarness({ store, ticks: true });
@@ -319,9 +319,9 @@ describe('while the store is away', () => {
     let isAway = false;
     const store: RunStore = {
       ...faulty.store,
-      backlog: (now) => (isAway ? away() : faulty.store.backlog(now)),
+      backlog: (...asked) => (isAway ? away() : faulty.store.backlog(...asked)),
       queuedRuns: (reach, limit) => (isAway ? away() : faulty.store.queuedRuns(reach, limit)),
-      dueTimers: (now, limit) => (isAway ? away() : faulty.store.dueTimers(now, limit)),
+      dueTimers: (...asked) => (isAway ? away() : faulty.store.dueTimers(...asked)),
     };
     const service = await createHarness({ store, definitions: [flow] });
     isAway = true;

@@ -23,9 +23,9 @@ export const createFaultyStore = (inner: RunStore = createMemoryRunStore()) => {
       if (away) throw new StoreUnavailable('the disk is away');
       return inner.load(lookups);
     },
-    resume: async (until) => {
+    resume: async (...asked) => {
       if (away) throw new StoreUnavailable('the disk is away');
-      return inner.resume(until);
+      return inner.resume(...asked);
     },
   };
   return {

@@ -29,6 +29,7 @@ export const createUnsafeStore = (
   faults: () => StoreFaults,
   plant?: Planted,
   onCommitted: (changes: Changes) => void = () => {},
+  onRestarted: (wall: number) => void = () => {},
 ) => {
   let dead = false;
   const never = new Promise<never>(() => {});
@@ -87,7 +88,11 @@ export const createUnsafeStore = (
     ...file,
     commit,
     load: reading(file.load),
-    resume: reading(file.resume),
+    resume: reading(async (leasesUntil: number, restartedAt?: number) => {
+      const left = await file.resume(leasesUntil, restartedAt);
+      if (restartedAt !== undefined) onRestarted(restartedAt);
+      return left;
+    }),
     dueTimers: reading(file.dueTimers),
     readOutbox: reading(file.readOutbox),
     close: async () => {},

@@ -22,12 +22,13 @@ const mailboxSlot = storedSlot({
   name: 'mailbox',
   lifetime: 'kept',
   keyOf: ({ project, event, key }: MailboxAddress) => JSON.stringify([project, event, key]),
-  lookup: ({ project, event, key }, { at, deferrals }) => ({
+  lookup: ({ project, event, key }, { deferrals }) => ({
     kind: 'event_mailbox',
     project,
     event,
     key,
-    parkedAfter: at - PARKED_LIFETIME_MS,
+    // Those past their time too: a clock that stands wrong for a moment must not hide what memory then holds as complete.
+    parkedAfter: 0,
     limit: MAILBOX_LIMIT * FARTHER ** deferrals,
   }),
   lasts: ({ waits, moreWaits, parked, moreParked }) =>
@@ -70,10 +71,8 @@ export const noteEventId = (
 export const readMailbox = (turn: Turn, address: MailboxAddress): EventMailbox => {
   const parkedAfter = turn.at - PARKED_LIFETIME_MS;
   const mailbox = turn.read(mailboxSlot, address);
-  // Memory may have known it for longer than an event lives.
-  const [oldest] = mailbox.parked;
-  if (oldest === undefined || oldest.at > parkedAfter) return mailbox;
-  return { ...mailbox, parked: mailbox.parked.filter(({ at }) => at > parkedAfter) };
+  const alive = mailbox.parked.filter(({ at }) => at > parkedAfter);
+  return alive.length === mailbox.parked.length ? mailbox : { ...mailbox, parked: alive };
 };
 
 export const writeMailbox = (turn: Turn, address: MailboxAddress, mailbox: EventMailbox): void => {

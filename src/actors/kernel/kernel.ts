@@ -25,7 +25,7 @@ export type KernelOptions<L, C> = {
   /**
    * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
    */
-  readonly follow?: (at: UnixMs) => FollowUp<L> | undefined;
+  readonly follow?: () => FollowUp<L> | undefined;
   /** The open group goes to its commit: later turns belong to the next one. */
   readonly sealed?: () => void;
   /** The group that was sealed last is committed, and the next one is not sealed yet. */
@@ -157,7 +157,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
   };
 
   const followUp = async (group: Group<C>): Promise<void> => {
-    for (let next = options.follow?.(group.at); next !== undefined; next = options.follow?.(group.at)) {
+    for (let next = options.follow?.(); next !== undefined; next = options.follow?.()) {
       if ('lookup' in next) {
         const [value] = await store.load([next.lookup]);
         mustStand(group);

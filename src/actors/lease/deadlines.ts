@@ -22,16 +22,28 @@ export const createLeaseWatch = (clock: Clock) => {
       leases.set(lease.leaseId, {
         workerId: lease.workerId,
         expiresAt: lease.expiresAt,
-        // An answer that extends nothing (a heartbeat before `started`) must not extend the watch either.
-        expires: before?.expiresAt === lease.expiresAt ? before.expires : now + lease.expiresInMs,
+        expires:
+          lease.expiresInMs === undefined && before !== undefined ? before.expires : now + (lease.expiresInMs ?? 0),
         timeout: lease.timeoutInMs === undefined ? before?.timeout : now + lease.timeoutInMs,
       });
     },
+    /**
+     * These leases live, and no others. What is known of a timeout stands: it was counted without the wall clock.
+     */
+    restart: (live: readonly (WatchedLease & { readonly expiresInMs: number })[]): void => {
+      const now = clock.monotonic();
+      const known = new Map(leases);
+      leases.clear();
+      for (const { leaseId, workerId, expiresAt, expiresInMs, timeoutInMs } of live)
+        leases.set(leaseId, {
+          workerId,
+          expiresAt,
+          expires: now + expiresInMs,
+          timeout: known.get(leaseId)?.timeout ?? (timeoutInMs === undefined ? undefined : now + timeoutInMs),
+        });
+    },
     unwatch: (leaseId: string): void => {
       leases.delete(leaseId);
-    },
-    clear: (): void => {
-      leases.clear();
     },
     /** Defers a lease whose run cannot be loaded: it is due again later, and does not fill the log meanwhile. */
     defer: (leaseId: string, ms: number): void => {

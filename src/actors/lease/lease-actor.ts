@@ -136,6 +136,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     const live = isLive(state);
     const counted = countUsage(given.usage, host.price);
     const { leaseId, runId } = actor.record;
+    const extended = effects.every(({ type }) => type !== 'acknowledge');
     const startsNow = next.context.bodyRan && !actor.snapshot.context.bodyRan;
     const record: AttemptRecord = {
       ...actor.record,
@@ -161,7 +162,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
           leaseId,
           workerId: record.workerId,
           expiresAt: record.expiresAt,
-          expiresInMs: record.expiresAt - turn.at,
+          // An answer that extends nothing (a heartbeat before `started`) does not extend the watch either.
+          ...(extended ? { expiresInMs: record.expiresAt - turn.at } : {}),
           ...(startsNow && record.timeoutAt !== undefined ? { timeoutInMs: record.timeoutAt - turn.at } : {}),
         });
     });

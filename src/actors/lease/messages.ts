@@ -50,8 +50,8 @@ export type WatchedLease = {
   readonly leaseId: string;
   readonly workerId: string;
   readonly expiresAt: UnixMs;
-  /** From now, on a clock that does not jump. */
-  readonly expiresInMs: number;
+  /** From now, on a clock that does not jump. Absent where its end stays as it is. */
+  readonly expiresInMs?: number;
   /** Given where the time of the body is limited from now on. */
   readonly timeoutInMs?: number;
 };

@@ -8,6 +8,7 @@ import { readProgram } from './program.ts';
 import type { RunDocuments } from './run-documents.ts';
 import { runSpan, traceIdOf } from './run-spans.ts';
 import { settle, storeRun } from './settle.ts';
+import { countdown } from './timer-rows.ts';
 import { addOutbox, setDocuments, workOn } from './work.ts';
 
 /** A run begins: its row, its input, its deadline, its span, and the way to its first step. */
@@ -42,7 +43,8 @@ export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage
     characters: input.length,
   };
   turn.rows.documents.push({ runId, name: 'input', body: input });
-  if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
+  if (record.deadlineAt !== undefined)
+    turn.rows.timersSet.push(countdown({ turn, host }, { runId, name: RUN_TIMER }, record.deadlineAt));
   const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 }, body.refusal);
   setDocuments(work, documents);
   addOutbox(work, runSpan(record, 'running', undefined, body.input));

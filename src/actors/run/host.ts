@@ -1,6 +1,6 @@
 import type { Json } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
-import type { RunStatus } from '../../model/run.ts';
+import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type { Runnable } from '../../store/runs/run-store.ts';
 import type { Program, Programs } from './program.ts';
 
@@ -10,6 +10,10 @@ export type RunHost = {
   readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
   /** Most runs below one root. */
   readonly maxDescendants: number;
+  /** What lasts so long from now is due by this. @see `kernel/clock.ts` */
+  readonly steady: () => UnixMs;
+  /** The place in time of a run that joins the queue now: none that joined before has a later one. */
+  readonly queueTime: () => number;
   /** The next number of the outbox; ever larger. */
   readonly nextOutboxNo: () => number;
   /** The next number that orders waits and parked events; ever larger. */

@@ -27,7 +27,8 @@ export type RunMessage =
   | {
       readonly kind: 'offer';
       readonly workerId: string;
-      readonly lapsesAt: UnixMs;
+      /** The offer lapses so long after its turn. */
+      readonly offerTtlMs: number;
       readonly granted: (lease: Lease) => void;
       readonly stale: () => void;
     }

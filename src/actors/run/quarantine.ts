@@ -11,7 +11,8 @@ import { stepAt } from './program.ts';
 import { bringToLife, Quarantined, readRun, type RunActor, runSlot } from './run-state.ts';
 import { awaitsChild, CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import { hostOf } from './steps/step-hosts.ts';
-import { stepIdOf } from './work.ts';
+import { restoredCountdown } from './timer-rows.ts';
+import { timerOfPhase } from './timers.ts';
 
 /** @throws Quarantined when this release cannot load the lease under which the run's step is out */
 const readHeldLease = (turn: Turn, { snapshot }: RunActor): void => {
@@ -68,7 +69,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   }
   const { context } = revived.snapshot;
   const place = placeOf(revived.snapshot.value);
-  const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context) : undefined;
+  const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context, revived, host.queueTime()) : undefined;
   const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
   const run: RunActor = { ...revived, record, changed: true };
   turn.write(runSlot, runId, run);
@@ -82,8 +83,11 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   // Timers that came due meanwhile were deferred.
-  if (wait !== undefined && typeof context.dueAt === 'number')
-    turn.rows.timersSet.push({ runId, name: wait.timer, dueAt: Math.ceil(context.dueAt), ...stepIdOf(place) });
-  if (record.deadlineAt !== undefined) turn.rows.timersSet.push({ runId, name: RUN_TIMER, dueAt: record.deadlineAt });
+  if (compiled !== undefined && wait !== undefined && typeof context.dueAt === 'number')
+    turn.rows.timersSet.push(timerOfPhase(host, turn, run, context.dueAt, compiled, wait));
+  if (record.deadlineAt !== undefined) {
+    const timer = { runId, name: RUN_TIMER };
+    turn.rows.timersSet.push(restoredCountdown({ turn, host }, timer, record.deadlineAt, record.createdAt));
+  }
   if (compiled !== undefined) wait?.released?.(host, turn, run, compiled.step);
 };

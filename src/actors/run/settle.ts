@@ -16,6 +16,7 @@ import { type RunActor, runSlot } from './run-state.ts';
 import { showWaits } from './show-waits.ts';
 import type { EffectHost, Moment } from './steps/step-host.ts';
 import { hostOf, stepEffects } from './steps/step-hosts.ts';
+import { countdown, namedTime } from './timer-rows.ts';
 import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, workOn } from './work.ts';
 
 /** The step at hand is to be entered: the event with which the machine goes on. */
@@ -54,9 +55,12 @@ const schedule: EffectHost = (work, _moment, params) => {
   const { dueAt } = work.snapshot.context;
   if (dueAt === undefined) return;
   const row = { runId: work.runId, name: timer, ...stepIdOf(placeOf(work.snapshot.value)) };
+  const compiled = compiledAt(work);
+  const { wait } = hostOf(compiled);
   if (dueAt === null) work.turn.rows.timersSet.push(row);
-  else if (hostOf(compiledAt(work)).wait?.followsCommit === true) carryOver(work, { ...row, dueAt });
-  else work.turn.rows.timersSet.push({ ...row, dueAt: Math.ceil(dueAt) });
+  else if (wait?.followsCommit === true) carryOver(work, row, dueAt);
+  else if (wait?.namesTime?.(compiled) === true) work.turn.rows.timersSet.push(namedTime(row, dueAt));
+  else work.turn.rows.timersSet.push(countdown(work, row, dueAt));
 };
 
 const unschedule: EffectHost = ({ turn, runId }, { before }, params) => {
@@ -123,7 +127,7 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   const place = placeOf(work.snapshot.value);
   const status = statusAt(place);
   const { cursor: _cursor, queueOrder: _queueOrder, ...rest } = work.record;
-  const queueOrder = status === 'queued' ? queueOrderOf(work.snapshot.context) : undefined;
+  const queueOrder = status === 'queued' ? queueOrderOf(work.snapshot.context, before, host.queueTime()) : undefined;
   work.record = {
     ...rest,
     status,

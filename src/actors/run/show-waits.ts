@@ -4,6 +4,7 @@ import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import { type RunActor, standing } from './run-state.ts';
+import { countdown } from './timer-rows.ts';
 import { addRootSpan, type Work } from './work.ts';
 
 /**
@@ -42,7 +43,7 @@ export const showWaits = (work: Work, before: Pick<RunActor, 'snapshot'> | undef
   const hasClosed = before !== undefined && isWaiting(before) && !isWaiting(work);
   if (!hasOpened && !hasClosed) return;
   if (waits <= SHOWN_AT_ONCE) addRootSpan(work);
-  else turn.rows.timersSet.push({ runId, name: SHOW_TIMER, dueAt: nextShowing(record.createdAt, turn.at) });
+  else turn.rows.timersSet.push(countdown(work, { runId, name: SHOW_TIMER }, nextShowing(record.createdAt, turn.at)));
 };
 
 /** The moment has come. */

@@ -1,3 +1,6 @@
+import { placeOf } from '../../machines/run.ts';
+import type { CompiledStep } from '../../model/definition/compile.ts';
+import type { UnixMs } from '../../model/run.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { cancelRun } from './cancel.ts';
@@ -9,7 +12,9 @@ import { type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';
 import { SHOW_TIMER, takeShowTimer } from './show-waits.ts';
 import { CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
+import type { StepWait } from './steps/step-host.ts';
 import { hostOf } from './steps/step-hosts.ts';
+import { type DatedTimer, namedTime, restoredCountdown } from './timer-rows.ts';
 import { stepIdOf } from './work.ts';
 
 type TimerMessage = RunMessage & { readonly kind: 'timer' };
@@ -34,25 +39,39 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
   }
 };
 
+/** The timer of the phase in which a run stands, as a restart would have it. */
+export const timerOfPhase = (
+  host: RunHost,
+  turn: Turn,
+  { record, snapshot }: RunActor,
+  dueAt: UnixMs,
+  compiled: CompiledStep,
+  wait: StepWait,
+): DatedTimer => {
+  const row = { runId: record.runId, name: wait.timer, ...stepIdOf(placeOf(snapshot.value)) };
+  // The run was last written when it came into this phase.
+  return wait.namesTime?.(compiled) === true
+    ? namedTime(row, dueAt)
+    : restoredCountdown({ turn, host }, row, dueAt, record.updatedAt);
+};
+
 const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: rowDueAt }: TimerMessage): void => {
   const { runId } = run.record;
   const place = standing(run);
   const { dueAt } = run.snapshot.context;
   const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
-  // A row that outlived its phase: nothing waits for it any more. A timer of the present phase may have taken its name since
-  // the row was read; that one is due no sooner, and its row stays. The row of a deferred timer is due later than the timer
-  // itself.
+  // A row that outlived its phase: nothing waits for it any more.
   if (place === undefined || compiled === undefined || dueAt === undefined || wait?.timer !== name) {
     clearTimerRow(turn.rows, { runId, name });
     return;
   }
   if (dueAt === null) return;
-  if (rowDueAt < Math.ceil(dueAt)) {
-    turn.rows.timersSet.push({ runId, name, dueAt: Math.ceil(dueAt), ...stepIdOf(place) });
+  // A timer of the present phase may have taken its name since the row was read. That one is not due yet.
+  if (rowDueAt !== Math.ceil(dueAt)) {
+    turn.rows.timersSet.push(timerOfPhase(host, turn, run, dueAt, compiled, wait));
     return;
   }
-  if (dueAt > turn.at) return;
   if (wait.hasRoom?.(turn) === false) {
     // Nothing moves, and the row stays due.
     turn.after(() => {

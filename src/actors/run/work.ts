@@ -2,7 +2,7 @@ import { type Place, placeOf, type RunEvent, type RunSnapshot, visitOf } from '.
 import type { CompiledStep } from '../../model/definition/compile.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { JournalEntry } from '../../model/run.ts';
+import type { JournalEntry, UnixMs } from '../../model/run.ts';
 import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
 import { defineNote } from '../kernel/slot.ts';
 import type { Turn } from '../runs-kernel.ts';
@@ -18,6 +18,7 @@ import {
 } from './run-documents.ts';
 import { ROOT_SPAN } from './run-spans.ts';
 import type { RunActor } from './run-state.ts';
+import { countdown } from './timer-rows.ts';
 
 /** One run in one turn: its present state, and the events that it has yet to take. */
 export type Work = {
@@ -139,7 +140,12 @@ export const addRootSpan = ({ turn, host, runId }: Pick<Work, 'turn' | 'host' | 
 const carriedOver = defineNote<TimerRecord, true>('carried_over', ({ runId, name }) => `${name}/${runId}`);
 
 /** Leaves work to a timer that is due at once: it does not wait for the next second, but follows the commit. */
-export const carryOver = ({ turn, host }: Work, timer: TimerRecord & { readonly dueAt: number }): void => {
+export const carryOver = (
+  { turn, host }: Work,
+  row: Pick<TimerRecord, 'runId' | 'name' | 'stepId'>,
+  dueAt: UnixMs,
+): void => {
+  const timer = countdown({ turn, host }, row, dueAt);
   turn.rows.timersSet.push(timer);
   if (turn.peek(carriedOver, timer) === true) return;
   turn.write(carriedOver, timer, true);

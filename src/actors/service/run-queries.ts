@@ -1,4 +1,4 @@
-import type { Attempt, QueuedReason, RunSummary } from '../../model/run.ts';
+import type { Attempt, QueuedReason, RunSummary, UnixMs } from '../../model/run.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import { journalWeight } from '../../store/runs/journal-up-to.ts';
@@ -23,6 +23,8 @@ const withReason = <T extends RunSummary>(run: T, reasons: ReadonlyMap<string, Q
 export const createRunQueries = (host: {
   readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt'>;
   readonly storedRuns: StoredRuns;
+  /** What the wall clock will show at a time of the steady one. */
+  readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
   readonly followers: Pick<Followers, 'follow' | 'mayAwaitEnd' | 'untilEnded'>;
 }): RunQueries => {
@@ -42,7 +44,7 @@ export const createRunQueries = (host: {
         const { record } = rows.stored;
         if (!reaches(reach, record.project)) return outOfReach('run');
         const reasons = await host.liveWorkers.queuedReasons([record]);
-        return { ok: true, value: withReason(detailOfRows(rows), reasons) };
+        return { ok: true, value: withReason(detailOfRows(rows, host.wallOf), reasons) };
       }),
 
     listRuns: (query) =>

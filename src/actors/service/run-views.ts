@@ -9,6 +9,7 @@ import {
   type Run,
   type RunDetail,
   type RunSummary,
+  type UnixMs,
 } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
@@ -69,16 +70,17 @@ const childOf = (record: RunRecord): ChildRun[] => {
   ];
 };
 
-export const detailOfRows = (rows: RunRows): RunDetail => ({
+/** @param wallOf what the wall clock will show at a time of the steady one */
+export const detailOfRows = (rows: RunRows, wallOf: (steady: UnixMs) => UnixMs): RunDetail => ({
   ...runOfRows(rows),
   attempts: rows.attempts.map(attemptOf),
   timers: [
     ...rows.timers
       // When its trace is sent moves nothing in the run.
       .filter(({ name }) => name !== SHOW_TIMER)
-      .map(({ name, dueAt, stepId }) => ({
+      .map(({ name, dueAt, countdown, stepId }) => ({
         name,
-        ...(dueAt === undefined ? {} : { dueAt }),
+        ...(dueAt === undefined ? {} : { dueAt: countdown === undefined ? dueAt : wallOf(countdown.dueAt) }),
         ...(stepId === undefined ? {} : { stepId }),
       })),
     ...timeoutsOf(rows.attempts),

@@ -36,6 +36,7 @@ export const createService = (host: {
   readonly leases: LeaseWatch;
   readonly liveWorkers: LiveWorkers;
   readonly now: () => UnixMs;
+  readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly defer: (callback: () => void) => void;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;

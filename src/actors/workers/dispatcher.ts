@@ -180,11 +180,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
     return best;
   };
 
-  const offer = (claim: Claim, runId: string, at: UnixMs, stale: () => void): Message => {
+  const offer = (claim: Claim, runId: string, stale: () => void): Message => {
     const body: RunMessage = {
       kind: 'offer',
       workerId: claim.worker.workerId,
-      lapsesAt: at + options.offerTtlMs,
+      offerTtlMs: options.offerTtlMs,
       granted: (lease) => {
         claim.leases.push(lease);
         claim.granted += 1;
@@ -247,14 +247,14 @@ export const createDispatcher = (options: DispatcherOptions) => {
    * The next offer to make for the claims that wait, oldest claim first, or the slice to read first. Taken entries leave the
    * queue at once; a group that fails drops all queues.
    */
-  const next = (at: UnixMs): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
+  const next = (): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
     for (const claim of claims) {
       if (claim.granted >= claim.max) continue;
       if (claim.runId !== undefined) {
         const entry = known.get(claim.runId);
         if (entry !== undefined && serves(claim, entry)) {
           remove(entry);
-          return { offer: offer(claim, entry.runId, at, () => {}) };
+          return { offer: offer(claim, entry.runId, () => {}) };
         }
         continue;
       }
@@ -262,7 +262,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       if (best === undefined) continue;
       if ('kind' in best) return { wanted: best };
       remove(best);
-      return { offer: offer(claim, best.runId, at, () => {}) };
+      return { offer: offer(claim, best.runId, () => {}) };
     }
     return undefined;
   };
@@ -288,7 +288,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     },
 
     /** What follows from the open group: the next offer, or what must be read first. */
-    follow: (at: UnixMs): FollowUp | undefined => {
+    follow: (): FollowUp | undefined => {
       const runId = unasked();
       if (runId !== undefined)
         return {
@@ -307,7 +307,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
             });
           },
         };
-      const wanted = next(at);
+      const wanted = next();
       if (wanted === undefined || 'offer' in wanted) return wanted;
       return {
         lookup: wanted.wanted,

@@ -21,11 +21,11 @@ const serves = ({ project, registeredBy }: WorkerRecord, runProject: string): bo
 export const createLiveWorkers = (host: {
   readonly registry: Pick<WorkerRegistry, 'findAll' | 'seenSince'>;
   readonly dispatcher: Pick<Dispatcher, 'claimers' | 'refuses'>;
-  readonly now: () => UnixMs;
+  readonly steady: () => UnixMs;
   readonly heartbeatMs: number;
 }) => {
   const all = (): Promise<readonly WorkerRecord[]> => {
-    const since = host.now() - HEARTBEATS_MISSED * host.heartbeatMs;
+    const since = host.steady() - HEARTBEATS_MISSED * host.heartbeatMs;
     return host.registry.findAll([...new Set([...host.dispatcher.claimers(), ...host.registry.seenSince(since)])]);
   };
 

@@ -1,5 +1,6 @@
 import type { UnixMs } from '../../model/run.ts';
 import type { RunStore, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { ServiceClock } from '../kernel/clock.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 
 /** A worker that was not seen for so long is no longer registered. It may register again at any time. */
@@ -24,14 +25,16 @@ const remember = <V>(known: Map<string, V>, workerId: string, value: V): void =>
 /** Workers, and when each was last seen. The store holds the registrations; memory holds those in use, and newer times. */
 export const createWorkerRegistry = (host: {
   readonly store: Pick<RunStore, 'load' | 'silentWorkers'>;
-  readonly now: () => UnixMs;
+  readonly clock: Pick<ServiceClock, 'now' | 'steady'>;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   /** How many live leases each worker holds; those that hold none are left out. */
   readonly held: () => ReadonlyMap<string, number>;
 }) => {
-  const { store, now, upkeep } = host;
+  const { store, clock, upkeep } = host;
+  const bornAt = clock.steady();
   const workers = new Map<string, WorkerRecord>();
-  const seenAt = new Map<string, UnixMs>();
+  /** By the wall clock, to be shown and stored; and by the steady one, to say how long ago that is. */
+  const seenAt = new Map<string, { readonly wall: UnixMs; readonly steady: UnixMs }>();
 
   const find = async (workerId: string): Promise<WorkerRecord | undefined> => {
     const known = workers.get(workerId);
@@ -57,47 +60,51 @@ export const createWorkerRegistry = (host: {
     findAll,
     registered: (worker: WorkerRecord): void => {
       remember(workers, worker.workerId, worker);
-      remember(seenAt, worker.workerId, worker.lastSeenAt);
+      remember(seenAt, worker.workerId, { wall: worker.lastSeenAt, steady: clock.steady() });
     },
     /** The worker has called just now. */
     seen: (workerId: string): void => {
-      remember(seenAt, workerId, now());
+      remember(seenAt, workerId, { wall: clock.now(), steady: clock.steady() });
     },
     /** When it was last seen; `undefined` when its row knows best. */
-    lastSeenAt: (workerId: string): UnixMs | undefined => seenAt.get(workerId),
+    lastSeenAt: (workerId: string): UnixMs | undefined => seenAt.get(workerId)?.wall,
 
-    /** Workers that called at this time or later, as far as memory knows. */
+    /** Workers that called at this time of the steady clock or later, as far as memory knows. */
     seenSince: (since: UnixMs): readonly string[] =>
-      [...seenAt].flatMap(([workerId, at]) => (at >= since ? workerId : [])),
+      [...seenAt].flatMap(([workerId, { steady }]) => (steady >= since ? workerId : [])),
 
     /** Writes down when workers were last seen, where their rows are behind. */
     noteSeen: async (): Promise<void> => {
       const seen: { workerId: string; at: UnixMs }[] = [];
       let asked = 0;
       // A copy: those that are seen meanwhile are put to its end.
-      for (const [workerId, at] of [...seenAt]) {
+      for (const [workerId, { wall: at }] of [...seenAt]) {
         if (seen.length >= WORKERS_SLICE || asked >= WORKERS_SLICE) break;
         if (!workers.has(workerId)) asked += 1;
         const worker = workers.get(workerId) ?? (await find(workerId));
         if (worker === undefined) seenAt.delete(workerId);
-        else if (at - worker.lastSeenAt >= WORKER_SEEN_MS) seen.push({ workerId, at });
+        // A row that says a later time was written while the clock stood wrong.
+        else if (Math.abs(at - worker.lastSeenAt) >= WORKER_SEEN_MS) seen.push({ workerId, at });
       }
       if (seen.length === 0) return;
       await upkeep({ kind: 'workers_seen', seen });
       for (const { workerId, at } of seen) {
         const worker = workers.get(workerId);
-        if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+        if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: at });
       }
     },
 
     /** Lets go of workers that were silent for long and hold no lease. */
     forgetSilent: async (): Promise<void> => {
-      const before = now() - WORKER_RETENTION_MS;
+      // What the rows say cannot be trusted at once where the wall clock was set while the service was down: whoever lives, calls first.
+      if (clock.steady() - bornAt < WORKER_SEEN_MS) return;
+      const before = clock.now() - WORKER_RETENTION_MS;
+      const steadyBefore = clock.steady() - WORKER_RETENTION_MS;
       const workerIds = await store.silentWorkers(before, WORKERS_SLICE);
       if (workerIds.length === 0) return;
       const holders = host.held();
       const isSilent = (workerId: string): boolean =>
-        !holders.has(workerId) && (seenAt.get(workerId) ?? Number.NEGATIVE_INFINITY) < before;
+        !holders.has(workerId) && (seenAt.get(workerId)?.steady ?? Number.NEGATIVE_INFINITY) < steadyBefore;
       await upkeep({ kind: 'forget_workers', workerIds, before, isSilent });
       for (const workerId of workerIds.filter(isSilent)) {
         workers.delete(workerId);

@@ -51,7 +51,7 @@ export type Changes = {
   readonly eventsSeen: SeenEvent[];
   readonly definitions: DefinitionRecord[];
   readonly workers: WorkerRecord[];
-  /** When workers were last seen, where their row says an earlier time; one that is no longer registered stays so. */
+  /** When workers were last seen; one that is no longer registered stays so. */
   readonly workersSeen: { readonly workerId: string; readonly at: UnixMs }[];
   /** Workers that go, unless they were last seen at `before` or later. */
   readonly workersForgotten: { readonly workerId: string; readonly before: UnixMs }[];
@@ -62,6 +62,8 @@ export type Changes = {
   readonly erased: string[];
   /** Parked events before this time are gone. */
   parkedBefore: UnixMs | undefined;
+  /** Parked events that say a later time than this, stamped while the clock stood wrong, say this one from now on. */
+  parkedUntil: UnixMs | undefined;
 };
 
 export const noChanges = (): Changes => ({
@@ -89,6 +91,7 @@ export const noChanges = (): Changes => ({
   outboxDelivered: undefined,
   erased: [],
   parkedBefore: undefined,
+  parkedUntil: undefined,
 });
 
 const dropLast = <T>(rows: T[], isIt: (row: T) => boolean): void => {

@@ -96,19 +96,30 @@ export type JournalRow = {
   readonly runId: string;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** A list, oldest first. A store may read the `at` of its last member. */
+  /** A list, oldest first. */
   readonly entries: JsonText;
   readonly events: JsonText;
 };
 /** A snapshot kept beside the journal, so that a replay costs the same at the end of a long run as at its start. */
 export type Checkpoint = { readonly runId: string; readonly seq: number; readonly snapshot: JsonText };
 
+/** How a timer runs that is due after some time, whatever becomes of the wall clock. */
+export type TimerCountdown = {
+  /** When it is due, by the steady clock of the process that stored the row or resumed on it. */
+  readonly dueAt: UnixMs;
+  /** What the wall clock showed when it was set. */
+  readonly setAt: UnixMs;
+  /** How long it runs from then on. */
+  readonly ms: number;
+};
+
 export type TimerRecord = {
   readonly runId: string;
   readonly name: string;
-  /** Absent: never due. */
+  /** By the wall clock. Absent: never due. With a countdown it only says which timer of its name this is. */
   readonly dueAt?: UnixMs;
   readonly stepId?: string;
+  readonly countdown?: TimerCountdown;
 };
 
 export type WaitRecord = {
@@ -190,3 +201,7 @@ export type StoredDocuments = {
   /** The newest output of each step asked for that has one. */
   readonly steps: readonly (readonly [stepId: string, body: JsonText])[];
 };
+
+/** When a timer is due by its own clock: a countdown by the steady one, another by the wall clock. */
+export const dueTimeOf = ({ dueAt, countdown }: Pick<TimerRecord, 'dueAt' | 'countdown'>): number =>
+  countdown?.dueAt ?? dueAt ?? Number.POSITIVE_INFINITY;

@@ -9,15 +9,15 @@ export type Resumption = {
     readonly leaseId: string;
     readonly workerId: string;
     readonly expiresAt: UnixMs;
+    /** When its body was declared running; absent for an offer. */
+    readonly startedAt?: UnixMs;
     readonly timeoutAt?: UnixMs;
   }[];
   /**
    * The highest numbers that rows carry, 0 without any: who numbers the next rows begins beyond them. Numbers of rows that are
    * gone may be used again.
    */
-  readonly highest: { readonly outboxNo: number; readonly order: number };
-  /** The latest time that any row carries: the clock must not go back behind it. */
-  readonly latestAt: UnixMs;
+  readonly highest: { readonly outboxNo: number; readonly order: number; readonly queueOrder: number };
 };
 
 export type DueTimer = TimerRecord & { readonly dueAt: UnixMs };
@@ -46,12 +46,17 @@ export interface RunCommits {
   commit(changes: Changes): Promise<void>;
 
   /**
-   * What the last service left. Gives every live lease until `leasesUntil` at least: workers could not reach a service that
+   * What the last service left. Every live lease lasts until `leasesUntil` from then on: workers could not reach a service that
    * was down.
+   * @param restartedAt given by a process that starts: its wall clock, at which its steady clock begins. Countdowns are due by the
+   * wall clock then. One that was set later than this wall clock shows runs again from here, complete
    */
-  resume(leasesUntil: UnixMs): Promise<Resumption>;
-  /** Timers that are due, oldest first. */
-  dueTimers(now: UnixMs, limit: number): Promise<readonly DueTimer[]>;
+  resume(leasesUntil: UnixMs, restartedAt?: UnixMs): Promise<Resumption>;
+  /**
+   * Timers that are due, oldest first.
+   * @param steady by which countdowns are due; not given, it shows what the wall clock does
+   */
+  dueTimers(wall: UnixMs, limit: number, steady?: UnixMs): Promise<readonly DueTimer[]>;
   /** Rows after number `after`, in order, as many as `outboxBatch` takes. */
   readOutbox(after: number, limit: number, characters?: number): Promise<readonly OutboxRow[]>;
 }

@@ -4,6 +4,10 @@ import type { Changes, ChildResult } from '../../../src/store/runs/run-store.ts'
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { AT, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
 
+/** The snapshot of a run whose step is out under this lease. */
+const leasedUnder = (leaseId: string): string =>
+  JSON.stringify({ m: 1, v: { active: { one: 'leased' } }, c: { leaseId } });
+
 const byFirst = (a: readonly unknown[], b: readonly unknown[]): number => (String(a[0]) < String(b[0]) ? -1 : 1);
 
 /** What a commit needs of every engine. @see RunCommits */
@@ -59,10 +63,9 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
 
     it('gives back attempts, and extends the live ones when a service resumes', async () => {
       const { store, commit, put, find } = await opened();
-      const snapshot = (leaseId: string) => JSON.stringify({ m: 1, v: { active: { one: 'leased' } }, c: { leaseId } });
       await put(
-        aRun('a', { status: 'running', snapshot: snapshot('l1') }),
-        aRun('b', { status: 'running', snapshot: snapshot('l2'), project: 'q' }),
+        aRun('a', { status: 'running', snapshot: leasedUnder('l1') }),
+        aRun('b', { status: 'running', snapshot: leasedUnder('l2'), project: 'q' }),
         aRun('c'),
       );
       const whole = anAttempt('l2', 'b', {
@@ -82,7 +85,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       const { liveLeases } = await store.resume(AT + 30_000);
       expect(liveLeases.toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))).toEqual([
         { leaseId: 'l1', workerId: 'w', expiresAt: AT + 30_000 },
-        { leaseId: 'l2', workerId: 'w', expiresAt: AT + 60_000, timeoutAt: AT + 9 },
+        { leaseId: 'l2', workerId: 'w', expiresAt: AT + 30_000, startedAt: AT, timeoutAt: AT + 9 },
       ]);
       expect(await find({ kind: 'lease', leaseId: 'l1' })).toMatchObject({ expiresAt: AT + 30_000 });
       expect((await store.listLiveLeases('all', undefined, 10)).map(({ leaseId }) => leaseId)).toEqual(['l1', 'l2']);
@@ -93,32 +96,24 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect((await store.resume(0)).liveLeases.map(({ leaseId }) => leaseId)).toEqual(['l1']);
     });
 
-    it('says the latest time that any row carries, be it of a run, a lease, a parked event or a worker', async () => {
-      const { store, commit, put } = await opened();
-      const latestAt = async () => (await store.resume(0)).latestAt;
-      expect(await latestAt()).toBe(0);
-      const snapshot = JSON.stringify({ m: 1, v: { active: { one: 'leased' } }, c: { leaseId: 'l' } });
-      await put(aRun('a', { status: 'running', snapshot }), aRun('b', { updatedAt: AT + 1 }));
-      expect(await latestAt()).toBe(AT + 1);
-      await commit((changes) => {
-        changes.attemptsInserted.push(anAttempt('l', 'a'));
-        changes.journal.push({
-          runId: 'a',
-          firstSeq: 0,
-          lastSeq: 1,
-          entries: JSON.stringify([{ at: AT }, { at: AT + 2 }]),
-          events: '[]',
-        });
-      });
-      expect(await latestAt()).toBe(AT + 2);
+    it('every live lease lasts until the time that a resume names, be it later or earlier than what its row says', async () => {
+      const { store, commit, put, find } = await opened();
+      await put(aRun('a', { status: 'running', snapshot: leasedUnder('l') }), aRun('b'));
       await commit((changes) =>
-        changes.parked.push({ order: 1, project: 'p', event: 'e', key: 'k', payload: '1', at: AT + 3 }),
+        changes.attemptsInserted.push(anAttempt('l', 'a', { startedAt: AT, timeoutAt: AT + 9 })),
       );
-      expect(await latestAt()).toBe(AT + 3);
-      await commit((changes) =>
-        changes.workers.push({ workerId: 'w', owner: SERVICE, definitions: [], lastSeenAt: AT + 4 }),
-      );
-      expect(await latestAt()).toBe(AT + 4);
+      for (const until of [AT + 10 ** 12, AT + 5]) {
+        expect((await store.resume(until)).liveLeases).toEqual([
+          { leaseId: 'l', workerId: 'w', expiresAt: until, startedAt: AT, timeoutAt: AT + 9 },
+        ]);
+        expect(await find({ kind: 'lease', leaseId: 'l' })).toMatchObject({ expiresAt: until });
+      }
+    });
+
+    it('says the latest place in the queue', async () => {
+      const { store, put } = await opened();
+      await put(aRun('a', { queueOrder: 3 }), aRun('b', { queueOrder: 8, definitionId: 'x' }), aRun('c'));
+      expect((await store.resume(0)).highest.queueOrder).toBe(8);
     });
 
     it('finds the attempt before another', async () => {
@@ -183,6 +178,59 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         changes.timersSet.push({ runId: 'a', name: 'sleep', dueAt: 40 });
       });
       expect((await store.dueTimers(50, 10)).map(({ dueAt }) => dueAt)).toEqual([31, 40]);
+    });
+
+    it('a countdown is due by the steady clock, and every other timer by the wall clock', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a'), aRun('b'));
+      const counted = { runId: 'a', name: 'wait', dueAt: 500, countdown: { dueAt: 20, setAt: 490, ms: 10 } };
+      const named = { runId: 'b', name: 'sleep', dueAt: 15 };
+      await commit((changes) => changes.timersSet.push(counted, named));
+      expect(await store.dueTimers(14, 9, 19)).toEqual([]);
+      expect(await store.dueTimers(15, 9, 19)).toEqual([named]);
+      expect(await store.dueTimers(14, 9, 20)).toEqual([counted]);
+      expect(await store.dueTimers(15, 9, 20)).toEqual([named, counted]);
+      expect(await store.dueTimers(15, 1, 20)).toEqual([named]);
+      expect(await store.backlog(14, 19)).toMatchObject({ overdueTimers: 0, nextTimerAt: 15 });
+      expect(await store.backlog(10, 19)).toMatchObject({ overdueTimers: 0, nextTimerAt: 11 });
+      expect(await store.backlog(15, 20)).toMatchObject({ overdueTimers: 2, nextTimerAt: 15 });
+    });
+
+    it('a start counts on by the wall clock, and from the beginning what was set later than that shows', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a'), aRun('b'), aRun('c'), aRun('d'));
+      const timer = (runId: string, dueAt: number, setAt: number, ms: number) => ({
+        runId,
+        name: 'wait',
+        dueAt: setAt + ms,
+        countdown: { dueAt, setAt, ms },
+      });
+      await commit((changes) =>
+        changes.timersSet.push(
+          timer('a', 130, 90, 40), // no jump
+          timer('b', 9000, 90, 60), // the steady clock stood elsewhere
+          timer('c', 120, 101, 30), // set a millisecond after what the wall clock shows
+          timer('d', 9000, 100, 30), // set just when
+        ),
+      );
+      const due = async () =>
+        (await store.dueTimers(0, 9, 9999))
+          .toSorted((a, b) => (a.runId < b.runId ? -1 : 1))
+          .map(({ runId, countdown }) => [runId, countdown?.dueAt, countdown?.setAt]);
+      const before = await due();
+      await store.resume(0);
+      expect(await due()).toEqual(before);
+      await store.resume(0, 100);
+      expect(await due()).toEqual([
+        ['a', 130, 90],
+        ['b', 150, 90],
+        ['c', 130, 100],
+        ['d', 130, 100],
+      ]);
+      // What began again goes on: the next start does not begin again.
+      await store.resume(0, 110);
+      expect((await due()).find(([runId]) => runId === 'c')).toEqual(['c', 130, 100]);
+      expect(await store.dueTimers(0, 9, 129)).toEqual([]);
     });
 
     it('brings waits and parked events of one name and key together, oldest first', async () => {
@@ -254,6 +302,26 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       await commit((changes) => (changes.parkedBefore = 2));
       expect(await seen('p', 'taken')).toBeDefined();
       expect(await seen('p', 'parked')).toBeUndefined();
+    });
+
+    it('stamps anew what was parked later than a commit says, and nothing else', async () => {
+      const { commit, find } = await opened();
+      const parked = (order: number, at: number) => ({ order, project: 'p', event: 'e', key: 'k', payload: '1', at });
+      await commit((changes) => {
+        changes.parked.push(parked(1, 10), parked(2, 11), parked(3, 12));
+        changes.eventsSeen.push(
+          { project: 'p', eventId: 'ahead', at: 12 },
+          { project: 'p', eventId: 'taken', at: 12, runId: 'a' },
+        );
+      });
+      await commit((changes) => (changes.parkedUntil = 11));
+      expect(
+        await find({ kind: 'event_mailbox', project: 'p', event: 'e', key: 'k', parkedAfter: 0, limit: 9 }),
+      ).toMatchObject({
+        parked: [parked(1, 10), parked(2, 11), parked(3, 11)],
+      });
+      expect(await find({ kind: 'event_id', project: 'p', eventId: 'ahead' })).toMatchObject({ at: 11 });
+      expect(await find({ kind: 'event_id', project: 'p', eventId: 'taken' })).toMatchObject({ at: 12 });
     });
 
     it('keeps the id of a parked event that a run took after all, and forgets it with the run', async () => {
@@ -432,8 +500,8 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       ]);
       expect(due).toEqual([{ runId: 'a', name: 'sleep', dueAt: 1 }]);
       expect(outbox).toEqual([{ no: 7, runId: 'a', span: 'x' }]);
-      expect(resumption).toEqual({ liveLeases: [], highest: { outboxNo: 7, order: 9 }, latestAt: AT + 1 });
-      expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0 });
+      expect(resumption).toEqual({ liveLeases: [], highest: { outboxNo: 7, order: 9, queueOrder: 0 } });
+      expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0, queueOrder: 0 });
     });
 
     it('a question that is asked after a commit was answered sees it', async () => {
@@ -491,7 +559,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
           Promise.all([
             store.findRun('a'),
             store.findRun('new'),
-            store.resume(0),
+            store.resume(AT + 5000),
             store.dueTimers(Number.MAX_SAFE_INTEGER, 9),
             store.readOutbox(0, 9),
             store.journal('a', -1, 9),

@@ -16,6 +16,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type EventMailbox, noChanges, type StoredRun } from '../../../src/store/runs/run-store.ts';
 import { openDataFile } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
+import { DUE_BY_STEADY, DUE_BY_WALL } from '../../../src/store/sqlite/runs/lookups.ts';
 import { OF_SESSION, PARKED_IN_PROJECT } from '../../../src/store/sqlite/runs/queries.ts';
 import { RUNS_FILE } from '../../../src/store/sqlite/runs/schema.ts';
 import { runStoreContract } from '../runs/contract.ts';
@@ -239,6 +240,52 @@ describe('sqlite: the runs file', () => {
       ['old', SERVICE, undefined],
     ]);
     await store.close();
+  });
+
+  it('of a schema without countdowns is brought forward: timers whose name says how long they run do so, and others follow the clock', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('steady_due_at'));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    db.prepare(
+      `INSERT INTO run (run_id, snapshot, trace_id, project, definition_id, definition_version, correlation, created_at,
+         depth, status, version, updated_at)
+       VALUES ('r', '{}', 't', 'p', 'flow', 1, '{}', 100, 0, 'waiting', 1, 130)`,
+    ).run();
+    const insert = db.prepare("INSERT INTO timer (run_id, name, due_at) VALUES ('r', ?, ?)");
+    insert.run('run_timeout', 1100);
+    insert.run('wait', 630);
+    insert.run('sleep', 500);
+    insert.run('never', null);
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    await store.resume(0, 120);
+    const timers = await store.dueTimers(10_000, 9);
+    expect(timers).toEqual([
+      { runId: 'r', name: 'sleep', dueAt: 500 },
+      { runId: 'r', name: 'wait', dueAt: 630, countdown: { dueAt: 620, setAt: 120, ms: 500 } },
+      { runId: 'r', name: 'run_timeout', dueAt: 1100, countdown: { dueAt: 1100, setAt: 100, ms: 1000 } },
+    ]);
+    await store.close();
+  });
+
+  it('finds due timers by their indexes, however many wait', async () => {
+    const path = freshPath();
+    await (await openSqliteRunStore({ path })).close();
+    const after = new Database(path, { readonly: true });
+    const planOf = (sql: string) =>
+      after
+        .prepare<[number, number], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(1, 1)
+        .map(({ detail }) => detail)
+        .join();
+    expect(planOf(DUE_BY_WALL)).toMatch(/^SEARCH timer USING INDEX timer_due /);
+    expect(planOf(DUE_BY_STEADY)).toMatch(/^SEARCH timer USING INDEX timer_steady /);
+    for (const sql of [DUE_BY_WALL, DUE_BY_STEADY]) expect(planOf(sql)).not.toContain('TEMP B-TREE');
+    after.close();
   });
 
   it('finds the parked events of a project by their index, also in a file of an earlier release', async () => {

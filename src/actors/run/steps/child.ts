@@ -229,7 +229,7 @@ const cancelOpenChildren = (work: Work): void => {
     cancelled += 1;
     const message: RunMessage = { kind: 'cancel', reason: STEP_ENDED };
     if (cancelled <= CHILDREN_CANCELLED_IN_A_GROUP) turn.tell({ type: 'run', id: runId }, message);
-    else carryOver(work, { runId, name: CANCEL_TIMER, dueAt: turn.at });
+    else carryOver(work, { runId, name: CANCEL_TIMER }, turn.at);
   }
   turn.write(cancelledInGroup, undefined, cancelled);
 };

@@ -24,6 +24,7 @@ export const sleepHost: StepHost<SleepStep> = {
   wait: {
     timer: 'sleep',
     reason: 'sleep',
+    namesTime: ({ sleepUntil }) => sleepUntil !== undefined,
     due: ({ turn }) => ({ type: 'timer.due', at: turn.at }),
   },
 };

@@ -26,6 +26,8 @@ export type StepHost<S extends Step = Step> = {
 export type StepWait<S extends Step = Step> = {
   /** The name of its timer, in the machine and in the row. */
   readonly timer: string;
+  /** The timer is due at a time of the wall clock that somebody named, and not after some time. */
+  namesTime?(compiled: CompiledStep<S>): boolean;
   /** The timer is due when it is set: it does not wait for the next second, but follows the commit. */
   readonly followsCommit?: true;
   /** False when this commit takes no more of what the timer sets off: it is due again after the commit. */

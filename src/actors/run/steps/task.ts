@@ -45,8 +45,9 @@ const lastDetailsOf = (work: Work, stepId: string, visit: number, attempt: numbe
 };
 
 /** The step goes to a worker that asked for it. The worker has its lease when the turn is over. */
-export const offerTask = (work: Work, { workerId, lapsesAt, granted }: RunMessage & { kind: 'offer' }): RunEvent => {
+export const offerTask = (work: Work, { workerId, offerTtlMs, granted }: RunMessage & { kind: 'offer' }): RunEvent => {
   const { turn, runId, record } = work;
+  const lapsesAt = turn.at + offerTtlMs;
   const { step, input: template } = compiledAt(work);
   if (step.kind !== 'task') throw new Error(`step ${step.id} of run ${runId} is queued and no task`);
   const documents = documentsOf(work);

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes } from '../changes.ts';
 import type { ChildResult, Found, Lookup } from '../lookups.ts';
 import { outboxBatch } from '../outbox-batch.ts';
-import type { DefinitionRecord, JsonText } from '../records.ts';
+import { type DefinitionRecord, dueTimeOf, type JsonText } from '../records.ts';
 import type { RunCommits } from '../run-commits.ts';
 import { pair, readingOf, type Shelves } from './shelves.ts';
 
@@ -19,7 +19,7 @@ const highest = (numbers: Iterable<number>): number => {
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
   const { runs, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
-  const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, lastEntryAt, identityOf } = readingOf(shelves);
+  const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
   const erase = (runId: string): void => {
     const shelf = runs.get(runId);
@@ -120,7 +120,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const worker of changes.workers) workers.set(worker.workerId, worker);
     for (const { workerId, at } of changes.workersSeen) {
       const worker = workers.get(workerId);
-      if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: Math.max(worker.lastSeenAt, at) });
+      if (worker !== undefined) workers.set(workerId, { ...worker, lastSeenAt: at });
     }
     for (const { workerId, before } of changes.workersForgotten)
       if ((workers.get(workerId)?.lastSeenAt ?? before) < before) workers.delete(workerId);
@@ -130,6 +130,12 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     if (changes.outboxDelivered !== undefined)
       for (const no of outbox.keys()) if (no <= changes.outboxDelivered) outbox.delete(no);
     for (const runId of changes.erased) erase(runId);
+    const { parkedUntil } = changes;
+    if (parkedUntil !== undefined) {
+      for (const [order, event] of parked) if (event.at > parkedUntil) parked.set(order, { ...event, at: parkedUntil });
+      for (const [key, event] of seen)
+        if (event.runId === undefined && event.at > parkedUntil) seen.set(key, { ...event, at: parkedUntil });
+    }
     if (changes.parkedBefore !== undefined) {
       for (const [order, event] of parked) if (event.at < changes.parkedBefore) parked.delete(order);
       for (const [key, event] of seen)
@@ -233,41 +239,44 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
   return {
     load: (lookups) => soon(() => lookups.map(find)),
     commit: (changes) => soon(() => write(changes)),
-    resume: (leasesUntil) =>
+    resume: (leasesUntil, restartedAt) =>
       soon(() => {
         const live = [...attempts.values()].filter(({ state }) => isLive(state));
-        for (const record of live)
-          attempts.set(record.leaseId, { ...record, expiresAt: Math.max(record.expiresAt, leasesUntil) });
+        for (const record of live) attempts.set(record.leaseId, { ...record, expiresAt: leasesUntil });
+        if (restartedAt !== undefined)
+          for (const { timers } of all())
+            for (const [name, timer] of timers)
+              if (timer.countdown !== undefined) {
+                const { ms } = timer.countdown;
+                const setAt = Math.min(timer.countdown.setAt, restartedAt);
+                timers.set(name, { ...timer, countdown: { dueAt: setAt + ms, setAt, ms } });
+              }
         return {
-          liveLeases: live.map(({ leaseId, workerId, expiresAt, timeoutAt }) => ({
+          liveLeases: live.map(({ leaseId, workerId, startedAt, timeoutAt }) => ({
             leaseId,
             workerId,
-            expiresAt: Math.max(expiresAt, leasesUntil),
+            expiresAt: leasesUntil,
+            ...(startedAt === undefined ? {} : { startedAt }),
             ...(timeoutAt === undefined ? {} : { timeoutAt }),
           })),
           highest: {
             outboxNo: highest(outbox.keys()),
             order: highest([...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
+            queueOrder: highest(all().map(({ record }) => record.queueOrder ?? 0)),
           },
-          latestAt: Math.max(
-            0,
-            ...all().map(({ record }) => record.updatedAt),
-            // A lease's own entry is added to the journal of its run, and changes nothing else of the run.
-            ...live.map(({ runId }) => lastEntryAt(shelfOf(runId))),
-            ...[...parked.values()].map(({ at }) => at),
-            ...[...workers.values()].map(({ lastSeenAt }) => lastSeenAt),
-          ),
         };
       }),
-    dueTimers: (now, limit) =>
+    dueTimers: (wall, limit, steady = wall) =>
       soon(() =>
         all()
           .flatMap(({ timers }) =>
             [...timers.values()].flatMap((timer) =>
-              timer.dueAt !== undefined && timer.dueAt <= now ? [{ ...timer, dueAt: timer.dueAt }] : [],
+              timer.dueAt !== undefined && dueTimeOf(timer) <= (timer.countdown === undefined ? wall : steady)
+                ? [{ ...timer, dueAt: timer.dueAt }]
+                : [],
             ),
           )
-          .toSorted((a, b) => a.dueAt - b.dueAt || (a.runId < b.runId ? -1 : 1))
+          .toSorted((a, b) => dueTimeOf(a) - dueTimeOf(b) || (a.runId < b.runId ? -1 : 1))
           .slice(0, limit),
       ),
     readOutbox: (after, limit, characters) =>

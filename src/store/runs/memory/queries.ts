@@ -3,7 +3,7 @@ import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import { hasEnded, openRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
-import type { RunRecord } from '../records.ts';
+import { dueTimeOf, type RunRecord } from '../records.ts';
 import { matchesRun } from '../run-conditions.ts';
 import type { ActorRow, RunQueries } from '../run-queries.ts';
 import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
@@ -249,12 +249,13 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             };
           }),
       ),
-    backlog: (now) =>
+    backlog: (wall, steady = wall) =>
       soon(() => {
-        const times = all().flatMap(({ timers }) => [...timers.values()].flatMap(({ dueAt }) => dueAt ?? []));
+        const timers = all().flatMap((shelf) => [...shelf.timers.values()].filter(({ dueAt }) => dueAt !== undefined));
+        const nextMs = timers.map((timer) => dueTimeOf(timer) - (timer.countdown === undefined ? wall : steady));
         return {
-          overdueTimers: times.filter((dueAt) => dueAt <= now).length,
-          ...(times.length === 0 ? {} : { nextTimerAt: Math.min(...times) }),
+          overdueTimers: nextMs.filter((ms) => ms <= 0).length,
+          ...(nextMs.length === 0 ? {} : { nextTimerAt: wall + nextMs.reduce((a, b) => Math.min(a, b)) }),
           outboxRows: outbox.size,
         };
       }),

@@ -101,9 +101,6 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
     };
   };
 
-  const lastEntryAt = ({ journal }: RunShelf): number =>
-    (JSON.parse(journal.at(-1)?.entries ?? '[]') as readonly { at: number }[]).at(-1)?.at ?? 0;
-
   const identityOf = ({ runId, project, definitionOwner, definitionId, definitionVersion }: RunRecord) => ({
     runId,
     project,
@@ -112,5 +109,5 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
     definitionVersion,
   });
 
-  return { shelfOf, childrenOf, all, familyOf, latest, storedRun, documentsOf, lastEntryAt, identityOf };
+  return { shelfOf, childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf };
 };

@@ -34,6 +34,7 @@ export const operations = [
   'insertOutbox',
   'deliverOutbox',
   'erase',
+  'restampParked',
   'unparkBefore',
 ] as const;
 export type Operation = (typeof operations)[number];
@@ -167,7 +168,15 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
     case 'clearTimer':
       return changes.timersCleared.map((one) => [one.runId, one.name]);
     case 'setTimer':
-      return changes.timersSet.map((one) => [one.runId, one.name, orNull(one.dueAt), orNull(one.stepId)]);
+      return changes.timersSet.map(({ runId, name, dueAt, stepId, countdown }) => [
+        runId,
+        name,
+        orNull(dueAt),
+        orNull(stepId),
+        orNull(countdown?.dueAt),
+        orNull(countdown?.setAt),
+        orNull(countdown?.ms),
+      ]);
     case 'closeWait':
       return changes.waitsClosed.map((runId) => [runId]);
     case 'openWait':
@@ -201,6 +210,8 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
       return changes.outboxDelivered === undefined ? [] : [[changes.outboxDelivered]];
     case 'erase':
       return changes.erased.map((runId) => [runId]);
+    case 'restampParked':
+      return changes.parkedUntil === undefined ? [] : [[changes.parkedUntil, changes.parkedUntil]];
     case 'unparkBefore':
       return changes.parkedBefore === undefined ? [] : [[changes.parkedBefore]];
     default:

@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
-import { runStatuses } from '../../../model/run.ts';
 import type { Found, Lookup } from '../../runs/lookups.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
-import type { OutboxRow, StoredDocuments } from '../../runs/records.ts';
+import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
 import {
   attemptOf,
@@ -17,6 +16,10 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
+
+export const DUE_BY_WALL =
+  'SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL ORDER BY due_at, run_id LIMIT ?';
+export const DUE_BY_STEADY = 'SELECT * FROM timer WHERE steady_due_at <= ? ORDER BY steady_due_at, run_id LIMIT ?';
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
 export const lookupsOf = (db: Database.Database) => {
@@ -80,27 +83,25 @@ export const lookupsOf = (db: Database.Database) => {
      WHERE parent_run_id = ? AND parent_step_id = ? AND parent_visit = ? ORDER BY parent_index`,
   );
   const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
-  const due = many('SELECT * FROM timer WHERE due_at <= ? ORDER BY due_at, run_id LIMIT ?');
+  const dueByWall = many(DUE_BY_WALL);
+  const dueBySteady = many(DUE_BY_STEADY);
+  const countOn = db.prepare(
+    `UPDATE timer SET set_at = min(set_at, @at), steady_due_at = min(set_at, @at) + runs_ms
+     WHERE steady_due_at IS NOT NULL AND (set_at > @at OR steady_due_at <> set_at + runs_ms)`,
+  );
   const outbox = db.prepare<[number], OutboxRow>(
     'SELECT no, run_id AS runId, span FROM outbox WHERE no > ? ORDER BY no',
   );
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
-  const newest = one('SELECT max(updated_at) AS at FROM run WHERE project = ? AND status = ?');
   const live = many(
-    `SELECT lease_id, run_id, worker_id, expires_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
+    `SELECT lease_id, worker_id, started_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
        (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status = 'running')`,
-  );
-  // What a lease tells of itself is an entry of its run, and changes nothing else of it.
-  const lastEntry = one(
-    `SELECT json_extract(entries, '$[#-1].at') AS at FROM journal WHERE run_id = ? ORDER BY first_seq DESC LIMIT 1`,
-  );
-  const latestElsewhere = one(
-    `SELECT max(coalesce((SELECT max(at) FROM parked), 0), coalesce((SELECT max(last_seen_at) FROM worker), 0)) AS at`,
   );
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(
     `SELECT coalesce((SELECT max(no) FROM outbox), 0) AS no,
-            max(coalesce((SELECT max(ord) FROM wait), 0), coalesce((SELECT max(ord) FROM parked), 0)) AS ord`,
+            max(coalesce((SELECT max(ord) FROM wait), 0), coalesce((SELECT max(ord) FROM parked), 0)) AS ord,
+            coalesce((SELECT max(queue_order) FROM run INDEXED BY run_queue WHERE queue_order IS NOT NULL), 0) AS queued`,
   );
 
   const documentsOf = (runId: string, steps: readonly string[]): StoredDocuments | undefined => {
@@ -206,33 +207,36 @@ export const lookupsOf = (db: Database.Database) => {
     find,
     documentsOf,
     projects,
-    dueTimers: (now: UnixMs, limit: number): DueTimer[] => due(now, limit).map((row) => timerOf(row) as DueTimer),
+    dueTimers: (wall: UnixMs, limit: number, steady: UnixMs = wall): DueTimer[] =>
+      [...dueByWall(wall, limit), ...dueBySteady(steady, limit)]
+        .map((row) => timerOf(row) as DueTimer)
+        .toSorted((a, b) => dueTimeOf(a) - dueTimeOf(b) || (a.runId < b.runId ? -1 : 1))
+        .slice(0, limit),
     readOutbox: (after: number, limit: number, characters?: number): OutboxRow[] =>
       outboxBatch(outbox.iterate(after), limit, characters),
-    /** The caller holds a transaction: leases are extended. */
-    resume: (leasesUntil: UnixMs): Resumption => {
-      const all = projects();
-      const times = [latestElsewhere()?.['at'] as number];
-      const liveLeases = all.flatMap((project) =>
+    /** The caller holds a transaction: leases are extended, and countdowns go on by the wall clock. */
+    resume: (leasesUntil: UnixMs, restartedAt?: UnixMs): Resumption => {
+      if (restartedAt !== undefined) countOn.run({ at: restartedAt });
+      const liveLeases = projects().flatMap((project) =>
         live(project).map((row) => {
-          times.push((lastEntry(row['run_id'] as string)?.['at'] as number | undefined) ?? 0);
-          const expiresAt = Math.max(row['expires_at'] as number, leasesUntil);
-          extend.run(expiresAt, row['lease_id']);
+          extend.run(leasesUntil, row['lease_id']);
           return {
             leaseId: row['lease_id'] as string,
             workerId: row['worker_id'] as string,
-            expiresAt,
+            expiresAt: leasesUntil,
+            ...(row['started_at'] === null ? {} : { startedAt: row['started_at'] as number }),
             ...(row['timeout_at'] === null ? {} : { timeoutAt: row['timeout_at'] as number }),
           };
         }),
       );
-      for (const project of all)
-        for (const status of runStatuses) times.push((newest(project, status)?.['at'] as number | null) ?? 0);
       const top = highest();
       return {
         liveLeases,
-        highest: { outboxNo: top?.['no'] as number, order: top?.['ord'] as number },
-        latestAt: Math.max(0, ...times),
+        highest: {
+          outboxNo: top?.['no'] as number,
+          order: top?.['ord'] as number,
+          queueOrder: top?.['queued'] as number,
+        },
       };
     },
   };

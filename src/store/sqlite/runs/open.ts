@@ -63,8 +63,8 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
   const commits: RunCommits = {
     load: (lookups) => call(writer, 'load', lookups),
     commit: (changes) => call(writer, 'commit', encodeChanges(changes), changes.erased.length > 0),
-    resume: (leasesUntil) => call(writer, 'resume', leasesUntil),
-    dueTimers: (now, limit) => call(writer, 'dueTimers', now, limit),
+    resume: (leasesUntil, restartedAt) => call(writer, 'resume', leasesUntil, restartedAt),
+    dueTimers: (wall, limit, steady) => call(writer, 'dueTimers', wall, limit, steady),
     readOutbox: (after, limit, characters) => call(writer, 'readOutbox', after, limit, characters),
   };
   // Another connection, which sees all that was committed when the question reaches it.
@@ -86,7 +86,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     finishedRuns: (project, before, limit) => ask('finishedRuns', project, before, limit),
     stuckRuns: (limit) => ask('stuckRuns', limit),
     runShapes: (project, from, to, limit) => ask('runShapes', project, from, to, limit),
-    backlog: (now) => ask('backlog', now),
+    backlog: (wall, steady) => ask('backlog', wall, steady),
     queuedRuns: (reach, limit) => ask('queuedRuns', reach, limit),
     counts: () => ask('counts'),
   };

@@ -396,11 +396,22 @@ export const queriesOf = (db: Database.Database) => {
         maxStepAttempts: row['tries'] as number,
       })),
 
-    backlog: (now: UnixMs): RunBacklog => {
-      const next = all('SELECT min(due_at) AS at FROM timer WHERE due_at IS NOT NULL')[0]?.['at'] as number | null;
+    backlog: (wall: UnixMs, steady: UnixMs = wall): RunBacklog => {
+      const [named] = all('SELECT min(due_at) AS at FROM timer WHERE due_at IS NOT NULL AND steady_due_at IS NULL');
+      const [counted] = all('SELECT min(steady_due_at) AS at FROM timer WHERE steady_due_at IS NOT NULL');
+      const next = [
+        ...(typeof named?.['at'] === 'number' ? [named['at']] : []),
+        ...(typeof counted?.['at'] === 'number' ? [counted['at'] - steady + wall] : []),
+      ];
+      const overdue = all(
+        `SELECT (SELECT count(*) FROM timer WHERE due_at <= ? AND steady_due_at IS NULL)
+              + (SELECT count(*) FROM timer WHERE steady_due_at <= ?) AS n`,
+        wall,
+        steady,
+      );
       return {
-        overdueTimers: all('SELECT count(*) AS n FROM timer WHERE due_at <= ?', now)[0]?.['n'] as number,
-        ...(next === null ? {} : { nextTimerAt: next }),
+        overdueTimers: overdue[0]?.['n'] as number,
+        ...(next.length === 0 ? {} : { nextTimerAt: Math.min(...next) }),
         outboxRows: all('SELECT count(*) AS n FROM outbox')[0]?.['n'] as number,
       };
     },

@@ -105,6 +105,15 @@ export const timerOf = (row: Row): TimerRecord => ({
   name: text(row, 'name'),
   ...numberAs('dueAt', row['due_at']),
   ...textAs('stepId', row['step_id']),
+  ...(row['steady_due_at'] === null
+    ? {}
+    : {
+        countdown: {
+          dueAt: number(row, 'steady_due_at'),
+          setAt: number(row, 'set_at'),
+          ms: number(row, 'runs_ms'),
+        },
+      }),
 });
 
 export const waitOf = (row: Row): WaitRecord => ({

@@ -181,6 +181,25 @@ UPDATE worker SET project = json_extract(reach, '$[0]')
   WHERE project IS NULL AND json_type(reach) = 'array' AND json_array_length(reach) = 1;
 `;
 
+/**
+ * Timers that are due after some time keep how long they run and when they were set, and are due by a clock of the process.
+ * Those from before get both where their name says that they are such. A sleep may be until a time that somebody named: it follows the
+ * wall clock, as all timers did.
+ */
+const countdowns = `
+ALTER TABLE timer ADD COLUMN steady_due_at INTEGER;
+ALTER TABLE timer ADD COLUMN set_at INTEGER;
+ALTER TABLE timer ADD COLUMN runs_ms INTEGER;
+UPDATE timer SET steady_due_at = due_at, set_at = born.at, runs_ms = due_at - born.at FROM (
+  SELECT timer.run_id, timer.name, min(timer.due_at, iif(timer.name = 'run_timeout', created_at, updated_at)) AS at
+  FROM timer JOIN run ON run.run_id = timer.run_id
+  WHERE timer.name IN ('run_timeout', 'wait', 'backoff') AND timer.due_at IS NOT NULL
+) AS born WHERE timer.run_id = born.run_id AND timer.name = born.name;
+DROP INDEX timer_due;
+CREATE INDEX timer_due ON timer (due_at, run_id) WHERE due_at IS NOT NULL AND steady_due_at IS NULL;
+CREATE INDEX timer_steady ON timer (steady_due_at, run_id) WHERE steady_due_at IS NOT NULL;
+`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
@@ -190,7 +209,7 @@ CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 8,
+  schemaVersion: 9,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -200,6 +219,7 @@ export const RUNS_FILE: FileKind = {
     { version: 6, sql: spendingOfDescendants },
     { version: 7, sql: sizesOfTrees },
     { version: 8, sql: ownedDefinitions },
+    { version: 9, sql: countdowns },
   ],
   standing,
 };

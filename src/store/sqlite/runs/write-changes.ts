@@ -52,7 +52,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
   const writers: Record<Operation, (row: Columns) => void> = {
     insertDefinition: plain(insertInto('definition', 6)),
     setWorker: upsert('worker', 9),
-    seeWorker: plain('UPDATE worker SET last_seen_at = max(last_seen_at, ?) WHERE worker_id = ?'),
+    seeWorker: plain('UPDATE worker SET last_seen_at = ? WHERE worker_id = ?'),
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
     insertRun: plain(insertInto('run', 25)),
     moveRun: versioned(
@@ -74,7 +74,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setDocument: upsert('document', 3),
     setOutput: upsert('output', 4),
     clearTimer: plain('DELETE FROM timer WHERE run_id = ? AND name = ?'),
-    setTimer: upsert('timer', 4),
+    setTimer: upsert('timer', 7),
     closeWait: plain('DELETE FROM wait WHERE run_id = ?'),
     openWait: upsert('wait', 8),
     park: plain(insertInto('parked', 7)),
@@ -85,6 +85,10 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     erase: several(
       'DELETE FROM tree WHERE trace_id = (SELECT trace_id FROM run WHERE run_id = ? AND parent_run_id IS NULL)',
       ...TABLES_OF_A_RUN.map((table) => `DELETE FROM ${table} WHERE run_id = ?`),
+    ),
+    restampParked: several(
+      'UPDATE parked SET at = ? WHERE at > ?',
+      'UPDATE event_seen SET at = ? WHERE run_id IS NULL AND at > ?',
     ),
     unparkBefore: several('DELETE FROM parked WHERE at < ?', 'DELETE FROM event_seen WHERE run_id IS NULL AND at < ?'),
   };

@@ -96,8 +96,9 @@ const methods = {
     // Erased bytes are overwritten in the file; the log that still holds them is emptied.
     if (erases) reach().db.pragma('wal_checkpoint(TRUNCATE)');
   },
-  resume: (leasesUntil: number) => commit(({ lookups }) => lookups.resume(leasesUntil)),
-  dueTimers: (now: number, limit: number) => reach().lookups.dueTimers(now, limit),
+  resume: (leasesUntil: number, restartedAt?: number) =>
+    commit(({ lookups }) => lookups.resume(leasesUntil, restartedAt)),
+  dueTimers: (wall: number, limit: number, steady?: number) => reach().lookups.dueTimers(wall, limit, steady),
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
   watchHeads: () => reach().watches.heads(),

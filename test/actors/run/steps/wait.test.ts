@@ -53,8 +53,8 @@ onEachEngine('waits', ({ createHarness, open }) => {
     let late: Awaited<ReturnType<RunStore['dueTimers']>> | undefined;
     const slow: RunStore = {
       ...store,
-      dueTimers: async (now, limit) => {
-        const read = late ?? (await store.dueTimers(now, limit));
+      dueTimers: async (...asked) => {
+        const read = late ?? (await store.dueTimers(...asked));
         late = undefined;
         return read;
       },
