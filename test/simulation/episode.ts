@@ -404,6 +404,17 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     }
   };
 
+  /** Time goes on beside the questions: answers wait for it. */
+  const beside = async <T>(questions: Promise<T>): Promise<T> => {
+    let asked = false;
+    const answered = questions.finally(() => {
+      asked = true;
+    });
+    answered.catch(() => {}); // it is awaited below, once time has gone on for it
+    while (!asked) await time.runUntil(time.now() + 1000, () => asked);
+    return answered;
+  };
+
   const at = (): string => `${((time.now() - START) / 1000).toFixed(3)} s`;
   try {
     strand(keepUp);
@@ -422,18 +433,11 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     if (broken !== undefined) throw broken;
     const runs = service;
     if (runs === undefined) throw new Violation('the service did not come back');
-    const counted = await checkAtRest(runs, file, watch, ledger, spans);
+    const counted = await beside(checkAtRest(runs, file, watch, ledger, spans));
     time.jumpWall(25 * HOUR);
     await time.runUntil(time.now() + 5 * 60_000, over);
     const erased = watch.erased.size;
-    // Time goes on beside the questions: answers wait for it.
-    let asked = false;
-    const questions = checkAfterwards(runs, file, watch, ledger).finally(() => {
-      asked = true;
-    });
-    questions.catch(() => {}); // it is awaited below, once time has gone on for it
-    while (!asked) await time.runUntil(time.now() + 1000, () => asked);
-    const rest = { erased, resent: await questions };
+    const rest = { erased, resent: await beside(checkAfterwards(runs, file, watch, ledger)) };
     if (broken !== undefined) throw broken;
     const odd = faultsSeen.find((fault) => !/written|file could not be read|trace store is away|closed/.test(fault));
     if (odd !== undefined) throw new Violation(`a turn failed: ${odd}`);
