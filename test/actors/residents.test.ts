@@ -176,6 +176,24 @@ onEachEngine('the actors that live as long as the process', ({ createHarness: op
     ).toMatchObject({ definitions: [{ definitionId: 'ours-flow', waitingClaims: 0, queuedRuns: 1 }] });
   });
 
+  it('the dispatcher counts one id of two owners apart, and names the project that owns one', async () => {
+    const service = await open({ definitions: [flow] });
+    const storeIn = (project: string) => service.runs.storeDefinitions({ reach: [project], definitions: [flow] });
+    for (const project of ['ours', 'theirs']) must(await storeIn(project));
+    for (const project of ['ours', 'theirs', 'theirs', 'third'])
+      must(await service.runs.startRun({ ...ALL, project, definitionId: 'flow', input: {} }));
+    const counts = async (reach: 'all' | readonly string[]) =>
+      must(await service.runs.getActor({ reach, type: 'dispatcher', id: 'main' })).context;
+    const count = (queuedRuns: number, project?: string) => ({
+      definitionId: 'flow',
+      ...(project === undefined ? {} : { project }),
+      queuedRuns,
+      waitingClaims: 0,
+    });
+    expect(await counts('all')).toMatchObject({ definitions: [count(1), count(1, 'ours'), count(2, 'theirs')] });
+    expect(await counts(['ours'])).toMatchObject({ definitions: [count(1, 'ours')] });
+  });
+
   it('the outbox gathers, sends, and counts what waits', async () => {
     const service = await open({ definitions: [flow] });
     await service.runs.flushOutbox();

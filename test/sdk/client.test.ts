@@ -377,6 +377,10 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   await client.storeDefinitions([definition]);
   await client.checkDefinitions([definition], { project: 'p' });
   await client.listWorkers();
+  await client.getDefinition('d', { project: 'p' });
+  await client.getDefinitionVersion('d', 3, { project: 'p' });
+  await client.listDefinitions({ project: 'p', limit: 2 });
+  await client.listWorkers({ project: 'p' });
   await client.journal('run-1', { after: 4 });
   await client.read('/v1/api/traces', { has_error: true });
   expect(service.calls.map((call) => `${call.method} ${call.path}`)).toEqual([
@@ -392,6 +396,10 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
     'POST /v1/api/definitions',
     'POST /v1/api/definitions?check=true',
     'GET /v1/api/workers',
+    'GET /v1/api/definitions/d?project=p',
+    'GET /v1/api/definitions/d/versions/3?project=p',
+    'GET /v1/api/definitions?project=p&limit=2',
+    'GET /v1/api/workers?project=p',
     'GET /v1/api/runs/run-1/events?after=4',
     'GET /v1/api/traces?has_error=true',
   ]);
