@@ -183,7 +183,7 @@ export type WorkerInfo = {
   readonly owner: DefinitionOwner;
   readonly definitions: readonly { readonly id: string; readonly version: number }[];
   readonly lastSeenAt: UnixMs;
-  /** Live leases that it holds. */
+  /** Live leases that it holds, of runs in reach. */
   readonly leases: number;
 };
 export type LeaseInfo = {

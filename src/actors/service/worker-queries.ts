@@ -8,7 +8,7 @@ import { within } from './stored-runs.ts';
 
 /** What is asked about workers and the leases they hold. */
 export const createWorkerQueries = (host: {
-  readonly store: Pick<RunStore, 'listWorkers' | 'listLiveLeases'>;
+  readonly store: Pick<RunStore, 'listWorkers' | 'listLiveLeases' | 'leasesHeld'>;
   readonly registry: Pick<WorkerRegistry, 'lastSeenAt'>;
   /** How many live leases each worker holds; those that hold none are left out. */
   readonly held: () => ReadonlyMap<string, number>;
@@ -22,7 +22,8 @@ export const createWorkerQueries = (host: {
           limit: limit + 1,
           ...(after === undefined ? {} : { after: String(after[0]) }),
         });
-        const held = host.held();
+        // A worker may serve several projects: what it holds of others is not for those who see some.
+        const held = reach === 'all' ? host.held() : await store.leasesHeld(reach);
         const items = records.map((record): WorkerInfo => {
           const { registeredBy: _, ...worker } = record;
           const { workerId, lastSeenAt } = worker;

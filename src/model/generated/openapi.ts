@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: cdf3713e4960856b7325a6a84576d24a74ab1492a382e3c56035f4c598551632
-// content sha256: e092c3b5337d4266eb6a2ef4fb3a945f9b27f7bbe20dc581142635a45dbf6cbb
+// source sha256: 273aa86b3f5ee33cd37299d99194a12fb6ead7dc59914db6b471e9ba66b4520f
+// content sha256: a6fea53aa4707a2a2e6cde5975a8f917d20f4ce89720b62be1bd91f099d4200f
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2930,7 +2930,7 @@ export interface components {
             readonly last_seen_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
-             * @description Live leases that it holds
+             * @description Live leases that it holds, of runs that the list reaches
              */
             readonly leases: number;
         };

@@ -132,6 +132,8 @@ export interface RunQueries {
     after: string | undefined,
     limit: number,
   ): Promise<readonly (AttemptRecord & Pick<RunIdentity, 'project' | 'definitionId' | 'definitionVersion'>)[]>;
+  /** How many live leases of runs of these projects each worker holds; those that hold none are left out. */
+  leasesHeld(reach: readonly string[]): Promise<ReadonlyMap<string, number>>;
   listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
   /** By order, descending: the newest first. */
   listParkedEvents(query: ParkedEventQuery): Promise<readonly ParkedEventSummary[]>;

@@ -46,6 +46,8 @@ const aWorld = async (hasThings: boolean): Promise<{ service: RunsHttp; things: 
   await service.must(
     service.post('/events', { event: 'e', key: 'secret', payload: {}, event_id: 'taken' }, { key: 'own-execute' }),
   );
+  // A worker of all projects serves this one too.
+  await service.take('of-all', { key: 'top-worker' });
   return { service, things: { run: lease.run_id, lease: lease.lease_id } };
 };
 

@@ -354,6 +354,34 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await store.backlog(AT)).toEqual({ overdueTimers: 0, nextTimerAt: AT + 1, outboxRows: 1 });
     });
 
+    it('counts the live leases of each worker, within a reach', async () => {
+      const { store, commit, put } = await opened();
+      const held = (runId: string, project: string) =>
+        aRun(runId, {
+          project,
+          status: 'running',
+          snapshot: `{"m":1,"v":{"active":{"one":"leased"}},"c":{"leaseId":"l-${runId}"}}`,
+        });
+      await put(held('a', 'p'), held('b', 'q'), held('c', 'q'), held('d', 'q'));
+      await commit((changes) =>
+        changes.attemptsInserted.push(
+          anAttempt('l-a', 'a'),
+          anAttempt('l-b', 'b'),
+          anAttempt('l-c', 'c', { state: 'running' }),
+          anAttempt('l-d', 'd', { workerId: 'v' }),
+          anAttempt('ended', 'd', { workerId: 'v', state: 'failed', endedAt: AT }),
+        ),
+      );
+      expect(await store.leasesHeld(['p'])).toEqual(new Map([['w', 1]]));
+      expect(await store.leasesHeld(['q', 'p'])).toEqual(
+        new Map([
+          ['v', 1],
+          ['w', 3],
+        ]),
+      );
+      expect(await store.leasesHeld(['r'])).toEqual(new Map());
+    });
+
     it('counts the runs that wait for a worker, by definition, within a reach', async () => {
       const { store, put } = await opened();
       expect(await store.queuedRuns('all', 10)).toEqual([]);

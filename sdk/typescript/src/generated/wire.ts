@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: a8dcc7be2e51044fda9f57cf05817f94cb207da4e68344355376c2c634a851de
-// content sha256: fa6cb25ec8b142be20a8061777306658b430b9c64871888cc3fd78f1a1e4c5df
+// source sha256: 8b3e0f2374a9e2a2c90f360f74ab449ac711aff3e349a91fe4e3204c20b398cc
+// content sha256: eb88ebc04c0852dd218da60eeb2319ec64796de36aaa9237ca6484e648ba9713
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1322,7 +1322,7 @@ export interface components {
             readonly last_seen_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
-             * @description Live leases that it holds
+             * @description Live leases that it holds, of runs that the list reaches
              */
             readonly leases: number;
         };

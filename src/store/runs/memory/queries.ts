@@ -147,6 +147,16 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))
           .slice(0, limit),
       ),
+    leasesHeld: (reach) =>
+      soon(() => {
+        const held = new Map<string, number>();
+        for (const { state, runId, workerId } of attempts.values()) {
+          const run = runs.get(runId)?.record;
+          if (isLive(state) && run !== undefined && reaches(reach, run.project))
+            held.set(workerId, (held.get(workerId) ?? 0) + 1);
+        }
+        return held;
+      }),
     listActors: (query) =>
       soon(() =>
         actorRows(query.type)

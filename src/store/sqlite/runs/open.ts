@@ -80,6 +80,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     listWorkers: (query) => ask('listWorkers', query),
     silentWorkers: (before, limit) => ask('silentWorkers', before, limit),
     listLiveLeases: (reach, after, limit) => ask('listLiveLeases', reach, after, limit),
+    leasesHeld: (reach) => ask('leasesHeld', reach),
     listActors: (query) => ask('listActors', query),
     listParkedEvents: (query) => ask('listParkedEvents', query),
     subjectRuns: (userId, reach, limit) => ask('subjectRuns', userId, reach, limit),

@@ -286,6 +286,21 @@ export const queriesOf = (db: Database.Database) => {
         .toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))
         .slice(0, limit),
 
+    leasesHeld: (reach: readonly string[]): Map<string, number> => {
+      const held = new Map<string, number>();
+      for (const project of reach)
+        for (const row of all(
+          `SELECT attempt.worker_id, count(*) AS leases FROM run
+           JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
+           WHERE run.project = ? AND run.status = 'running' AND attempt.ended_at IS NULL GROUP BY attempt.worker_id`,
+          project,
+        )) {
+          const workerId = row['worker_id'] as string;
+          held.set(workerId, (held.get(workerId) ?? 0) + (row['leases'] as number));
+        }
+      return held;
+    },
+
     listActors: (query: ActorListQuery): ActorRow[] => {
       const found: ActorRow[] = [];
       let before = query.before ?? '~';
