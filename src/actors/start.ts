@@ -4,7 +4,14 @@ import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { type Clock, type ClockJump, createOrderClock, createServiceClock, systemClock } from './kernel/clock.ts';
+import {
+  type Clock,
+  type ClockJump,
+  createOrderClock,
+  createServiceClock,
+  type ServiceClock,
+  systemClock,
+} from './kernel/clock.ts';
 import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
@@ -66,6 +73,8 @@ export type RunningRuns = RunsService & {
   flushOutbox(): Promise<void>;
   /** Claims that wait. */
   waitingClaims(): number;
+  /** Jumps of the wall clock by more than five seconds since the start. */
+  clockJumps(): ReturnType<ServiceClock['jumps']>;
   /** Calls that wait for the end of a run. */
   endsAwaited(): number;
   /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
@@ -219,6 +228,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     tick: timer.tick,
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,
+    clockJumps: serviceClock.jumps,
     endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
 

@@ -3,9 +3,10 @@ import { type RunningRuns, startRuns } from '../actors/start.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';
-import type { ReportedUsage } from '../model/run.ts';
+import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import { emptyBatch } from '../model/signal.ts';
 import type { Cost, Span } from '../model/span.ts';
+import { formatTimestamp, unixNanoFromMillis } from '../model/time.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
 import { createMemoryWatchJournal } from '../store/runs/memory/watch-journal.ts';
 import type { WatchJournal } from '../store/runs/watch-journal.ts';
@@ -22,6 +23,8 @@ const writeSpansTo =
   async (spans: readonly Span[]): Promise<void> => {
     await pipeline.write({ ...emptyBatch, spans }, { quota: false, sample: true });
   };
+
+const shown = (ms: UnixMs): string => formatTimestamp(unixNanoFromMillis(ms));
 
 /**
  * Starts the durable half: on the file of `--runs-data`, or, with `off`, on a store in memory that nobody can start a run in,
@@ -46,6 +49,8 @@ export const openRuns = async (
       price: priceReport,
       onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
       maxDescendants,
+      onClockJump: ({ from, to }) =>
+        log.warn({ from: shown(from), to: shown(to) }, 'the clock of this machine was set'),
       leaseTtlMs,
       reclaimWindowMs,
       offerTtlMs,

@@ -262,7 +262,14 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...doctorRoutes({
       examine: (windowDays) =>
         examineRunning(
-          { settings, store, runs, scopes: authenticator.describeScopes(), clock: nowUnixNano },
+          {
+            settings,
+            store,
+            runs,
+            scopes: authenticator.describeScopes(),
+            clock: nowUnixNano,
+            clockJumps: runs.clockJumps,
+          },
           windowDays,
         ),
     }),

@@ -65,6 +65,7 @@ export const runsOf = (given: Partial<RunReads> = {}): RunReads => ({
   stuckRuns: async () => [],
   pinnedVersions: async () => [],
   workers: async () => [],
+  newestChange: async () => undefined,
   ...given,
 });
 

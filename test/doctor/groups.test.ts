@@ -429,6 +429,18 @@ const rows: readonly Row[] = [
     /^fault: "default" holds a span received at 2026-11-21T09:00:00Z.* -> set the clock of this machine/,
   ],
   [
+    'a clock that was set while the service ran',
+    'clock',
+    { clockJumps: { count: 2, last: [{ from: Date.UTC(2026, 10, 19), to: Date.UTC(2036, 10, 19), byMs: 1 }] } },
+    /^warning: the clock .* was set by more than five seconds 2 times .* from 2026-11-19T00:00:00Z to 2036-11-19T00:00:00Z -> /,
+  ],
+  [
+    'a durable run of a time that has not come',
+    'clock',
+    { runs: runsOf({ newestChange: async () => Date.UTC(2026, 10, 21, 9) }) },
+    /^fault: a durable run changed at 2026-11-21T09:00:00Z, 24 hours after this machine's time .* -> set the clock/,
+  ],
+  [
     'a span that started after it was received',
     'clock',
     { signals: signalsOf([aProject()], [aSpan({ startTime: NOW - DAY, receivedAt: NOW - 2n * DAY })]) },

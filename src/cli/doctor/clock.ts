@@ -1,11 +1,12 @@
 import { EARLIEST_PLAUSIBLE } from '../../ingest/doubtful-times.ts';
-import { formatTimestamp, type UnixNano } from '../../model/time.ts';
+import { formatTimestamp, type UnixNano, unixNanoFromMillis } from '../../model/time.ts';
 import type { Order, StoredSpan } from '../../store/signals/query.ts';
 import { type Look, NANOS_PER_SECOND, type SignalReads } from './deployment.ts';
 import { counted, type Finding, fault, ok, quoted, skipped, warning } from './finding.ts';
 
 /** Clocks of machines that are set by the network agree to well within this. */
 const TOLERANCE = 300n * NANOS_PER_SECOND;
+const BY_NETWORK = 'set the clock of this machine by the network (NTP)';
 /** Projects that are looked at, busiest first by name; each costs three short reads. */
 const MOST_PROJECTS = 1000;
 
@@ -45,7 +46,7 @@ const examineProject = async (reads: SignalReads, project: string, { now, from }
     findings.push(
       fault(
         `${name} holds a span received at ${formatTimestamp(received.receivedAt)}, ${apart(received.receivedAt - now)} after this machine's time ${formatTimestamp(now)}: its clock was or is wrong`,
-        'set the clock of this machine by the network (NTP)',
+        BY_NETWORK,
       ),
     );
   if (newest !== undefined && newest.startTime > now + TOLERANCE)
@@ -75,8 +76,31 @@ const examineProject = async (reads: SignalReads, project: string, { now, from }
   return findings;
 };
 
-/** Traces at both ends of each project's history, against this machine's clock. */
-export const examineClock = async (look: Look): Promise<Finding[]> => {
+/** How this machine's clock was set while the service ran, and durable runs that say a time that has not come. */
+const examineSetting = async ({ clockJumps, runs, now }: Look): Promise<Finding[]> => {
+  const findings: Finding[] = [];
+  const newest = clockJumps?.last.at(-1);
+  if (clockJumps !== undefined && newest !== undefined)
+    findings.push(
+      warning(
+        `the clock of this machine was set by more than five seconds ${counted(clockJumps.count, 'time')} since the service started, last from ${formatTimestamp(unixNanoFromMillis(newest.from))} to ${formatTimestamp(unixNanoFromMillis(newest.to))}`,
+        BY_NETWORK,
+      ),
+    );
+  const changedAt = 'reads' in runs ? await runs.reads.newestChange() : undefined;
+  const changed = changedAt === undefined ? undefined : unixNanoFromMillis(changedAt);
+  if (changed !== undefined && changed > now + TOLERANCE)
+    findings.push(
+      fault(
+        `a durable run changed at ${formatTimestamp(changed)}, ${apart(changed - now)} after this machine's time ${formatTimestamp(now)}: its clock was or is wrong`,
+        BY_NETWORK,
+      ),
+    );
+  return findings;
+};
+
+/** Traces at both ends of each project's history. */
+const examineTraces = async (look: Look): Promise<Finding[]> => {
   const { signals } = look;
   if ('unread' in signals) return [skipped(signals.unread)];
   const holding = (await look.projects(signals.reads)).filter(({ traceCount }) => traceCount > 0);
@@ -90,3 +114,9 @@ export const examineClock = async (look: Look): Promise<Finding[]> => {
     findings.push(skipped(`${counted(holding.length - examined.length, 'further project')} were not looked at`));
   return findings;
 };
+
+/** This machine's clock: how it was set, and against it what is stored, with traces at both ends of each project's history. */
+export const examineClock = async (look: Look): Promise<Finding[]> => [
+  ...(await examineTraces(look)),
+  ...(await examineSetting(look)),
+];

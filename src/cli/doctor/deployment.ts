@@ -1,3 +1,4 @@
+import type { ClockJump } from '../../actors/kernel/clock.ts';
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { UnixMs } from '../../model/run.ts';
@@ -17,6 +18,8 @@ export type RunReads = {
   /** Versions of definitions that open runs are pinned to. */
   readonly pinnedVersions: () => Promise<readonly PinnedVersion[]>;
   readonly workers: () => Promise<readonly RegisteredWorker[]>;
+  /** When the run that changed last did so, by the clock of that time; absent without runs. */
+  readonly newestChange: () => Promise<UnixMs | undefined>;
 };
 export type PinnedVersion = {
   readonly owner: DefinitionOwner;
@@ -53,6 +56,8 @@ export type Deployment = {
   /** Days of history that activity, clock and pricing read. */
   readonly windowDays: number;
   readonly now: UnixNano;
+  /** How the machine's clock was set since the service started; only the running service knows. */
+  readonly clockJumps?: { readonly count: number; readonly last: readonly ClockJump[] };
 };
 
 /** A deployment with what several checks share, read once. */

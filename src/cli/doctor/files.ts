@@ -262,6 +262,7 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
       reads: {
         counts: reads.counts,
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),
+        newestChange: async () => (await reads.listRuns({ reach: 'all', limit: 1 }))[0]?.updatedAt,
         pinnedVersions: async () => {
           const pinned = [];
           for (let after: DefinitionRecord | undefined; ; ) {

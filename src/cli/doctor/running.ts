@@ -1,3 +1,4 @@
+import type { ClockJump } from '../../actors/kernel/clock.ts';
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
 import { projectOfOwner } from '../../model/definition/owner.ts';
@@ -17,10 +18,11 @@ export type RunningService = {
   readonly store: SignalReads & Pick<SignalStore, 'ping' | 'kind'>;
   readonly runs: Pick<
     RunsService,
-    'counts' | 'findStuckRuns' | 'listDefinitions' | 'getDefinition' | 'listWorkers' | 'ping'
+    'counts' | 'findStuckRuns' | 'listRuns' | 'listDefinitions' | 'getDefinition' | 'listWorkers' | 'ping'
   >;
   readonly scopes: readonly ScopeDescription[];
   readonly clock: () => UnixNano;
+  readonly clockJumps: () => { readonly count: number; readonly last: readonly ClockJump[] };
 };
 
 const PAGE = 100;
@@ -35,6 +37,7 @@ const valueOf = <T>(result: Result<T>): T => {
 const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
   counts: () => runs.counts(),
   stuckRuns: () => runs.findStuckRuns(),
+  newestChange: async () => valueOf(await runs.listRuns({ reach: 'all', limit: 1 })).items[0]?.updatedAt,
   pinnedVersions: async () => {
     const pinned = [];
     let after: Position | undefined;
@@ -79,7 +82,7 @@ const answering = async <Reads>(name: string, ping: () => Promise<void>, reads: 
  * @see Interface decisions, section 4, `GET /v1/api/doctor`
  */
 export const examineRunning = async (
-  { settings, store, runs, scopes, clock }: RunningService,
+  { settings, store, runs, scopes, clock, clockJumps }: RunningService,
   windowDays: number,
 ): Promise<DoctorReport> => {
   const signals = await answering<SignalReads>(`signal store (${store.kind})`, () => store.ping(), store);
@@ -97,6 +100,7 @@ export const examineRunning = async (
       offline: true,
       windowDays,
       now: clock(),
+      clockJumps: clockJumps(),
     },
     true,
   );
