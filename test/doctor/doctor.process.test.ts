@@ -277,6 +277,7 @@ describe('GET /v1/api/doctor', () => {
         forward: { endpoint: 'http://127.0.0.1:9' },
         projects: { shop: { keys: { admin: ['s'.repeat(20)] } } },
       }),
+      { mode: 0o600 },
     );
     const daemon = await startDaemon(folder, [...KEYS, '--config-file', file]);
     cleanups.push(() => daemon.stop('SIGKILL'));

@@ -414,7 +414,7 @@ describe('the runs file', () => {
     expect('reads' in (await ask(at, true))).toBe(true);
   });
 
-  it('of an earlier release: a warning that names both versions, and the file is read as it is', async () => {
+  it('of an earlier release: a warning that names both versions, and its rows are not read before the next start', async () => {
     const at = join(folder.path, 'runs.db');
     const { db } = openDataFile(at, 4, {
       ...RUNS_FILE,
@@ -426,11 +426,13 @@ describe('the runs file', () => {
     const old = await ask(at);
     expect(lines(old.findings)).toEqual([
       expect.stringMatching(/^ok: .*runs\.db answers: schema version 1$/),
-      expect.stringMatching(/^warning: the next start brings the file from schema version 1 to 5.*back the file up/),
+      expect.stringMatching(
+        new RegExp(
+          `^warning: the next start brings the file from schema version 1 to ${RUNS_FILE.schemaVersion}.*back the file up`,
+        ),
+      ),
     ]);
-    if (!('reads' in old)) throw new Error('the runs file was not read');
-    expect(await old.reads.workers()).toEqual([{ definitions: [] }]);
-    expect(await old.reads.pinnedVersions()).toEqual([]);
+    expect(old).toMatchObject({ unread: 'the runs file is of an earlier release, until the next start' });
   });
 
   it('is not there yet, or is the file of something else', async () => {

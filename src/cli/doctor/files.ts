@@ -257,8 +257,10 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
   const mayWrite = !readOnly && findUnwritable(path) === undefined;
   try {
     const { schemaVersion, reads, close } = inspectRuns(path, mayWrite);
+    const findings = [ok(`${path} answers: schema version ${schemaVersion}`), ...foretell(schemaVersion, RUNS_FILE)];
+    if (reads === undefined) return unread(findings, 'the runs file is of an earlier release, until the next start');
     return {
-      findings: [ok(`${path} answers: schema version ${schemaVersion}`), ...foretell(schemaVersion, RUNS_FILE)],
+      findings,
       reads: {
         counts: reads.counts,
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),

@@ -12,7 +12,12 @@ export type RunReads = Pick<
   'counts' | 'stuckRuns' | 'listRuns' | 'listDefinitions' | 'definitionVersions' | 'listWorkers'
 >;
 
-export type RunsInspection = { readonly schemaVersion: number; readonly reads: RunReads; readonly close: () => void };
+export type RunsInspection = {
+  readonly schemaVersion: number;
+  /** Absent for a file of an earlier release: its tables lack what is asked for. */
+  readonly reads?: RunReads;
+  readonly close: () => void;
+};
 
 const CACHE_MIB = 16;
 
@@ -24,6 +29,7 @@ const CACHE_MIB = 16;
 export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => {
   knock(path);
   const { schemaVersion } = inspectFile(path, RUNS_FILE);
+  if (schemaVersion < RUNS_FILE.schemaVersion) return { schemaVersion, close: () => {} };
   const db = mayWrite ? openForWriting(path, CACHE_MIB, RUNS_FILE) : openForReading(path, CACHE_MIB);
   db.pragma('query_only = ON');
   const queries = queriesOf(db);
