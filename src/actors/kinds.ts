@@ -3,12 +3,11 @@ import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
+import type { CarriedOver } from './carried-over.ts';
 import { definitionActor } from './definition/definition-actor.ts';
 import { createEventActor } from './event/event-actor.ts';
-import type { Message } from './kernel/message.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import { createLeaseActors } from './lease/lease-actor.ts';
-import type { RunMessage } from './run/messages.ts';
 import type { Program, Programs } from './run/program.ts';
 import { createRunActors } from './run/run-actor.ts';
 import { createStartActor } from './run/start-actor.ts';
@@ -34,31 +33,11 @@ export const createKinds = (host: {
   readonly price: (usage: ReportedUsage) => Cost | undefined;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
-  /** What follows at once, in a commit of its own. It may get lost: a timer row stands for it. */
-  readonly send: (message: Message) => Promise<unknown>;
+  readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
 }): readonly ActorKind[] => {
   const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
   const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
     checkInputOf(program.definition, input);
-  /** Timers whose message is on its way, and when those are due that came due again before it was taken. */
-  const onTheirWay = new Set<string>();
-  const dueAgain = new Map<string, number>();
-  const fire = (runId: string, name: string, dueAt: number): void => {
-    const timer = `${runId}/${name}`;
-    // A commit without room sends a timer on to the next. Each second adds a look at the same row: one message a timer is enough.
-    if (onTheirWay.has(timer)) {
-      dueAgain.set(timer, dueAt);
-      return;
-    }
-    onTheirWay.add(timer);
-    const body: RunMessage = { kind: 'timer', name, dueAt };
-    void host.send({ type: 'run', id: runId, body }).finally(() => {
-      onTheirWay.delete(timer);
-      const again = dueAgain.get(timer);
-      dueAgain.delete(timer);
-      if (again !== undefined) fire(runId, name, again);
-    });
-  };
   return [
     createRunActors({
       programs,
@@ -70,7 +49,7 @@ export const createKinds = (host: {
       queueTime: host.queueTime,
       outboxed,
       ready: dispatcher.ready,
-      due: ({ runId, name, dueAt }) => fire(runId, name, dueAt),
+      carriedOver: host.carriedOver,
       journalled: host.followers.wake,
     }),
     createLeaseActors({

@@ -4,6 +4,7 @@ import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import { createCarriedOver } from './carried-over.ts';
 import {
   type Clock,
   type ClockJump,
@@ -67,7 +68,7 @@ const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 50
 export type RunningRuns = RunsService & {
   /** Its actors; a directory of more than these shows them beside others. */
   readonly actors: readonly ActorSource[];
-  /** Looks at timers, leases and claims once, as each second does. */
+  /** Looks at timers, leases and claims once, as each second does, and waits for what commits carried over. */
   tick(): Promise<void>;
   /** Sends the spans that wait in the outbox. */
   flushOutbox(): Promise<void>;
@@ -135,9 +136,9 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       reclaimWindowMs,
       price: options.price,
       outboxed: () => outbox.kick(),
-      send: async (message) => {
-        // The timer looks each second at what is due, so a send that fails, or a close in between, loses nothing.
-        if (!closing.signal.aborted) await kernel.send(message).catch(() => {});
+      carriedOver: {
+        add: (timer) => carriedOver.add(timer),
+        addFirst: (timer) => carriedOver.addFirst(timer),
       },
     }),
     follow: dispatcher.follow,
@@ -151,6 +152,17 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       if (error instanceof Quarantined) quarantine.quarantine(error, message);
       else onFault(error);
     },
+  });
+  const calls = createCalls(kernel, clock);
+  const carriedOver = createCarriedOver({
+    store,
+    // Its rows are looked at each second, so a send that fails, or a close in between, loses nothing.
+    send: (message) => kernel.send(message).catch(() => {}),
+    servedSince: calls.servedSince,
+    clock,
+    now,
+    steady,
+    closing: closing.signal,
   });
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
@@ -187,11 +199,10 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     leases,
     clock,
     serviceClock,
-    eachSecond: [matchAgain, sweep],
+    eachSecond: [carriedOver.look, matchAgain, sweep],
     backlog: asked.backlog,
     onFault,
   });
-  const calls = createCalls(kernel, clock);
   const actors = [
     ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
     ...createStoredActors({ store, storedRuns, mailbox: kernel.mailbox }),
@@ -225,7 +236,10 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       closing: closing.signal,
     }),
     actors,
-    tick: timer.tick,
+    tick: async () => {
+      await timer.tick();
+      await carriedOver.idle();
+    },
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,
     clockJumps: serviceClock.jumps,

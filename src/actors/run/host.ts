@@ -2,6 +2,7 @@ import type { Json } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type { Runnable } from '../../store/runs/run-store.ts';
+import type { CarriedOver } from '../carried-over.ts';
 import type { Program, Programs } from './program.ts';
 
 /** What runs need of the service that hosts them. */
@@ -24,6 +25,6 @@ export type RunHost = {
   readonly journalled: (runId: string, status: RunStatus) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
-  /** A timer was committed that is due already. */
-  readonly due: (timer: { readonly runId: string; readonly name: string; readonly dueAt: number }) => void;
+  /** Timers were committed that carry work over to the next commits. */
+  readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
 };

@@ -75,7 +75,8 @@ const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: 
   if (wait.hasRoom?.(turn) === false) {
     // Nothing moves, and the row stays due.
     turn.after(() => {
-      host.due({ runId, name, dueAt: rowDueAt });
+      const { project, traceId } = run.record;
+      host.carriedOver.addFirst({ runId, name, dueAt: rowDueAt, project, traceId });
     });
     return;
   }

@@ -141,7 +141,7 @@ const carriedOver = defineNote<TimerRecord, true>('carried_over', ({ runId, name
 
 /** Leaves work to a timer that is due at once: it does not wait for the next second, but follows the commit. */
 export const carryOver = (
-  { turn, host }: Work,
+  { turn, host, record: { project, traceId } }: Work,
   row: Pick<TimerRecord, 'runId' | 'name' | 'stepId'>,
   dueAt: UnixMs,
 ): void => {
@@ -150,7 +150,7 @@ export const carryOver = (
   if (turn.peek(carriedOver, timer) === true) return;
   turn.write(carriedOver, timer, true);
   turn.after(() => {
-    host.due(timer);
+    host.carriedOver.add({ runId: timer.runId, name: timer.name, dueAt: timer.dueAt, project, traceId });
   });
 };
 

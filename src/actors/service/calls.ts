@@ -34,12 +34,17 @@ export const attempt = async <T>(work: () => Promise<Result<T>>): Promise<Result
 export const createCalls = (kernel: Pick<Kernel, 'backlog' | 'send'>, clock: Clock) => {
   let askedAt = Number.NEGATIVE_INFINITY;
   return {
-    /** Sends a message and gives its answer. */
-    ask: async <T>(message: Message): Promise<Result<T>> => {
-      if (kernel.backlog() >= BACKLOG_LIMIT) return overloaded(kernel.backlog());
+    /**
+     * Sends a message and gives its answer.
+     * @param how.always also while too many calls wait: for what makes work less, not more
+     */
+    ask: async <T>(message: Message, how: { readonly always?: boolean } = {}): Promise<Result<T>> => {
+      if (how.always !== true && kernel.backlog() >= BACKLOG_LIMIT) return overloaded(kernel.backlog());
       askedAt = clock.monotonic();
       return attempt(async () => (await kernel.send(message)) as Result<T>);
     },
+    /** Whether callers were served since then, on the clock that does not jump, or shortly before. */
+    servedSince: (at: number): boolean => askedAt > at - BUSY_MS,
     /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
     isBusy: (): boolean => clock.monotonic() - askedAt < BUSY_MS,
   };

@@ -39,7 +39,7 @@ export const createRunCommands = (host: {
 
     cancelRun: ({ runId, reason, reach }) => {
       const body: RunMessage = { kind: 'cancel', reach, ...(reason === undefined ? {} : { reason }) };
-      return ask({ type: 'run', id: runId, body });
+      return ask({ type: 'run', id: runId, body }, { always: true });
     },
 
     signalRun: ({ runId, reach, event, payload, eventId }) =>

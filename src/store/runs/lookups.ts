@@ -2,6 +2,7 @@ import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type {
   AttemptRecord,
+  CarriedOverTimer,
   DefinitionRecord,
   JsonText,
   ParkedEvent,
@@ -48,6 +49,15 @@ export type Lookup =
     }
   /** Runs that carry a fault, by id from beyond `after`. */
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
+  /** Timers that carry work over and are due, by run and name, from beyond `after`. */
+  | {
+      readonly kind: 'carried_over';
+      readonly wall: UnixMs;
+      /** By which countdowns are due. */
+      readonly steady: UnixMs;
+      readonly after?: Pick<CarriedOverTimer, 'runId' | 'name'>;
+      readonly limit: number;
+    }
   /** How many runs stand below the root of a trace. */
   | { readonly kind: 'tree_size'; readonly traceId: string }
   /** Children of a run that have not ended. */
@@ -103,6 +113,7 @@ export type Found = {
   event_mailbox: EventMailbox;
   runnable: readonly Runnable[];
   quarantined: readonly string[];
+  carried_over: readonly CarriedOverTimer[];
   tree_size: TreeSize;
   open_children: readonly string[];
   child_results: readonly ChildResult[];

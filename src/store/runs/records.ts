@@ -122,6 +122,21 @@ export type TimerRecord = {
   readonly countdown?: TimerCountdown;
 };
 
+/**
+ * Timers by which one commit leaves work to the next: they follow it at once, so those who look for deadlines do not look at them.
+ * However many there are, they hold up no deadline.
+ */
+export const carriedOverNames = ['cancel', 'children'] as const;
+export type CarriedOverName = (typeof carriedOverNames)[number];
+/** Such a timer, with the tree of runs that it belongs to: all runs of one tree have one trace. */
+export type CarriedOverTimer = {
+  readonly runId: string;
+  readonly name: string;
+  readonly dueAt: UnixMs;
+  readonly project: string;
+  readonly traceId: string;
+};
+
 export type WaitRecord = {
   readonly runId: string;
   readonly project: string;

@@ -53,7 +53,7 @@ export interface RunCommits {
    */
   resume(leasesUntil: UnixMs, restartedAt?: UnixMs): Promise<Resumption>;
   /**
-   * Timers that are due, oldest first.
+   * Timers that are due, oldest first, but for those that carry work over.
    * @param steady by which countdowns are due; not given, it shows what the wall clock does
    */
   dueTimers(wall: UnixMs, limit: number, steady?: UnixMs): Promise<readonly DueTimer[]>;

@@ -5,7 +5,7 @@ import { type Evaluated, expressionError, type StepError } from '../../../model/
 import { render, type Template } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
 import { noUsage } from '../../../model/run.ts';
-import type { ChildResult } from '../../../store/runs/run-store.ts';
+import type { CarriedOverName, ChildResult } from '../../../store/runs/run-store.ts';
 import { byId, defineNote } from '../../kernel/slot.ts';
 import { storedSlot, type Turn } from '../../runs-kernel.ts';
 import { briefly, errorOfChild, MESSAGE_CHARACTERS } from '../child-error.ts';
@@ -15,7 +15,7 @@ import type { RunMessage } from '../messages.ts';
 import { latestFor, type PinnedDefinition, type Program, readProgram } from '../program.ts';
 import type { RunDocuments } from '../run-documents.ts';
 import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
-import { type RunActor, standing } from '../run-state.ts';
+import { Quarantined, readRun, type RunActor, runSlot, standing } from '../run-state.ts';
 import {
   addEntry,
   addOutbox,
@@ -36,7 +36,7 @@ type ChildEnd = Pick<ChildMessage, 'runId' | 'index' | 'status' | 'output' | 'er
 /** Children of children of children: deeper is taken for a definition that starts itself without end. */
 export const MAX_DEPTH = 32;
 /** The timer that ends a child whose step ended, where the commit of that could not take it too. */
-export const CANCEL_TIMER = 'cancel';
+export const CANCEL_TIMER = 'cancel' satisfies CarriedOverName;
 export const STEP_ENDED = 'the step that started it ended';
 
 /**
@@ -142,6 +142,26 @@ const inputOf = (
   return { input, refusal: { class: 'fatal', code, message } };
 };
 
+/**
+ * Whether a run above this one has ended, or has given up on the step below which this one stands: the cancel of a large tree takes
+ * several commits, and this run will be reached by it. A run that cannot be loaded waits for its children as long as it is quarantined.
+ */
+const isLeftBehind = ({ turn, host, record }: Work): boolean => {
+  for (let parent = record.parent; parent !== undefined; ) {
+    const { runId } = parent;
+    try {
+      const above = readRun(turn, host.programs, runId);
+      if (above === undefined) return false;
+      if (!awaitsChild(above, parent)) return true;
+      parent = above.record.parent;
+    } catch (error) {
+      if (!(error instanceof Quarantined)) throw error;
+      parent = turn.read(runSlot, runId)?.record.parent;
+    }
+  }
+  return false;
+};
+
 /** Starts as many as the step wants, or as this commit can take. @returns how many */
 const startChildren: EffectHost = (work) => {
   const compiled = childAt(work);
@@ -151,6 +171,10 @@ const startChildren: EffectHost = (work) => {
   const wanted = children === undefined ? 0 : childrenToStart(children, step.maxParallel);
   if (children === undefined || wanted === 0) return;
   const { turn, record, host } = work;
+  if (isLeftBehind(work)) {
+    work.queue.push({ type: 'run.cancelled', at: turn.at, reason: STEP_ENDED });
+    return;
+  }
   const count = Math.min(wanted, childrenLeft(turn));
   const started: RunEvent = { type: 'children.started', at: turn.at, count };
   if (count === 0) {
@@ -367,7 +391,7 @@ export const childHost: StepHost<ChildStep> = {
     return { type: 'step.opened', at: work.turn.at, total };
   },
   wait: {
-    timer: MORE_CHILDREN,
+    timer: MORE_CHILDREN satisfies CarriedOverName,
     followsCommit: true,
     hasRoom: (turn) => childrenLeft(turn) > 0,
     due: ({ turn }) => ({ type: 'timer.due', at: turn.at }),

@@ -5,10 +5,14 @@ import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes } from '../changes.ts';
 import type { ChildResult, Found, Lookup } from '../lookups.ts';
 import { outboxBatch } from '../outbox-batch.ts';
-import { type DefinitionRecord, dueTimeOf, type JsonText } from '../records.ts';
-import type { RunCommits } from '../run-commits.ts';
+import { carriedOverNames, type DefinitionRecord, dueTimeOf, type JsonText, type TimerRecord } from '../records.ts';
+import type { DueTimer, RunCommits } from '../run-commits.ts';
 import { pair, readingOf, type Shelves } from './shelves.ts';
 
+const isCarriedOver = ({ name }: { readonly name: string }): boolean =>
+  (carriedOverNames as readonly string[]).includes(name);
+const isDue = (timer: TimerRecord, wall: number, steady: number): timer is DueTimer =>
+  timer.dueAt !== undefined && dueTimeOf(timer) <= (timer.countdown === undefined ? wall : steady);
 const byOrder = (a: { order: number }, b: { order: number }): number => a.order - b.order;
 const highest = (numbers: Iterable<number>): number => {
   let found = 0;
@@ -196,6 +200,21 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .flatMap(({ record }) => (record.fault !== undefined && record.runId > lookup.after ? [record.runId] : []))
           .toSorted()
           .slice(0, lookup.limit);
+      case 'carried_over': {
+        const { wall, steady, after, limit } = lookup;
+        const place = ({ runId, name }: { runId: string; name: string }): string => `${runId} ${name}`;
+        return all()
+          .flatMap(({ timers, record: { project, traceId } }) =>
+            [...timers.values()].flatMap((timer) =>
+              isCarriedOver(timer) && isDue(timer, wall, steady)
+                ? [{ runId: timer.runId, name: timer.name, dueAt: timer.dueAt, project, traceId }]
+                : [],
+            ),
+          )
+          .filter((timer) => after === undefined || place(timer) > place(after))
+          .toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
+          .slice(0, limit);
+      }
       case 'tree_size':
         return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
       case 'open_children': {
@@ -271,9 +290,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         all()
           .flatMap(({ timers }) =>
             [...timers.values()].flatMap((timer) =>
-              timer.dueAt !== undefined && dueTimeOf(timer) <= (timer.countdown === undefined ? wall : steady)
-                ? [{ ...timer, dueAt: timer.dueAt }]
-                : [],
+              isDue(timer, wall, steady) && !isCarriedOver(timer) ? [timer] : [],
             ),
           )
           .toSorted((a, b) => dueTimeOf(a) - dueTimeOf(b) || (a.runId < b.runId ? -1 : 1))

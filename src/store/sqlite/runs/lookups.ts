@@ -16,10 +16,12 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
+import { CARRIED_OVER } from './schema.ts';
 
-export const DUE_BY_WALL =
-  'SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL ORDER BY due_at, run_id LIMIT ?';
-export const DUE_BY_STEADY = 'SELECT * FROM timer WHERE steady_due_at <= ? ORDER BY steady_due_at, run_id LIMIT ?';
+export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL
+  AND name NOT IN (${CARRIED_OVER}) ORDER BY due_at, run_id LIMIT ?`;
+export const DUE_BY_STEADY = `SELECT * FROM timer WHERE steady_due_at <= ?
+  AND name NOT IN (${CARRIED_OVER}) ORDER BY steady_due_at, run_id LIMIT ?`;
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
 export const lookupsOf = (db: Database.Database) => {
@@ -71,6 +73,11 @@ export const lookupsOf = (db: Database.Database) => {
   );
   const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
+  );
+  const carriedOver = many(
+    `SELECT timer.run_id, name, due_at, project, trace_id FROM timer INDEXED BY timer_carried_over JOIN run USING (run_id)
+     WHERE name IN (${CARRIED_OVER}) AND due_at IS NOT NULL AND iif(steady_due_at IS NULL, due_at <= ?, steady_due_at <= ?)
+       AND (timer.run_id, name) > (?, ?) ORDER BY timer.run_id, name LIMIT ?`,
   );
   const treeSize = one('SELECT descendants FROM tree WHERE trace_id = ?');
   const openChildren = many(
@@ -177,6 +184,16 @@ export const lookupsOf = (db: Database.Database) => {
         }));
       case 'quarantined':
         return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
+      case 'carried_over': {
+        const { runId, name } = lookup.after ?? { runId: '', name: '' };
+        return carriedOver(lookup.wall, lookup.steady, runId, name, lookup.limit).map((row) => ({
+          runId: row['run_id'] as string,
+          name: row['name'] as string,
+          dueAt: row['due_at'] as number,
+          project: row['project'] as string,
+          traceId: row['trace_id'] as string,
+        }));
+      }
       case 'tree_size':
         return {
           traceId: lookup.traceId,

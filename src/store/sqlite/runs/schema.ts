@@ -1,3 +1,4 @@
+import { carriedOverNames } from '../../runs/records.ts';
 import type { FileKind } from '../connection.ts';
 
 /**
@@ -200,9 +201,13 @@ CREATE INDEX timer_due ON timer (due_at, run_id) WHERE due_at IS NOT NULL AND st
 CREATE INDEX timer_steady ON timer (steady_due_at, run_id) WHERE steady_due_at IS NOT NULL;
 `;
 
+/** The names of timers that carry work over, as SQL lists them. */
+export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
+CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name IN (${CARRIED_OVER});
 `;
 
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
