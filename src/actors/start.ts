@@ -49,7 +49,7 @@ export type RunsOptions = {
   readonly onFault?: (error: unknown) => void;
   /** Most runs below one root. */
   readonly maxDescendants?: number;
-  /** The wall clock was set by more than five seconds. Told once. */
+  /** The wall clock was set by more than five seconds. Reported once. */
   readonly onClockJump?: (jump: ClockJump) => void;
   readonly leaseTtlMs?: number;
   readonly reclaimWindowMs?: number;

@@ -38,7 +38,7 @@ const tooMany: Failure = {
 };
 
 /**
- * Bounds the connections of a server, so that whoever holds many of them shuts nobody else out. Where there is no room, an idle
+ * Bounds the connections of a server, so that a peer with many of them shuts nobody else out. Where there is no room, an idle
  * connection is cut for the new one: that which is idle longest, of the same address where that has too many, else of the
  * address with most idle ones. A connection is idle before its first request and between requests.
  *

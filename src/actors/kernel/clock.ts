@@ -21,7 +21,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** A change of the wall clock against the monotonic one that is told: less is what a network sets right all the time. */
+/** A change of the wall clock against the monotonic one that is reported: less is what a network sets right all the time. */
 export const JUMP_MS = 5000;
 /** Below this the two clocks count as together: their readings are rounded, and taken one after the other. */
 const TOGETHER_MS = 100;
@@ -49,7 +49,7 @@ export const createServiceClock = (clock: Clock, onJump: (jump: ClockJump) => vo
   let jumpCount = 0;
   const jumps: ClockJump[] = [];
 
-  /** Compares the clocks. A jump of more than `JUMP_MS` is told once; one forth and back between two looks was never seen. */
+  /** Compares the clocks. A jump of more than `JUMP_MS` is reported once; one forth and back between two looks was never seen. */
   const look = (): void => {
     const to = now();
     const aheadNow = to - steady();

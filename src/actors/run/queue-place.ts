@@ -4,7 +4,7 @@ import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 
 /**
- * Place in the queue: older first; of the same age, a run that has begun before one that has not. Whoever joins gets a place behind
+ * Place in the queue: older first; of the same age, a run that has begun before one that has not. A run that joins gets a place behind
  * all others, also after the wall clock was set back. A run that goes back after an offer has the age that it had, by the wall
  * clock of that time; it never comes behind one that joins now.
  * @param queueTime the place in time of what joins now

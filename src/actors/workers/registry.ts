@@ -96,7 +96,7 @@ export const createWorkerRegistry = (host: {
 
     /** Lets go of workers that were silent for long and hold no lease. */
     forgetSilent: async (): Promise<void> => {
-      // What the rows say cannot be trusted at once where the wall clock was set while the service was down: whoever lives, calls first.
+      // What the rows say cannot be trusted at once where the wall clock was set while the service was down: a live worker calls first.
       if (clock.steady() - bornAt < WORKER_SEEN_MS) return;
       const before = clock.now() - WORKER_RETENTION_MS;
       const steadyBefore = clock.steady() - WORKER_RETENTION_MS;
