@@ -60,7 +60,8 @@ export const createTimer = (host: {
       rates.timers.add(clock.monotonic(), due.length);
       fired += due.length;
       // A timer whose message failed is still due. The next tick takes it; this one would repeat it without end.
-      if (due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return fired;
+      // A stop does not wait for the rest: they are rows, and due at the next start.
+      if (stopped || due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return fired;
     }
   };
 
