@@ -97,7 +97,9 @@ describe('"OTLP ingest"', () => {
     }
   });
   it('"OTLP answers use the request\'s encoding (protobuf in, protobuf out) unless `Accept` names JSON"', async () => {
-    const body = protobufTraces([{ traceId: newTraceId(), spanId: newSpanId(), start: 1n }]);
+    const body = protobufTraces([
+      { traceId: newTraceId(), spanId: newSpanId(), start: BigInt(Date.now()) * 1_000_000n },
+    ]);
     const binary = await service.post('/v1/traces', body, PROTOBUF);
     expect(binary.headers.get('content-type')).toBe('application/x-protobuf');
     const json = await service.post('/v1/traces', body, { ...PROTOBUF, accept: 'application/json' });

@@ -15,7 +15,7 @@ import { aDaemon, aFolder, clientOf, countersOf, daemonOn, ingest, nativeSpan, n
 const files = aFolder();
 const aFile = (content: string): string => {
   const path = join(files, newWord('f'));
-  writeFileSync(path, content);
+  writeFileSync(path, content, { mode: 0o600 });
   return path;
 };
 

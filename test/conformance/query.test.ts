@@ -398,7 +398,11 @@ describe('parameters', () => {
     const wrong: unknown[] = [];
     for (const [path, item] of Object.entries<Json>(document.paths)) {
       if (item.get === undefined || path.endsWith('/events')) continue; // the journal may be a stream
-      const here = path.replace('{trace_id}', newTraceId()).replace('{span_id}', newSpanId()).replaceAll(/{\w+}/g, 'x');
+      const here = path
+        .replace('{trace_id}', newTraceId())
+        .replace('{span_id}', newSpanId())
+        .replace('{version}', '1')
+        .replaceAll(/{\w+}/g, 'x');
       const parameters = [...(item.parameters ?? []), ...(item.get.parameters ?? [])].map(resolve);
       const inQuery = parameters.filter((parameter) => parameter.in === 'query');
       for (const { name } of inQuery)
