@@ -80,14 +80,24 @@ const isRegistered = async (): Promise<void> => {
   );
 };
 
-/** What a run is as a trace: one root, one span an attempt, the worker's spans below those. */
-const expectWholeTrace = async (runId: string): Promise<{ run: Run; trace: Trace }> => {
+/**
+ * What a run is as a trace: one root, one span an attempt, the worker's spans below those. `fromWorker` names the
+ * spans that the worker exports: they come by its own exporter, in no order with those of the run.
+ */
+const expectWholeTrace = async (
+  runId: string,
+  { fromWorker = [] }: { fromWorker?: string[] } = {},
+): Promise<{ run: Run; trace: Trace }> => {
   const wanted = await read<Run>(`/runs/${runId}`);
   const { trace, root } = await eventually('the spans of the run', async () => {
     const trace = await read<Trace>(`/traces/${wanted.trace_id}`).catch(() => undefined);
     const root = trace?.spans.find((span) => span.is_root);
     const ids = new Set(trace?.spans.map(({ span_id }) => span_id));
-    const isThere = root?.end_time !== undefined && wanted.attempts.every(({ span_id }) => ids.has(span_id));
+    const names = new Set(trace?.spans.map(({ name }) => name));
+    const isThere =
+      root?.end_time !== undefined &&
+      wanted.attempts.every(({ span_id }) => ids.has(span_id)) &&
+      fromWorker.every((name) => names.has(name));
     return trace !== undefined && isThere && { trace, root };
   });
   expect(trace.spans.filter((span) => span.is_root)).toHaveLength(1);
@@ -116,7 +126,7 @@ describe('the refund agent, against the real daemon', () => {
     const [, runId = ''] = await clear.line(/^run (\S+), trace/);
     await clear.line(/^paid: /);
     expect(await clear.ended).toBe(0);
-    const { run: ended, trace } = await expectWholeTrace(runId);
+    const { run: ended, trace } = await expectWholeTrace(runId, { fromWorker: ['judge the complaint'] });
     expect(ended.attempts.map(({ step_id, status }) => [step_id, status])).toEqual([
       ['triage', 'succeeded'],
       ['pay', 'failed'],
