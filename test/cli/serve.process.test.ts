@@ -247,10 +247,9 @@ describe('SIGTERM and SIGINT', () => {
           () => true,
         ),
       );
-      const ended = once(daemon.process, 'exit');
       finish();
       expect((await answer).statusCode).toBe(200);
-      expect(await ended).toEqual([0, null]);
+      expect(await daemon.ended).toBe(0);
       expect(readdirSync(folder)).toContain('svc.db');
       const wal = readdirSync(folder).filter((name) => name.endsWith('-wal') && name.startsWith('svc.db'));
       for (const name of wal) expect(statSync(join(folder, name)).size, name).toBe(0);
@@ -289,12 +288,11 @@ describe('SIGTERM and SIGINT', () => {
     cleanups.push(() => held.destroy());
     daemon.process.kill('SIGTERM');
     await logged(daemon, 'stopping');
-    const ended = once(daemon.process, 'exit') as Promise<[number | null]>;
     await eventually('the process to end', () => {
       daemon.process.kill('SIGTERM');
       return daemon.process.exitCode !== null;
     });
-    expect(await ended).toEqual([143, null]);
+    expect(await daemon.ended).toBe(143);
   });
 });
 
@@ -367,12 +365,11 @@ it('a data file that is lost under the running service ends it with 70 and one l
   expect((await send(daemon, aTrace(1))).status).toBe(200);
   truncateSync(join(folder, 'svc.db'), 0);
   truncateSync(join(folder, 'svc.db-wal'), 0);
-  const ended = once(daemon.process, 'exit');
   await eventually('the process to end', async () => {
     await send(daemon, aTrace(2)).catch(() => {});
     return daemon.process.exitCode !== null;
   });
-  expect(await ended).toEqual([70, null]);
+  expect(await daemon.ended).toBe(70);
   const fatal = daemon.lines.filter((line) => line.includes('"fatal"'));
   expect(fatal).toHaveLength(1);
   expect(fatal[0]).toContain('svc.db');

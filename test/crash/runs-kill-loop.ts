@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import type { components } from '../../src/model/generated/openapi.ts';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
 import { NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
 
@@ -25,7 +25,7 @@ const STARTERS = 4;
 /** Runs that are open at one time; a starter that would pass it waits. */
 const MAX_OPEN = 100;
 const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-ttl-ms', '300'];
-/** All that is open when the killing ends has ended after so long. */
+/** All that is open when the killing ends has ended after so long, and a trace of an ended run is whole. */
 const SETTLE_MS = 180_000;
 
 /** A run as its starter knows it: `runId` is there once the start was acknowledged, `signalled` once its event was. */
@@ -107,8 +107,8 @@ export const runsKillLoop = async (options: {
   const started: Started[] = [];
   let daemonKills = 0;
   let workerKills = 0;
-  let daemon: Daemon = await startDaemon(folder, FLAGS);
-  const { port } = new URL(daemon.url);
+  const flags = [...FLAGS, '--port', String(await aLastingPort())];
+  let daemon: Daemon = await startDaemon(folder, flags);
   const { url } = daemon;
   let dispatcher = new Agent({ connections: 32 });
   const workers = Array.from({ length: WORKERS }, (_, index) => spawnWorker(url, folder, index));
@@ -187,7 +187,7 @@ export const runsKillLoop = async (options: {
       const stuck = await store.stuckRuns(10);
       await store.close();
       if (stuck.length > 0) throw fail(`cycle ${cycle}: stuck runs ${JSON.stringify(stuck)}`);
-      daemon = await startDaemon(folder, [...FLAGS, '--port', port]);
+      daemon = await startDaemon(folder, flags);
       dispatcher = new Agent({ connections: 32 });
     }
     if (victims >= 0.5)
@@ -259,7 +259,7 @@ export const runsKillLoop = async (options: {
   const checkTrace = async (runId: string, spans: number): Promise<void> => {
     const { trace_id, tree_usage: tree, tree_cost: cost } = await read<Run>(`/runs/${runId}`);
     let last = '';
-    for (let left = 100; left > 0; left -= 1) {
+    const isThere = async (): Promise<boolean> => {
       const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api/traces/${trace_id}?payloads=none`);
       const found = status === 200 ? (body as unknown as Trace).spans : [];
       const roots = found.filter((span) => span.is_root);
@@ -270,12 +270,18 @@ export const runsKillLoop = async (options: {
           throw fail(
             `run ${runId}: ${JSON.stringify([tree, cost])} is not ${JSON.stringify([trace.usage, trace.cost])}`,
           );
-        return checkWaits(root);
+        await checkWaits(root);
+        return true;
       }
       last = `${found.length} spans instead of ${spans}, ${roots.length} of them roots`;
+      return false;
+    };
+    // Its spans are sent behind its commits, and those of other runs before them.
+    const giveUpAt = performance.now() + SETTLE_MS;
+    while (!(await isThere())) {
+      if (performance.now() > giveUpAt) throw fail(`run ${runId}: its trace has ${last}`);
       await sleep(100);
     }
-    throw fail(`run ${runId}: its trace has ${last}`);
   };
 
   for (const { runId, n } of started) {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient, type Run, type RunDetail, type RunFailed } from '../../sdk/typescript/src/index.ts';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
 const program = join(import.meta.dirname, '..', '..', 'examples', 'worker-in-python', 'worker.py');
 const found = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0;
@@ -13,7 +13,7 @@ const found = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info
 const PAGES = ['to be or', 'not to be', 'that is', 'the question'];
 
 const folder = temporaryFolder();
-const flags = ['--lease-ttl-ms', '1500', '--reclaim-window-ms', '1000'];
+const flags = ['--lease-ttl-ms', '1500', '--reclaim-window-ms', '1000', '--port', String(await aLastingPort())];
 let daemon: Daemon;
 let client: Client;
 const children: ChildProcess[] = [];
@@ -42,10 +42,15 @@ const work = async () => {
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => lines.push(line));
-  const ended = once(child, 'close').then(([code]) => code as number | null);
+  let isRead = false;
+  // Once its output has been read to the end, not before.
+  const ended = once(child, 'close').then(([code]) => {
+    isRead = true;
+    return code as number | null;
+  });
   const line = async (pattern: RegExp): Promise<void> => {
     while (!lines.some((text) => pattern.test(text))) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(lines.join('\n'));
+      if (isRead) throw new Error(`no line like ${String(pattern)}:\n${lines.join('\n')}`);
       await pause(10);
     }
   };
@@ -110,7 +115,7 @@ describe('the worker in Python, written from the page on the protocol', () => {
     const run = await start({ pages: PAGES, pause: 0.5 });
     await until(run.run_id, isRunning);
     await daemon.stop('SIGKILL');
-    daemon = await startDaemon(folder.path, [...flags, '--port', new URL(daemon.url).port]);
+    daemon = await startDaemon(folder.path, flags);
     expect(await client.wait(run.run_id)).toEqual({ words: 10, from_page: 0 });
     expect(await triesOf(run.run_id)).toEqual(['succeeded']);
   });

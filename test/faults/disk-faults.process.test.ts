@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type Entry, nativeEntry, otlpEntry } from '../crash/ledger.ts';
 import { checkFiles, find, post } from '../crash/verify.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { eventually } from '../eventually.ts';
 import { buildShim, type Disk, openDisk } from './disk.ts';
 import { ioErrors } from './io-errors.ts';
 
@@ -96,7 +97,9 @@ const endureFullDisk = async (
   const ready = await call(`${url}/readyz`, 'GET');
   expect(ready.status).toBe(503);
   expect(JSON.parse(ready.text)).toMatchObject({ status: 'degraded', detail: expect.stringMatching(/disk is full/) });
-  expect((await call(`${url}/metrics`, 'GET')).text).toMatch(/svc_audit_write_failures_total [1-9]/);
+  await eventually('rows of the audit that could not be written', async () =>
+    /svc_audit_write_failures_total [1-9]/.test((await call(`${url}/metrics`, 'GET')).text),
+  );
 
   // Errors are not kept: hundreds of refusals leave the process as large as it was.
   const before = residentMebibytes(daemon.process.pid);
@@ -176,7 +179,6 @@ describe('I/O errors (P17)', () => {
     const daemon = await start(disk.folder, disk.env);
     const kept = Array.from({ length: 5 }, (_, n) => entryOf(n));
     for (const entry of kept) expect((await post(daemon.url, entry, agent)).status).toBe(200);
-    const ended = new Promise((resolve) => daemon.process.once('exit', resolve));
     disk.set('eioCount', 1_000_000);
     disk.set('eioFirst', disk.get('syncsSeen') + 1);
     for (let n = 0; n < 10 && daemon.process.exitCode === null; n += 1)
@@ -185,7 +187,7 @@ describe('I/O errors (P17)', () => {
       } catch {
         break; // the process ended with the answer on its way
       }
-    expect(await ended).toBe(70);
+    expect(await daemon.ended).toBe(70);
     expect(daemon.lines.filter((line) => line.includes('"level":60') || line.includes('fatal'))).toHaveLength(1);
     disk.set('eioFirst', 0);
     const again = await start(disk.folder, disk.env);

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
 import type { components } from '../../src/model/generated/openapi.ts';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
 type Run = components['schemas']['RunDetail'];
 type Trace = components['schemas']['TraceDetail'];
@@ -17,7 +17,6 @@ const example = join(import.meta.dirname, '..', '..', 'examples', 'refund-agent'
 let folder: ReturnType<typeof temporaryFolder>;
 let daemon: Daemon;
 const children: ChildProcess[] = [];
-const quick = ['--lease-ttl-ms', '900', '--reclaim-window-ms', '100'];
 
 beforeEach(() => {
   folder = temporaryFolder();
@@ -28,9 +27,14 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** The same daemon again, at the same address: clients of the one before find it. */
-const restart = async (flags: readonly string[]): Promise<void> => {
-  daemon = await startDaemon(folder.path, [...flags, '--port', new URL(daemon.url).port]);
+/** Starts a daemon. @returns starts it again, at the same address: clients of the one before find it */
+const startLasting = async (...flags: string[]): Promise<() => Promise<void>> => {
+  const port = String(await aLastingPort());
+  const start = async (): Promise<void> => {
+    daemon = await startDaemon(folder.path, [...flags, '--port', port]);
+  };
+  await start();
+  return start;
 };
 
 /** Runs a file of the example as its README says. */
@@ -43,19 +47,23 @@ const run = (file: string, ...args: string[]) => {
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => lines.push(line));
-  const ended = once(child, 'exit');
+  let isRead = false;
+  // Once its output has been read to the end, not before.
+  const ended = once(child, 'close').then(([code]) => {
+    isRead = true;
+    return code as number | null;
+  });
   return {
     lines,
     kill: async (): Promise<void> => {
       child.kill('SIGKILL');
       await ended;
     },
-    ended: ended.then(([code]) => code as number | null),
+    ended,
     line: (pattern: RegExp): Promise<RegExpExecArray> =>
       eventually(`a line like ${String(pattern)}`, () => {
         const found = lines.map((line) => pattern.exec(line)).find((match) => match !== null);
-        if (found === undefined && child.exitCode !== null)
-          throw new Error(`no line like ${String(pattern)}:\n${lines.join('\n')}`);
+        if (found === undefined && isRead) throw new Error(`no line like ${String(pattern)}:\n${lines.join('\n')}`);
         return found;
       }),
   };
@@ -119,7 +127,7 @@ const expectWholeJournal = async (runId: string): Promise<void> => {
 
 describe('the refund agent, against the real daemon', () => {
   it('pays a clear case: the run is a trace in which each token counts once', async () => {
-    daemon = await startDaemon(folder.path, quick);
+    daemon = await startDaemon(folder.path);
     const worker = run('worker.ts');
     await isRegistered();
     const clear = run('start.ts', '40', 'It arrived broken.');
@@ -143,7 +151,7 @@ describe('the refund agent, against the real daemon', () => {
   });
 
   it('waits for a person through kill -9 of worker and daemon, and finishes', async () => {
-    daemon = await startDaemon(folder.path, quick);
+    const restart = await startLasting();
     const first = run('worker.ts');
     await isRegistered();
     const asking = run('start.ts', '250', 'I do not like the colour any more.');
@@ -151,7 +159,7 @@ describe('the refund agent, against the real daemon', () => {
     const [, ticket = ''] = await asking.line(/approve\.ts (\S+) yes/);
     await first.kill();
     await daemon.stop('SIGKILL');
-    await restart(quick);
+    await restart();
     run('worker.ts');
     await run('approve.ts', ticket, 'yes').line(/the run goes on/);
     await asking.line(/^paid: /);
@@ -161,14 +169,14 @@ describe('the refund agent, against the real daemon', () => {
   });
 
   it('goes on where it was after kill -9 of worker and daemon in the middle of a step', async () => {
-    daemon = await startDaemon(folder.path, quick);
+    const restart = await startLasting('--lease-ttl-ms', '3000', '--reclaim-window-ms', '100');
     const first = run('worker.ts');
     await isRegistered();
     const clear = run('start.ts', '40', 'It arrived broken.');
     const [, runId = ''] = await clear.line(/^run (\S+), trace/);
     await clear.line(/step\.started\s+triage/);
     await Promise.all([first.kill(), daemon.stop('SIGKILL')]);
-    await restart(quick);
+    await restart();
     run('worker.ts');
     await clear.line(/^paid: /);
     expect(await clear.ended).toBe(0);
@@ -181,32 +189,40 @@ describe('the refund agent, against the real daemon', () => {
 
 describe('the daemon', () => {
   const hello = { id: 'hello', version: 1, steps: [{ id: 'greet', kind: 'task' }] };
+  /** Nobody answers it: a run of it goes on, and has nothing to claim. */
+  const asking = { id: 'asking', version: 1, steps: [{ id: 'ask', kind: 'wait_event', event: 'answer', key: 'k' }] };
+  /** Follows a run, and has its first entry. @returns reads on to the end of the stream, which is not to be cut off */
+  const openStream = async (runId: string): Promise<() => Promise<void>> => {
+    const headers = { accept: 'text/event-stream' };
+    const { body } = await fetch(`${daemon.url}/v1/api/runs/${runId}/events`, { headers });
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('"kind":"run.started"')) {
+      const piece = await reader?.read();
+      if (piece?.value === undefined) throw new Error(`the stream ended with ${text}`);
+      text += piece.value;
+    }
+    return async () => {
+      while ((await reader?.read())?.done === false);
+    };
+  };
 
   it('stops with claims held and streams open: each is answered, and the process ends with 0', async () => {
     daemon = await startDaemon(folder.path);
-    await post('/workers/register', { worker_id: 'w', definitions: [hello] });
-    const { run_id } = (await (await post('/runs', { definition_id: 'hello', input: {} })).json()) as Run;
-    const { leases } = (await (await post('/steps/claim', { worker_id: 'w', max: 1, wait_ms: 1000 })).json()) as {
-      leases: unknown[];
-    };
-    expect(leases).toHaveLength(1);
-    const requests = async (): Promise<number> =>
-      Number(/^svc_query_requests_total (\d+)$/m.exec(await (await fetch(`${daemon.url}/metrics`)).text())?.[1]);
-    const before = await requests();
+    await post('/workers/register', { worker_id: 'w', definitions: [asking] });
+    const { run_id } = (await (await post('/runs', { definition_id: 'asking', input: {} })).json()) as Run;
     const claims = Array.from({ length: 10 }, async () => {
       const answer = await post('/steps/claim', { worker_id: 'w', max: 1, wait_ms: 20_000 });
       return [answer.status, await answer.json()];
     });
-    const streams = Array.from({ length: 10 }, async () => {
-      const answer = await fetch(`${daemon.url}/v1/api/runs/${run_id}/events`, {
-        headers: { accept: 'text/event-stream' },
-      });
-      return answer.text();
+    const streams = await Promise.all(Array.from({ length: 10 }, () => openStream(run_id)));
+    await eventually('all claims to be held', async () => {
+      const { context } = await read<{ context: { waitingClaims: number } }>('/actors/dispatcher/main');
+      return context.waitingClaims === 10;
     });
-    await eventually('all of them to arrive', async () => (await requests()) >= before + 20);
     expect(await daemon.stop('SIGTERM')).toBe(0);
     for (const claim of claims) expect(await claim).toEqual([200, { leases: [] }]);
-    for (const stream of streams) expect(await stream).toContain('"kind":"run.started"');
+    await expect(Promise.all(streams.map((toItsEnd) => toItsEnd()))).resolves.toHaveLength(10);
   });
 
   it('tells what ended a moment before it stopped: the trace is whole after the next start', async () => {
