@@ -135,9 +135,11 @@ export const receiverFaults = async (options: {
       ingestMs.push(performance.now() - from);
     };
     const countMet = (): number => subjects.reduce((sum, { met }) => sum + met.length, 0);
+    let lastWaveAt = 0;
     while (countMet() < options.faults) {
       const waveEnds = performance.now() + WAVE_MS;
       await send(subjects.map(({ id }) => id));
+      lastWaveAt = Date.now();
       while (performance.now() < waveEnds) {
         await rest(BESIDE_MS);
         await send(['beside']);
@@ -145,10 +147,11 @@ export const receiverFaults = async (options: {
       options.onWave?.(countMet());
     }
 
-    // No run is sent any more, so every monitor trips; then nothing changes.
-    await eventually('every monitor to trip', async () =>
-      (await json<{ monitors: { condition: string }[] }>(`${daemon.url}/v1/api/monitors`)).monitors.every(
-        ({ condition }) => condition === 'tripped',
+    // No run is sent any more, so every monitor trips; once the window of a round holds no run, nothing changes.
+    const quietFrom = lastWaveAt + WINDOW_SECONDS * 1000;
+    await eventually('every monitor to trip for good', async () =>
+      (await json<{ monitors: Evaluation[] }>(`${daemon.url}/v1/api/monitors`)).monitors.every(
+        ({ condition, evaluated_at: at }) => condition === 'tripped' && Date.parse(at) > quietFrom,
       ),
     );
     let worstDriftMs = 0;
