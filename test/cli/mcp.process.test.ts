@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { eventually } from '../eventually.ts';
 
 // Everything is real here: a daemon, what was sent to it, the tool server as a child process, the official client.
 
@@ -246,9 +247,10 @@ describe('durable runs', () => {
     (await api('/runs', { definition_id: id, input: {}, project: 'flows' }))['run_id'] as string;
   /** Takes the next step of a worker that waits for it. */
   const take = async (runId: string): Promise<string> => {
-    const { leases } = await api('/steps/claim', { worker_id: 'w1', max: 1, wait_ms: 5000, run_id: runId });
-    const [lease] = leases as { lease_id: string }[];
-    if (lease === undefined) throw new Error('no step was offered');
+    const lease = await eventually('a step to be offered', async () => {
+      const { leases } = await api('/steps/claim', { worker_id: 'w1', max: 1, wait_ms: 5000, run_id: runId });
+      return (leases as { lease_id: string }[])[0];
+    });
     await api(`/steps/${lease.lease_id}/started`, { worker_id: 'w1' });
     return lease.lease_id;
   };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-type Lease = Body & { readonly lease_id: string; readonly step_id: string };
+type Lease = Body & { readonly lease_id: string; readonly run_id: string; readonly step_id: string };
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'worker-protocol.md'), 'utf8');
 /** The examples below a heading: what is sent, then what is answered. */
@@ -65,7 +65,7 @@ describe('every example of the page, sent to the real daemon', () => {
   };
   const worker = { worker_id: pairOf('Started')[0]['worker_id'] };
   /** To where the page's lease is: triage has judged, `pay` is claimed. */
-  const runToPay = async (key: string): Promise<string> => {
+  const runToPay = async (key: string): Promise<Lease> => {
     const [start] = examplesOf('Try it');
     expect((await post('/runs', { ...start, idempotency_key: key })).status).toBe(201);
     const { lease } = await claim();
@@ -74,7 +74,7 @@ describe('every example of the page, sent to the real daemon', () => {
     const judged = { ...worker, output: { confidence: 0.93 }, state_patch: { amount: 12.5 } };
     const reported = await post(`/steps/${lease.lease_id}/complete`, judged);
     expect(reported).toEqual({ status: 200, body: { run_status: 'queued', next_step: 'pay' } });
-    return (await claim()).lease.lease_id;
+    return (await claim()).lease;
   };
 
   it('a refusal, Register', async () => {
@@ -84,15 +84,17 @@ describe('every example of the page, sent to the real daemon', () => {
   });
 
   it('Try it, Started, Heartbeat, Fail', async () => {
-    const lease = await runToPay('first');
+    const { lease_id: lease, run_id: run } = await runToPay('first');
     await send(`/steps/${lease}/started`, pairOf('Started'));
     await send(`/steps/${lease}/started`, pairOf('Started'));
     await send(`/steps/${lease}/heartbeat`, pairOf('Heartbeat'));
     await send(`/steps/${lease}/fail`, pairOf('Fail'));
+    // It would be offered again, in the middle of the next example.
+    expect((await post(`/runs/${run}/cancel`, {})).status).toBe(200);
   });
 
   it('Claim, Complete', async () => {
-    const first = await runToPay('second');
+    const { lease_id: first } = await runToPay('second');
     await post(`/steps/${first}/started`, worker);
     await post(`/steps/${first}/heartbeat`, pairOf('Heartbeat')[0]);
     const back = { ...worker, error: { class: 'rate_limited', message: 'later' }, retry_after_ms: 0 };

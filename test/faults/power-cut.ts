@@ -11,6 +11,7 @@ import { Agent, request } from 'undici';
 import { type Entry, nativeEntry, otlpEntry, seededRandom } from '../crash/ledger.ts';
 import { checkFiles, find, post } from '../crash/verify.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { eventually } from '../eventually.ts';
 import { buildShim, type Disk, openDisk } from './disk.ts';
 import { type Image, imageAt, type JournalRecord, type Luck, readJournal } from './image.ts';
 
@@ -22,6 +23,9 @@ const RUNS_PER_STOP = 3;
 const RUNS_PER_HEAVY = 4;
 const HEAVY_FILLER = 'the log is folded into the file while more comes in '.repeat(500);
 const RUN_MS = { light: 250, heavy: 1_500 };
+
+/** Batches that are acknowledged before a run ends, at the least. */
+const LEAST_ACKNOWLEDGED = 20;
 
 /** A batch, with the length of the journal at each moment of its life. */
 type Sent = {
@@ -70,6 +74,9 @@ const layDown = (image: Image, folder: string): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const [name, content] of image) writeFileSync(join(folder, name), content, { mode: 0o600 });
 };
+
+const isWorthACut = (sent: readonly Sent[]): boolean =>
+  sent.filter(({ acknowledgedAt }) => acknowledgedAt !== undefined).length >= LEAST_ACKNOWLEDGED;
 
 /** Sends, repeats and erases until the time is over, and then ends the daemon. */
 const load = async (
@@ -121,6 +128,8 @@ const load = async (
   };
   const writers = Array.from({ length: WRITERS }, writer);
   await sleep(ms);
+  // A run on a machine with busy cores lasts until there is something to lose.
+  await Promise.race([Promise.all(writers), eventually('acknowledged batches', () => isWorthACut(sent))]);
   isOver = true;
   await daemon.stop(signal);
   await Promise.all(writers);

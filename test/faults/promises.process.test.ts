@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type Entry, nativeEntry, otlpEntry, seededRandom } from '../crash/ledger.ts';
 import { find, post } from '../crash/verify.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { eventually } from '../eventually.ts';
 
 const folder = temporaryFolder();
 const agent = new Agent({ connections: 50 });
@@ -347,7 +349,8 @@ describe('a stop under load (P14)', () => {
         }
       };
       const writers = Array.from({ length: 8 }, writer);
-      await new Promise((resolve) => setTimeout(resolve, 200 + Math.floor(random() * 200)));
+      await sleep(200 + Math.floor(random() * 200));
+      await eventually('batches that were acknowledged', () => acknowledged.length >= 8 || faults.length > 0);
       isStopping = true;
       expect(await daemon.stop(round % 2 === 0 ? 'SIGTERM' : 'SIGINT')).toBe(0);
       await Promise.all(writers);
