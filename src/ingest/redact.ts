@@ -170,6 +170,9 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
         ...(before.output !== undefined && { output: payload(before.output, before.outputAttribute) }),
         ...(before.error !== undefined && { error: error(before.error) }),
       };
+    const changed = changedIn(before, after);
+    // Almost every span: nothing was redacted, so no field was lifted from what was.
+    if (changed === before) return before;
     // An error's message may come from an exception event.
     const events = before.events.map(
       (event, index) => [event.attributes, after.events[index]?.attributes ?? {}] as const,
@@ -179,7 +182,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
       ...(of.output !== undefined && { output: of.output }),
     });
     const kept = [payloads(before), payloads(after)] as const;
-    return withoutLifted(changedIn(before, after), [before.attributes, after.attributes], kept, ...events);
+    return withoutLifted(changed, [before.attributes, after.attributes], kept, ...events);
   };
 
   const error = (before: NonNullable<Span['error']>): NonNullable<Span['error']> =>
