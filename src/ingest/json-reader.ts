@@ -469,7 +469,7 @@ export class JsonReader {
             if (++members > mostMembers) throw tooManyKeysOfOne();
             if (keys !== undefined) {
               keys.add();
-              keys.addName(name);
+              keys.names.add(name);
             }
             object[name] = this.value();
           } while (this.moreMembers());

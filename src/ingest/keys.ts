@@ -23,22 +23,37 @@ const tooMany = (message: string): Refusal =>
   new Refusal({ code: 'payload_too_large', message: `${message}; send smaller batches` });
 
 /** @see mostKeys */
-export const tooManyKeys = (most: number): Refusal =>
+const tooManyKeys = (most: number): Refusal =>
   tooMany(
     `the request has more than ${most} attributes and members of payloads, which is the most for a body of its size ` +
       `(${FREE_KEYS}, and one for each ${BYTES_PER_KEY} bytes received)`,
   );
 export const tooManyKeysOfOne = (): Refusal =>
   tooMany(`an object or a signal of the request has more than ${MOST_KEYS_OF_ONE} members or attributes`);
-export const tooManyNames = (): Refusal =>
-  tooMany(`the request has more than ${MOST_NAMES} different names of attributes and members`);
+
+/** Counts the different names of one body. */
+export class NameCount {
+  /** As they came while so few came that they may all differ: almost every body needs no set. */
+  private names: string[] | Set<string> = [];
+
+  /** @throws Refusal `payload_too_large` when there are more than `MOST_NAMES` */
+  add(name: string): void {
+    if (Array.isArray(this.names)) {
+      if (this.names.push(name) <= MOST_NAMES) return;
+      this.names = new Set(this.names);
+    } else this.names.add(name);
+    if (this.names.size > MOST_NAMES)
+      throw tooMany(`the request has more than ${MOST_NAMES} different names of attributes and members`);
+  }
+}
 
 /** Counts the keys of one body while it is read. */
 export class KeyCount {
   /** Keys so far. */
   count = 0;
+  /** Its names; a reader may leave out those that it knows from earlier bodies. */
+  readonly names = new NameCount();
   private readonly most: number;
-  private readonly names = new Set<string>();
 
   /** @param most refuses the request above it; `mostKeys` of what was received */
   constructor(most: number) {
@@ -48,10 +63,5 @@ export class KeyCount {
   /** @throws Refusal `payload_too_large` */
   add(): void {
     if (++this.count > this.most) throw tooManyKeys(this.most);
-  }
-
-  /** Notes a name that no earlier body is known to have had. @throws Refusal `payload_too_large` */
-  addName(name: string): void {
-    if (this.names.add(name).size > MOST_NAMES) throw tooManyNames();
   }
 }

@@ -525,7 +525,7 @@ class TracesJsonReader {
     const { stringStart, stringEnd } = reader;
     if (escaped) {
       const key = attributeKey(reader.textOf(stringStart, stringEnd, true));
-      this.keys.addName(key.name);
+      this.keys.names.add(key.name);
       return key;
     }
     return this.keyAt(stringStart, stringEnd);
@@ -537,7 +537,7 @@ class TracesJsonReader {
     const known = keysByBytes.find(reader.view, start, end - start);
     if (known !== undefined) return known;
     const key = attributeKey(reader.textOf(start, end, false));
-    this.keys.addName(key.name);
+    this.keys.names.add(key.name);
     keysByBytes.put(reader.view, start, end - start, key);
     return key;
   }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../model/failure.ts';
-import { MOST_NAMES, tooManyNames } from '../keys.ts';
+import { NameCount } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { type Sliceable, words } from '../words.ts';
 import { keysByBytes } from './keys-by-bytes.ts';
@@ -32,7 +32,7 @@ export class WireReader {
   /** Set when a text was not UTF-8. The reader goes on; the reader of the signal looks here and refuses it. */
   badText = false;
   /** Names of this body that were not known from earlier ones. */
-  private readonly newNames = new Set<string>();
+  private readonly newNames = new NameCount();
 
   constructor(body: Uint8Array) {
     this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength) as Sliceable;
@@ -172,7 +172,7 @@ export class WireReader {
     const wasBad = this.badText;
     this.badText = false;
     const key = attributeKey(this.text(end));
-    if (this.newNames.add(key.name).size > MOST_NAMES) throw tooManyNames();
+    this.newNames.add(key.name);
     // What is not UTF-8 is no name: remembered, it would pass the next time.
     if (!this.badText) keysByBytes.put(this.view, start, end - start, key);
     this.badText ||= wasBad;
