@@ -1,3 +1,4 @@
+import type { Counters } from '../model/counters.ts';
 import type { SignalBatch } from '../model/signal.ts';
 import { parseTimestamp, type UnixNano } from '../model/time.ts';
 
@@ -9,6 +10,15 @@ export const timeDoubts = ['seconds', 'milliseconds', 'microseconds', 'before_20
 export type TimeDoubt = (typeof timeDoubts)[number];
 /** How many signals each doubt applies to. */
 export type DoubtfulTimes = Readonly<Record<TimeDoubt, number>>;
+
+/** The counter of each. */
+export const counterOfDoubt = {
+  seconds: 'timesInSeconds',
+  milliseconds: 'timesInMilliseconds',
+  microseconds: 'timesInMicroseconds',
+  before_2000: 'timesBefore2000',
+  ends_before_start: 'endsBeforeStart',
+} as const satisfies Record<TimeDoubt, keyof Counters>;
 
 export const noDoubts: DoubtfulTimes = {
   seconds: 0,

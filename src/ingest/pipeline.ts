@@ -11,7 +11,14 @@ import type { Admission, Reservation } from './admission.ts';
 import { decodePayload, isLight, isShort, type Payload } from './decode.ts';
 import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
-import { addDoubts, countDoubtfulTimes, type DoubtfulTimes, noDoubts } from './doubtful-times.ts';
+import {
+  addDoubts,
+  counterOfDoubt,
+  countDoubtfulTimes,
+  type DoubtfulTimes,
+  noDoubts,
+  timeDoubts,
+} from './doubtful-times.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
 import { batchLists, type GateRules, gateElement } from './gate.ts';
 import { mostKeys } from './keys.ts';
@@ -386,11 +393,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   const countDoubts = (doubts: DoubtfulTimes): void => {
-    counters.timesInSeconds += doubts.seconds;
-    counters.timesInMilliseconds += doubts.milliseconds;
-    counters.timesInMicroseconds += doubts.microseconds;
-    counters.timesBefore2000 += doubts.before_2000;
-    counters.endsBeforeStart += doubts.ends_before_start;
+    for (const doubt of timeDoubts) counters[counterOfDoubt[doubt]] += doubts[doubt];
   };
 
   /** Never rejects, so that units may be written side by side. */

@@ -1,4 +1,4 @@
-import type { TimeDoubt } from '../../ingest/doubtful-times.ts';
+import { counterOfDoubt, timeDoubts } from '../../ingest/doubtful-times.ts';
 import type { Counters } from '../../model/counters.ts';
 import type { AnswerRoom } from '../answer/answer-room.ts';
 import { sendReady } from '../answer/send-json.ts';
@@ -32,13 +32,6 @@ type Exposed = {
   readonly labels?: string;
   readonly read: (counters: Counters) => number;
 };
-
-const doubtfulTime = (reason: TimeDoubt, read: Exposed['read']): Exposed => ({
-  name: 'svc_signals_doubtful_time_total',
-  help: 'Signals written whose times are in another unit than nanoseconds, before the year 2000, or the wrong way round.',
-  labels: `{reason="${reason}"}`,
-  read,
-});
 
 /** @see Interface specification, "Operational endpoints" */
 const exposed: readonly Exposed[] = [
@@ -76,11 +69,12 @@ const exposed: readonly Exposed[] = [
     help: 'Audit rows that could not be written; the requests they describe succeeded.',
     read: (c) => c.auditWriteFailures,
   },
-  doubtfulTime('seconds', (c) => c.timesInSeconds),
-  doubtfulTime('milliseconds', (c) => c.timesInMilliseconds),
-  doubtfulTime('microseconds', (c) => c.timesInMicroseconds),
-  doubtfulTime('before_2000', (c) => c.timesBefore2000),
-  doubtfulTime('ends_before_start', (c) => c.endsBeforeStart),
+  ...timeDoubts.map((doubt) => ({
+    name: 'svc_signals_doubtful_time_total',
+    help: 'Signals written whose times are in another unit than nanoseconds, before the year 2000, or the wrong way round.',
+    labels: `{reason="${doubt}"}`,
+    read: (c: Counters) => c[counterOfDoubt[doubt]],
+  })),
   {
     name: 'svc_forward_dropped_total',
     help: 'Accepted spans that forwarding could not deliver.',
