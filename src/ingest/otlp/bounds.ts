@@ -38,33 +38,57 @@ export const overBudget = (budget: number, most: number = MOST_NODES): BudgetExc
 export const MOST_SHARED_ATTRIBUTES = 500_000;
 export const MOST_SHARED_BYTES = 32 * 1024 * 1024;
 
-/** What stands at a resource or scope, and so at each of its signals. */
+/** What stands at a resource and its scope, and so at each of its signals. */
 export type Shared = { readonly attributes: number; readonly bytes: number };
 
 export const NOTHING_SHARED: Shared = { attributes: 0, bytes: 0 };
 
+export const addShared = (one: Shared, other: Shared): Shared => ({
+  attributes: one.attributes + other.attributes,
+  bytes: one.bytes + other.bytes,
+});
+
 /**
- * Counts what the parts of one request mean before they cost anything: a resource or scope without a signal counts as a
- * signal, and what a resource or scope says counts once for each signal below it.
+ * Counts what resources and scopes say, once for each signal below them, before it costs anything.
  * @see Interface decisions, "12. Decided since", Bounds that were missing
  */
-export class RequestMeaning {
-  private readonly maxSignals: number;
-  private empty = 0;
+export class SharedCount {
   private attributes = 0;
   /** Bytes that signals hold of resources and scopes. */
   bytes = 0;
+
+  /** @throws Refusal `payload_too_large` */
+  add(signals: number, { attributes, bytes }: Shared): void {
+    this.attributes += attributes * signals;
+    this.bytes += bytes * signals;
+    if (this.attributes <= MOST_SHARED_ATTRIBUTES && this.bytes <= MOST_SHARED_BYTES) return;
+    throw new Refusal({
+      code: 'payload_too_large',
+      message:
+        `resources and scopes give the signals of the request more than ${MOST_SHARED_ATTRIBUTES} attributes or ` +
+        `${MOST_SHARED_BYTES} bytes of them, counted at each signal; send smaller batches`,
+    });
+  }
+}
+
+/**
+ * Counts resources and scopes without a signal: each counts as one signal.
+ * @see Interface decisions, "12. Decided since", Bounds that were missing
+ */
+export class EmptyCount {
+  private readonly maxSignals: number;
+  private empty = 0;
 
   constructor(maxSignals: number) {
     this.maxSignals = maxSignals;
   }
 
   /**
-   * Counts a resource or scope that holds nothing.
+   * Counts one.
    * @param signals those of the request so far
    * @throws Refusal `payload_too_large` when there are more of both than signals may be
    */
-  addEmpty(signals: number): void {
+  add(signals: number): void {
     this.empty += 1;
     this.check(signals);
   }
@@ -77,21 +101,6 @@ export class RequestMeaning {
       message:
         `the request has more than ${this.maxSignals} signals, resources without a signal and scopes without a signal; ` +
         'leave out what is empty',
-    });
-  }
-
-  /** Counts what is shared by `signals` signals. @throws Refusal `payload_too_large` */
-  addShared(signals: number, ...shared: readonly Shared[]): void {
-    for (const { attributes, bytes } of shared) {
-      this.attributes += attributes * signals;
-      this.bytes += bytes * signals;
-    }
-    if (this.attributes <= MOST_SHARED_ATTRIBUTES && this.bytes <= MOST_SHARED_BYTES) return;
-    throw new Refusal({
-      code: 'payload_too_large',
-      message:
-        `resources and scopes give the signals of the request more than ${MOST_SHARED_ATTRIBUTES} attributes or ` +
-        `${MOST_SHARED_BYTES} bytes of them, counted at each signal; send smaller batches`,
     });
   }
 }

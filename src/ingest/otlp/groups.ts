@@ -5,7 +5,7 @@ import { parseCounted } from '../json-text.ts';
 import { KeyCount, MOST_KEYS } from '../keys.ts';
 import type { AttributeKey } from '../mapping/key.ts';
 import { type Readings, readResource } from '../mapping/readings.ts';
-import { RequestMeaning, type Shared } from './bounds.ts';
+import { addShared, EmptyCount, type Shared } from './bounds.ts';
 import { emitterOfScope } from './scope.ts';
 import { asObject, eachAttribute, isObject, listAt, objectAt, textAt, WrongType } from './tree.ts';
 
@@ -22,7 +22,7 @@ export type ScopeGroup = {
   readonly scopeName: string;
   readonly records: readonly Json[];
   /** What each of the records holds of resource and scope. */
-  readonly shared: readonly Shared[];
+  readonly shared: Shared;
   /** Makes the attributes of resource and scope those of the signals read next. */
   use(readings: Readings): void;
 };
@@ -81,7 +81,7 @@ const readShared = (owner: JsonObject): { keys: AttributeKey[]; values: Json[]; 
  */
 export const readGroups = (request: JsonObject, names: GroupNames, maxSignals: number): ScopeGroup[] => {
   const groups: ScopeGroup[] = [];
-  const meaning = new RequestMeaning(maxSignals);
+  const empty = new EmptyCount(maxSignals);
   let found = 0;
   try {
     for (const item of listAt(request, names.resources)) {
@@ -97,20 +97,20 @@ export const readGroups = (request: JsonObject, names: GroupNames, maxSignals: n
         const scopeNames = own.keys.map((key) => key.name);
         const records = listAt(scoped, names.records);
         found += records.length;
-        if (records.length === 0) meaning.addEmpty(found);
+        if (records.length === 0) empty.add(found);
         groups.push({
           scopeName,
           records,
-          shared: [shared.cost, own.cost],
+          shared: addShared(shared.cost, own.cost),
           use: (readings) => {
             readings.useResource(resource);
             readings.useScope(scopeNames, own.values, emitterOfScope(scopeName));
           },
         });
       }
-      if (found === before) meaning.addEmpty(found);
+      if (found === before) empty.add(found);
     }
-    if (found <= maxSignals) meaning.check(found); // else the refusal names how many there are
+    if (found <= maxSignals) empty.check(found); // else the refusal names how many there are
   } catch (error) {
     if (!(error instanceof WrongType)) throw error;
     throw new Refusal({

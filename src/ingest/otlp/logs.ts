@@ -8,7 +8,7 @@ import { EVALUATION_EVENT, scoreOfEvent } from '../mapping/evaluations.ts';
 import { fieldIndex } from '../mapping/key.ts';
 import { spanOfLog } from '../mapping/log-spans.ts';
 import { createReadings } from '../mapping/readings.ts';
-import { RequestMeaning, tooManySignals } from './bounds.ts';
+import { SharedCount, tooManySignals } from './bounds.ts';
 import { readGroups } from './groups.ts';
 import { anyValueOf, asObject, eachAttribute, idsOf, member, textAt, WrongType } from './tree.ts';
 import { enumOf, timeOf } from './wire-json.ts';
@@ -56,8 +56,8 @@ export const decodeLogs = (request: JsonObject, context: DecodeContext): Decoded
   );
   const found = groups.reduce((sum, group) => sum + group.records.length, 0);
   if (found > context.maxSignals) throw tooManySignals(found, context.maxSignals);
-  const meaning = new RequestMeaning(context.maxSignals);
-  for (const { records, shared } of groups) meaning.addShared(records.length, ...shared);
+  const sharedCount = new SharedCount();
+  for (const { records, shared } of groups) sharedCount.add(records.length, shared);
   const readings = createReadings();
   const logs: LogRecord[] = [];
   const spans: Span[] = [];
@@ -124,7 +124,7 @@ export const decodeLogs = (request: JsonObject, context: DecodeContext): Decoded
   return {
     batch: { spans, logs, metrics: [], scores, feedback: [], aspectNotes: [] },
     refusals,
-    sharedBytes: meaning.bytes,
+    sharedBytes: sharedCount.bytes,
   };
 };
 

@@ -3,7 +3,7 @@ import type { Exemplar, MetricPoint } from '../../model/signal.ts';
 import { MAX_UNIX_NANO, type UnixNano } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
 import { createReadings } from '../mapping/readings.ts';
-import { RequestMeaning, tooManySignals } from './bounds.ts';
+import { SharedCount, tooManySignals } from './bounds.ts';
 import { explicitOf, type ExponentialBuckets } from './exponential.ts';
 import { readGroups } from './groups.ts';
 import { asObject, attributesIn, eachAttribute, idsOf, listAt, member, objectAt, textAt, WrongType } from './tree.ts';
@@ -223,8 +223,8 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
   // A metric without points counts as one, as any part without a signal does.
   const found = series.reduce((sum, { series }) => sum + Math.max(1, series?.points.length ?? 0), 0);
   if (found > context.maxSignals) throw tooManySignals(found, context.maxSignals);
-  const meaning = new RequestMeaning(context.maxSignals);
-  for (const { group, series: known } of series) meaning.addShared(known?.points.length ?? 0, ...group.shared);
+  const sharedCount = new SharedCount();
+  for (const { group, series: known } of series) sharedCount.add(known?.points.length ?? 0, group.shared);
 
   for (const { group, series: known, fault } of series) {
     if (fault !== undefined) refuse(fault.message, fault.field);
@@ -243,6 +243,6 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
   return {
     batch: { spans: [], logs: [], metrics, scores: [], feedback: [], aspectNotes: [] },
     refusals,
-    sharedBytes: meaning.bytes,
+    sharedBytes: sharedCount.bytes,
   };
 };

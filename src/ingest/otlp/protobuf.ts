@@ -10,10 +10,12 @@ import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span
 import {
   MOST_NODES,
   MOST_VALUE_DEPTH,
+  addShared,
+  EmptyCount,
   NOTHING_SHARED,
   overBudget,
-  RequestMeaning,
   type Shared,
+  SharedCount,
   tooManySignals,
 } from './bounds.ts';
 import { emitterOfScope } from './scope.ts';
@@ -29,9 +31,11 @@ class TracesReader {
   private readonly mapper: SpanMapper;
   private readonly budget: number;
   private readonly mostNodes: number;
-  private readonly meaning: RequestMeaning;
+  private readonly empty: EmptyCount;
+  private readonly sharedCount = new SharedCount();
   private ofResource: Shared = NOTHING_SHARED;
-  private ofScope: Shared = NOTHING_SHARED;
+  /** Of the present resource and scope. */
+  private shared: Shared = NOTHING_SHARED;
   private nodes = 0;
   private tooDeep = false;
   private lastTraceStart = -1;
@@ -43,7 +47,7 @@ class TracesReader {
     this.mapper = createSpanMapper(context);
     this.mostNodes = Math.min(MOST_NODES, context.maxKeys ?? MOST_NODES);
     this.budget = Math.min(budget, this.mostNodes);
-    this.meaning = new RequestMeaning(context.maxSignals);
+    this.empty = new EmptyCount(context.maxSignals);
   }
 
   /** Counts the spans of the request without reading one. */
@@ -73,9 +77,9 @@ class TracesReader {
           if (innermost === LEN_2) spans++;
           wire.skip(innermost, scopeEnd);
         }
-        if (spans === before) this.meaning.addEmpty(spans);
+        if (spans === before) this.empty.add(spans);
       }
-      if (spans === spansBefore) this.meaning.addEmpty(spans);
+      if (spans === spansBefore) this.empty.add(spans);
     }
     wire.pos = 0;
     return spans;
@@ -83,7 +87,7 @@ class TracesReader {
 
   /** @throws Refusal when spans and empty parts are more than spans may be */
   checkEmpty(spans: number): void {
-    this.meaning.check(spans);
+    this.empty.check(spans);
   }
 
   request(): DecodedBatch {
@@ -94,7 +98,7 @@ class TracesReader {
       if (tag === LEN_1) this.resourceSpans(wire.length(end));
       else wire.skip(tag, end);
     }
-    return { ...this.mapper.decoded(), keys: this.nodes, sharedBytes: this.meaning.bytes };
+    return { ...this.mapper.decoded(), keys: this.nodes, sharedBytes: this.sharedCount.bytes };
   }
 
   private count(): void {
@@ -174,7 +178,7 @@ class TracesReader {
         } else wire.skip(inner, scopeEnd);
       }
     }
-    this.ofScope = { attributes: keys.length, bytes };
+    this.shared = addShared(this.ofResource, { attributes: keys.length, bytes });
     this.checkShared('a scope');
     this.mapper.readings.useScope(
       keys.map((key) => key.name),
@@ -193,7 +197,7 @@ class TracesReader {
     const { wire, mapper } = this;
     const { draft, readings } = mapper;
     let attributes = 0;
-    this.meaning.addShared(1, this.ofResource, this.ofScope);
+    this.sharedCount.add(1, this.shared);
     mapper.begin();
     while (wire.pos < end) {
       const tag = wire.tag(end);

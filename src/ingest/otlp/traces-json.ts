@@ -8,7 +8,7 @@ import { KeyCount, MOST_KEYS, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readResource } from '../mapping/readings.ts';
 import { createSpanMapper, isUsableLink, type SpanMapper } from '../mapping/span-mapper.ts';
-import { NOTHING_SHARED, RequestMeaning, type Shared, tooManySignals } from './bounds.ts';
+import { addShared, EmptyCount, NOTHING_SHARED, type Shared, SharedCount, tooManySignals } from './bounds.ts';
 import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
 import { readIdText } from './id-text.ts';
 import { keysByBytes } from './keys-by-bytes.ts';
@@ -39,12 +39,14 @@ class TracesJsonReader {
   private readonly reader: JsonReader;
   private readonly mapper: SpanMapper;
   private readonly limit: number;
-  private readonly meaning: RequestMeaning;
+  private readonly empty: EmptyCount;
+  private readonly sharedCount = new SharedCount();
   private readonly keys: KeyCount;
   /** Of the present span. */
   private attributes = 0;
   private ofResource: Shared = NOTHING_SHARED;
-  private ofScope: Shared = NOTHING_SHARED;
+  /** Of the present resource and scope. */
+  private shared: Shared = NOTHING_SHARED;
   private spans = 0;
   private mismatch: string | undefined;
   private attributeValue: Json = null;
@@ -53,7 +55,7 @@ class TracesJsonReader {
     this.reader = new JsonReader(body);
     this.mapper = createSpanMapper(context);
     this.limit = context.maxSignals;
-    this.meaning = new RequestMeaning(context.maxSignals);
+    this.empty = new EmptyCount(context.maxSignals);
     this.keys = new KeyCount(context.maxKeys ?? MOST_KEYS);
   }
 
@@ -72,8 +74,8 @@ class TracesJsonReader {
     reader.expectEnd();
     this.checkShared();
     if (this.spans > this.limit) throw tooManySignals(this.spans, this.limit);
-    this.meaning.check(this.spans);
-    return { ...this.mapper.decoded(), keys: this.keys.count, sharedBytes: this.meaning.bytes };
+    this.empty.check(this.spans);
+    return { ...this.mapper.decoded(), keys: this.keys.count, sharedBytes: this.sharedCount.bytes };
   }
 
   private member(): FieldName | undefined {
@@ -156,7 +158,7 @@ class TracesJsonReader {
       } while (reader.moreMembers());
     if (!known) mapper.readings.useResource(readResource([], []));
     this.revisit(later, () => this.eachObject('scopeSpans', this.scopeSpans));
-    if (this.spans === before) this.meaning.addEmpty(this.spans);
+    if (this.spans === before) this.empty.add(this.spans);
   }
 
   private revisit(marks: readonly JsonMark[], read: () => void): void {
@@ -193,7 +195,7 @@ class TracesJsonReader {
     let known = false;
     let name = '';
     const before = this.spans;
-    this.ofScope = NOTHING_SHARED;
+    this.shared = this.ofResource;
     const useScope = (keys: AttributeKey[], values: Json[]): void =>
       mapper.readings.useScope(
         keys.map((key) => key.name),
@@ -220,7 +222,7 @@ class TracesJsonReader {
               else reader.skipValue();
             } while (reader.moreMembers());
           this.checkShared();
-          this.ofScope = { attributes: keys.length, bytes: reader.pos - pos };
+          this.shared = addShared(this.ofResource, { attributes: keys.length, bytes: reader.pos - pos });
           useScope(keys, values);
           known = true;
         } else if (field === 'spans') {
@@ -233,7 +235,7 @@ class TracesJsonReader {
       } while (reader.moreMembers());
     if (!known) useScope([], []);
     this.revisit(later, () => this.eachSpan(name));
-    if (this.spans === before) this.meaning.addEmpty(this.spans);
+    if (this.spans === before) this.empty.add(this.spans);
   }
 
   /** Unlike those of other lists, an item that is no object, null included, is a bad signal of its own. */
@@ -250,7 +252,7 @@ class TracesJsonReader {
         else {
           reader.skipValue();
           if (++this.spans > this.limit) continue;
-          this.meaning.addShared(1, this.ofResource, this.ofScope);
+          this.sharedCount.add(1, this.shared);
           mapper.begin();
           mapper.draft.fault = { code: 'invalid_body', message: 'the span must be a JSON object' };
           mapper.end(scopeName);
@@ -266,7 +268,7 @@ class TracesJsonReader {
       reader.skipValue();
       return;
     }
-    this.meaning.addShared(1, this.ofResource, this.ofScope);
+    this.sharedCount.add(1, this.shared);
     this.attributes = 0;
     mapper.begin();
     if (reader.enterObject())
