@@ -105,10 +105,15 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
       const elements: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
       if (elements.length > context.maxSignals) throw tooManyBatches(context.maxSignals);
       const batches = elements.map((element, index) => decodeNativeBatch(element, index, context));
-      let meant = 0;
-      for (const { batch, refusals } of batches) meant += Math.max(1, countSignals(batch) + refusals.length);
-      const found = batches.reduce((sum, { batch, refusals }) => sum + countSignals(batch) + refusals.length, 0);
-      if (found <= context.maxSignals && meant > context.maxSignals) throw tooManyBatches(context.maxSignals);
+      let found = 0;
+      let empty = 0;
+      for (const { batch, refusals } of batches) {
+        const signals = countSignals(batch) + refusals.length;
+        found += signals;
+        if (signals === 0) empty += 1;
+      }
+      // Signals alone over the bound are refused where all of a request are counted.
+      if (found <= context.maxSignals && found + empty > context.maxSignals) throw tooManyBatches(context.maxSignals);
       return batches;
     }
     default: {

@@ -67,7 +67,7 @@ export const ingestRoutes = ({
   const lineByLine: BodyReader = async (body, intake, abandoned) => {
     const splitter = createLineSplitter();
     let element = 0;
-    const payloadsOf = (lines: readonly Buffer[], intake: Intake): Payload[] => {
+    const payloadsOf = (lines: readonly Buffer[]): Payload[] => {
       const batches = lines.filter((line) => !isBlank(line));
       if (batches.length < lines.length) intake.addBlank(lines.length - batches.length);
       // Each line counts as one signal at least: what is over the bound is not even begun.
@@ -79,13 +79,13 @@ export const ingestRoutes = ({
       limits,
       intake.reservation,
       (piece) => {
-        const payloads = payloadsOf(splitter.push(piece), intake);
+        const payloads = payloadsOf(splitter.push(piece));
         return payloads.length === 0 ? undefined : intake.add(payloads);
       },
       abandoned,
     );
     const last = splitter.end();
-    if (last !== undefined) await intake.add(payloadsOf([last], intake));
+    if (last !== undefined) await intake.add(payloadsOf([last]));
   };
 
   const otlp =
