@@ -25,7 +25,7 @@ export type Counters = {
   watchTransitionsDropped: number;
   /** Reads refused because the answers under way filled their room. */
   answersRefused: number;
-  /** Connections cut because their reader took nothing of what waited for it. */
+  /** Connections cut because their reader took nothing, or too little, of what waited for it. */
   slowReadersCut: number;
   /** Connections closed as they came, because there was no room for them. */
   connectionsRefused: number;

@@ -92,7 +92,7 @@ const exposed: readonly Exposed[] = [
   },
   {
     name: 'svc_slow_readers_cut_total',
-    help: 'Connections cut because their reader took nothing for ten seconds.',
+    help: 'Connections cut because their reader took nothing for ten seconds, or less than 16 KiB a second over thirty.',
     read: (c) => c.slowReadersCut,
   },
   {
