@@ -2,7 +2,7 @@ import type { components } from '../model/generated/openapi.ts';
 import { count } from './format.ts';
 import { type Moments, span } from './moments.ts';
 import { jsonText, printable } from './printable.ts';
-import { table } from './table.ts';
+import { tableLines } from './table.ts';
 
 type ActorSnapshot = components['schemas']['ActorSnapshot'];
 
@@ -58,9 +58,7 @@ const listLines = (list: readonly Readonly<Record<string, unknown>>[], moments: 
     .slice(0, MOST_ROWS)
     .map((one) => names.map((name) => (name in one ? scalarText(name, one[name], moments) : '-')));
   return [
-    ...table([names.map((name) => printable(name)), ...rows])
-      .trimEnd()
-      .split('\n'),
+    ...tableLines([names.map((name) => printable(name)), ...rows]),
     ...(list.length > MOST_ROWS ? [`and ${count(list.length - MOST_ROWS)} more; --json has all`] : []),
   ];
 };
@@ -86,7 +84,7 @@ const memberLines = (context: Readonly<Record<string, unknown>>, moments: Moment
 export const actorText = (actor: ActorSnapshot, moments: Moments, atSeq?: number): string => {
   const { type, id, machine, machine_version: machineVersion, value, status, version, mailbox, fault, context } = actor;
   const waiting = mailboxes[type] ?? 'calls that are not answered yet';
-  const facts = table([
+  const facts = tableLines([
     ['state', placeOf(value)],
     ['status', status],
     ...(fault === undefined ? [] : [['fault', printable(fault, MOST_CHARACTERS)]]),
@@ -98,10 +96,7 @@ export const actorText = (actor: ActorSnapshot, moments: Moments, atSeq?: number
   const remembered = isRecord(context) ? memberLines(context, moments, 0) : [scalarText('', context, moments)];
   return [
     `${printable(type)} ${printable(id)}${atSeq === undefined ? '' : `, as it was after entry ${atSeq}`}`,
-    ...facts
-      .trimEnd()
-      .split('\n')
-      .map((line) => `  ${line}`),
+    ...facts.map((line) => `  ${line}`),
     ...(remembered.length === 0 ? [] : ['', 'Remembers', ...remembered.map((line) => `  ${line}`)]),
     '',
     ...(type === 'run' ? [`What it waits for and what happens next: svc runs ${printable(id)}`] : []),

@@ -49,15 +49,3 @@ export const tokens = (
 };
 
 export const percent = (share: number): string => `${(share * 100).toFixed(1)}%`;
-
-/** Rows with their columns in line; the last column is not padded. */
-export const table = (rows: readonly (readonly string[])[]): string[] => {
-  const widths: number[] = [];
-  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
-};

@@ -2,7 +2,8 @@ import { spanIdOf } from '../../actors/run/run-spans.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { failingAttempt, hasFailed } from '../failing-attempt.ts';
-import { count, counted, duration, money, oneLine, table } from '../format.ts';
+import { count, counted, duration, money, oneLine } from '../format.ts';
+import { tableLines } from '../table.ts';
 import type { ProjectScope } from './scope.ts';
 
 type Schemas = components['schemas'];
@@ -162,7 +163,7 @@ const attemptLines = ({ attempts }: DurableRun): string[] => {
   const shown = attempts.slice(-MOST_ATTEMPTS);
   return [
     `Attempts${shown.length < attempts.length ? `, the last ${shown.length} of ${count(attempts.length)}` : ''} (step, visit, attempt, status, started, took, worker):`,
-    ...table(
+    ...tableLines(
       shown.map((attempt) => [
         oneLine(attempt.step_id, 64),
         `visit ${attempt.visit}`,

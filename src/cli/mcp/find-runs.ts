@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
-import { cost, counted, duration, oneLine, table, tokens } from '../format.ts';
+import { cost, counted, duration, oneLine, tokens } from '../format.ts';
+import { tableLines } from '../table.ts';
 import { type DurableRun, durableRunSummary, isRunId, readDurableRun } from './durable-run.ts';
 import { DEFAULT_FROM, type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
@@ -106,7 +107,7 @@ export const findRuns = async (
   return [
     ...about,
     `${counted(page.traces.length, 'trace')} of ${where}, ${by} first (trace id, start, status, duration, cost, tokens, spans, name):`,
-    ...table(page.traces.map(rowOf)),
+    ...tableLines(page.traces.map(rowOf)),
     ...(page.next_cursor === undefined ? [] : [`There are more: the same arguments with cursor ${page.next_cursor}`]),
   ].join('\n');
 };

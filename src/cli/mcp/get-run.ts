@@ -4,7 +4,8 @@ import { isTraceId } from '../../model/ids.ts';
 import type { Json } from '../../model/json.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { failingAttempt } from '../failing-attempt.ts';
-import { cost, count, counted, duration, oneLine, table, tokens } from '../format.ts';
+import { cost, count, counted, duration, oneLine, tokens } from '../format.ts';
+import { tableLines } from '../table.ts';
 import { payloadLines } from './payload.ts';
 import {
   type DurableRun,
@@ -140,7 +141,7 @@ const waterfall = (steps: readonly Step[]): string[] => {
   const shown = steps.filter((step, at) => at < MOST_STEPS || step.span.status === 'error').slice(0, 2 * MOST_STEPS);
   return [
     'Waterfall (offset, duration, status, kind, step):',
-    ...table(shown.map((step) => stepRow(step, origin))),
+    ...tableLines(shown.map((step) => stepRow(step, origin))),
     ...(shown.length < steps.length ? [`${count(steps.length - shown.length)} further steps are not shown`] : []),
   ];
 };
@@ -240,7 +241,7 @@ const logLines = (logs: Detail['logs'] = []): string[] =>
     : [
         '',
         `Logs (${count(logs.length)}${logs.length > MOST_LOGS ? `, the first ${MOST_LOGS}` : ''}):`,
-        ...table(
+        ...tableLines(
           logs
             .slice(0, MOST_LOGS)
             .map(({ timestamp, severity, logger, message }) => [

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
 import type { DaemonClient } from '../daemon-client.ts';
-import { count, counted, duration, money, oneLine, percent, table } from '../format.ts';
+import { count, counted, duration, money, oneLine, percent } from '../format.ts';
+import { tableLines } from '../table.ts';
 import { type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
 type Report = components['schemas']['SummaryReport'];
@@ -87,7 +88,7 @@ export const runStats = async (
         : `by ${groupBy}:`,
       ...(groups.length === 0
         ? ['nothing to group']
-        : table(
+        : tableLines(
             groups.map((group) => [
               group.key === undefined ? `(no ${groupBy})` : oneLine(group.key, 60),
               ...tracesOf(group),

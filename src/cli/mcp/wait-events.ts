@@ -1,5 +1,6 @@
 import type { components } from '../../model/generated/openapi.ts';
-import { count, duration, oneLine, table } from '../format.ts';
+import { count, duration, oneLine } from '../format.ts';
+import { tableLines } from '../table.ts';
 
 type Events = NonNullable<components['schemas']['Span']['events']>;
 
@@ -34,7 +35,7 @@ export const waitEventLines = (events: Events | undefined, origin: number): stri
   const shown = waits.slice(-MOST_EVENTS);
   return [
     `Waits of the run${shown.length < waits.length ? `, the last ${shown.length} of ${count(waits.length)} entries` : ''} (offset, step, what):`,
-    ...table(
+    ...tableLines(
       shown.map(({ name, time, attributes }) => [
         `+${duration(Math.max(0, Date.parse(time ?? '') - origin))}`,
         text(attributes, 'step_id') ?? '',

@@ -3,7 +3,7 @@ import { failingAttempt, hasFailed } from '../failing-attempt.ts';
 import { count, money, tokens } from '../format.ts';
 import { type Moments, span } from '../moments.ts';
 import { jsonText, printable } from '../printable.ts';
-import { table } from '../table.ts';
+import { tableLines } from '../table.ts';
 import { errorText, queuedText } from './list.ts';
 import { nextLines, openChildren } from './next.ts';
 
@@ -21,8 +21,6 @@ const indented = (lines: readonly string[]): string[] => lines.map((line) => `  
 
 const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : ['', title, ...indented(lines)];
-
-const tableLines = (rows: readonly (readonly string[])[]): string[] => table(rows).trimEnd().split('\n');
 
 const bounded = (lines: readonly string[]): string[] =>
   lines.length <= MOST_LINES

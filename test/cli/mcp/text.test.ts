@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { cost, duration, money, oneLine, table, tokens } from '../../../src/cli/format.ts';
+import { cost, duration, money, oneLine, tokens } from '../../../src/cli/format.ts';
+import { tableLines } from '../../../src/cli/table.ts';
 import { payloadLines } from '../../../src/cli/mcp/payload.ts';
 
 describe('figures', () => {
@@ -33,11 +34,16 @@ describe('figures', () => {
 
   it('columns stand in line', () =>
     expect(
-      table([
+      tableLines([
         ['a', 'bb', 'c'],
         ['aaa', 'b', 'cc'],
       ]),
     ).toEqual(['a    bb  c', 'aaa  b   cc']));
+
+  it('a table may be as long as a list is', () => {
+    const lines = tableLines(Array.from({ length: 200_000 }, (_, at) => [`${at}`, 'x']));
+    expect([lines.length, lines[0], lines.at(-1)]).toEqual([200_000, '0       x', '199999  x']);
+  });
 });
 
 describe('stored text in an answer', () => {
