@@ -2,6 +2,7 @@ import { randomBytes, randomUUIDv7 } from 'node:crypto';
 
 const TRACE_ID = /^[0-9a-f]{32}$/;
 const SPAN_ID = /^[0-9a-f]{16}$/;
+const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const ZERO_TRACE_ID = '0'.repeat(32);
 export const ZERO_SPAN_ID = '0'.repeat(16);
 
@@ -10,6 +11,9 @@ export const isTraceId = (text: string): boolean => TRACE_ID.test(text) && text 
 
 /** True for 16 lowercase hex characters that are not all zero. @see Interface specification, "Identifiers and time" */
 export const isSpanId = (text: string): boolean => SPAN_ID.test(text) && text !== ZERO_SPAN_ID;
+
+/** True for a UUID, which the id of a durable run is, in either case. */
+export const isRunId = (text: string): boolean => RUN_ID.test(text);
 
 /** A random trace id: 128 bits as lowercase hex, never all zero. */
 export const newTraceId = (): string => {

@@ -1,5 +1,6 @@
 import { spanIdOf } from '../../actors/run/run-spans.ts';
 import type { components } from '../../model/generated/openapi.ts';
+import { isRunId } from '../../model/ids.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { failingAttempt, hasFailed } from '../failing-attempt.ts';
 import { count, counted, duration, money, oneLine } from '../format.ts';
@@ -14,10 +15,6 @@ type ChildRun = DurableRun['children'][number];
 /** Attempts, waits and children that are shown; the others are counted. */
 const MOST_ATTEMPTS = 100;
 const MOST_SHOWN = 20;
-
-/** A durable run's id, which `correlation.run_id` of a trace holds, among whatever senders put there. */
-const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const isRunId = (text: string): boolean => RUN_ID.test(text);
 
 /** The span of a run within its trace. */
 export const spanIdOfRun = (run: Pick<DurableRun, 'run_id'>): string => spanIdOf(run.run_id);

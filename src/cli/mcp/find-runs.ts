@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
+import { isRunId } from '../../model/ids.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { cost, counted, duration, oneLine, tokens } from '../format.ts';
 import { tableLines } from '../table.ts';
-import { type DurableRun, durableRunSummary, isRunId, readDurableRun } from './durable-run.ts';
+import { type DurableRun, durableRunSummary, readDurableRun } from './durable-run.ts';
 import { DEFAULT_FROM, type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
 type Trace = components['schemas']['TraceSummary'];

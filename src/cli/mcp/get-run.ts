@@ -1,20 +1,13 @@
 import * as z from 'zod';
 import type { components } from '../../model/generated/openapi.ts';
-import { isTraceId } from '../../model/ids.ts';
+import { isRunId, isTraceId } from '../../model/ids.ts';
 import type { Json } from '../../model/json.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { failingAttempt } from '../failing-attempt.ts';
 import { cost, count, counted, duration, oneLine, tokens } from '../format.ts';
 import { tableLines } from '../table.ts';
 import { payloadLines } from './payload.ts';
-import {
-  type DurableRun,
-  durableRunLines,
-  findDurableRun,
-  isRunId,
-  readDurableRun,
-  spanIdOfRun,
-} from './durable-run.ts';
+import { type DurableRun, durableRunLines, findDurableRun, readDurableRun, spanIdOfRun } from './durable-run.ts';
 import type { ProjectScope } from './scope.ts';
 import { waitEventLines } from './wait-events.ts';
 

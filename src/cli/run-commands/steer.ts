@@ -1,4 +1,5 @@
 import type { components } from '../../model/generated/openapi.ts';
+import { isRunId } from '../../model/ids.ts';
 import { EXIT_RUN_FAILED } from '../exit-status.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import type { Moments } from '../moments.ts';
@@ -19,8 +20,6 @@ export type RunIo = AskIo & {
 /** How long one call asks the service to hold the read of a run; it may answer sooner. */
 const HELD_MS = 20_000;
 
-const RUN_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const isRunId = (text: string): boolean => RUN_ID.test(text);
 export const notARun = (text: string): string => `${quoted(text)} is not the id of a run; svc runs lists them`;
 
 export const runPath = (id: string): string => `/v1/api/runs/${encodeURIComponent(id)}`;

@@ -1,12 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { components } from '../../model/generated/openapi.ts';
+import { isRunId } from '../../model/ids.ts';
 import { DaemonError } from '../daemon-client.ts';
 import { type Moments, span } from '../moments.ts';
 import { jsonText, printable } from '../printable.ts';
 import { misused, withDaemon } from '../with-daemon.ts';
 import { type RunDetail } from './detail.ts';
 import { errorText } from './list.ts';
-import { endStatus, isRunId, notARun, type RunIo, runPath } from './steer.ts';
+import { endStatus, notARun, type RunIo, runPath } from './steer.ts';
 
 type Entry = components['schemas']['JournalEntry'];
 
