@@ -2,9 +2,9 @@ import type { components } from '../model/generated/openapi.ts';
 import { actorText, placeOf } from './actor-text.ts';
 import type { DaemonClient } from './daemon-client.ts';
 import type { Moments } from './moments.ts';
-import { jsonText, printable } from './printable.ts';
+import { jsonText, printable, quoted } from './printable.ts';
 import { table } from './table.ts';
-import { type AskIo, misused, printed, quoted, withDaemon } from './with-daemon.ts';
+import { type AskIo, misused, printed, withDaemon } from './with-daemon.ts';
 
 type Actor = components['schemas']['Actor'];
 type ActorSnapshot = components['schemas']['ActorSnapshot'];

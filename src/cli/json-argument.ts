@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Json } from '../model/json.ts';
-import { quoted } from './with-daemon.ts';
+import { quoted } from './printable.ts';
 
 /** What is read of a file or of standard input: the service takes bodies of 4 MiB. */
 const MOST_BYTES = 4 * 1024 * 1024;

@@ -27,3 +27,9 @@ const escapeUnits = (character: string): string =>
 /** The same JSON document for every reader, without a character that a terminal would obey. @param indent absent: on one line */
 export const jsonText = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replaceAll(LEFT_BY_JSON, escapeUnits);
+
+const MOST_QUOTED = 80;
+
+/** A name or a word that somebody gave, as a sentence repeats it: in quotes, cut, with every character visible. */
+export const quoted = (text: string): string =>
+  jsonText(text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}...` : text);

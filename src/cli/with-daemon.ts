@@ -31,6 +31,3 @@ export const misused = (io: Pick<AskIo, 'err'>, problem: string): number => {
   io.err(`svc: ${problem}`);
   return EXIT_USAGE;
 };
-
-/** A word of the command line as a refusal repeats it. */
-export const quoted = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text);

@@ -2,7 +2,8 @@ import { EARLIEST_PLAUSIBLE } from '../../ingest/doubtful-times.ts';
 import { formatTimestamp, type UnixNano, unixNanoFromMillis } from '../../model/time.ts';
 import type { Order, StoredSpan } from '../../store/signals/query.ts';
 import { type Look, NANOS_PER_SECOND, type SignalReads } from './deployment.ts';
-import { counted, type Finding, fault, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, fault, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 /** Clocks of machines that are set by the network agree to well within this. */
 const TOLERANCE = 300n * NANOS_PER_SECOND;

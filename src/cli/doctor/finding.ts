@@ -1,4 +1,5 @@
 import type { components } from '../../model/generated/openapi.ts';
+import { quoted } from '../printable.ts';
 
 /** What a check says. What is wrong comes with the flag or the step that mends it. */
 export type Finding =
@@ -15,15 +16,7 @@ export const skipped = (message: string): Finding => ({ level: 'skipped', messag
 export const warning = (message: string, mend: string): Finding => ({ level: 'warning', message, mend });
 export const fault = (message: string, mend: string): Finding => ({ level: 'fault', message, mend });
 
-const MOST_CHARACTERS = 80;
 const MOST_NAMES = 10;
-
-/** A name that somebody sent, safe on a terminal: in quotes, cut, with control and direction characters written out. */
-export const quoted = (name: string): string =>
-  JSON.stringify(name.length > MOST_CHARACTERS ? `${name.slice(0, MOST_CHARACTERS)}...` : name).replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 
 /** Names in quotes; past ten, how many more there are. */
 export const listed = (names: readonly string[]): string => {

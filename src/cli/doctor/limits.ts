@@ -1,5 +1,6 @@
 import type { Look } from './deployment.ts';
-import { type Finding, fault, listed, ok, quoted, warning } from './finding.ts';
+import { type Finding, fault, listed, ok, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 /** Ceilings on ingest, and sampling. */
 export const examineLimits = ({ settings, refusedSamples }: Look): Finding[] => {

@@ -4,7 +4,8 @@ import type { ProjectSummary } from '../../store/signals/query.ts';
 import type { Monitor, Slo } from '../settings.ts';
 import { isBlindToSilence } from '../watch.ts';
 import type { Look, SignalReads } from './deployment.ts';
-import { counted, type Finding, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 const readsRuns = ({ watch }: Monitor): boolean => watch === 'step_count_divergence' || watch === 'run_repetition';
 

@@ -2,7 +2,8 @@ import { builtinPriceBook } from '../../ingest/price-book.ts';
 import { resolveModel } from '../../ingest/price.ts';
 import type { Position } from '../../store/signals/query.ts';
 import type { Look, SignalReads } from './deployment.ts';
-import { counted, type Finding, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 /** Kinds whose spans are calls of a model that is paid for. */
 const MODEL_KINDS = ['model_generation', 'rag_embedding'] as const;

@@ -1,5 +1,6 @@
 import type { Look } from './deployment.ts';
-import { counted, type Finding, listed, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, listed, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 /** Configured projects against projects that hold runs. */
 export const examineProjects = async (look: Look): Promise<Finding[]> => {

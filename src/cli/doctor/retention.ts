@@ -2,7 +2,8 @@ import type { ProjectSummary } from '../../store/signals/query.ts';
 import { formatTimestamp } from '../../model/time.ts';
 import { retentionWindows } from '../retention.ts';
 import { type Look, NANOS_PER_DAY } from './deployment.ts';
-import { counted, type Finding, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 
 /** Projects that get a line of their own; more are counted in one. */
 const MOST_LINES = 100;

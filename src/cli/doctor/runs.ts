@@ -1,7 +1,8 @@
 import { SERVICE } from '../../model/definition/owner.ts';
 import { millisFromUnixNano } from '../../model/time.ts';
 import type { Look, PinnedVersion, RegisteredWorker, RunReads } from './deployment.ts';
-import { counted, type Finding, fault, listed, ok, quoted, skipped, warning } from './finding.ts';
+import { counted, type Finding, fault, listed, ok, skipped, warning } from './finding.ts';
+import { quoted } from '../printable.ts';
 import { examineRunsDoor } from './keys.ts';
 
 /** A worker claims again within half a minute and beats every few seconds; one that was silent for longer is gone. */

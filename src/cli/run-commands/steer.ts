@@ -3,9 +3,9 @@ import { isRunId } from '../../model/ids.ts';
 import { EXIT_RUN_FAILED } from '../exit-status.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import type { Moments } from '../moments.ts';
-import { jsonText, printable } from '../printable.ts';
+import { jsonText, printable, quoted } from '../printable.ts';
 import { DaemonError, type SteeringClient } from '../daemon-client.ts';
-import { type AskIo, misused, printed, quoted, withDaemon } from '../with-daemon.ts';
+import { type AskIo, misused, printed, withDaemon } from '../with-daemon.ts';
 import { type RunDetail, runText } from './detail.ts';
 
 type Schemas = components['schemas'];
