@@ -2,8 +2,8 @@ import { spanIdOf } from '../../actors/run/run-spans.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import { isRunId } from '../../model/ids.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
-import { failingAttempt, hasFailed } from '../failing-attempt.ts';
 import { count, counted, duration, money, oneLine } from '../format.ts';
+import { failingAttempt, hasFailed, openChildren } from '../run-detail.ts';
 import { tableLines } from '../table.ts';
 import type { ProjectScope } from './scope.ts';
 
@@ -50,7 +50,7 @@ export const findDurableRun = async (
 };
 
 /** A time as people read it, to the second. */
-const moment = (time: string): string => time.replace(/\.\d+Z$/, 'Z');
+export const moment = (time: string): string => time.replace(/\.\d+Z$/, 'Z');
 
 /** How far off a time is, as this machine's clock says. */
 const away = (time: string, now: number): string => {
@@ -91,8 +91,7 @@ const timerText = (timer: DurableRun['timers'][number], attempts: readonly Attem
 
 /** What the run waits for and until when. */
 const waitLines = (run: DurableRun, now: number): string[] => {
-  const { waits, timers, attempts, children, status, cursor } = run;
-  const open = children.filter((child) => !['succeeded', 'failed', 'cancelled'].includes(child.status));
+  const { waits, timers, attempts, status, cursor } = run;
   const at = cursor === undefined ? '' : ` at step ${oneLine(cursor, 64)}`;
   const lines = [
     ...waits.map(
@@ -100,7 +99,7 @@ const waitLines = (run: DurableRun, now: number): string[] => {
         `  event "${oneLine(event)}" with key "${oneLine(key)}" at step ${oneLine(step, 64)}, since ${moment(since)}, ${until(deadline, now)}`,
     ),
     ...timers.flatMap((timer) => timerText(timer, attempts, now)),
-    ...open.map(
+    ...openChildren(run).map(
       (child) =>
         `  child run ${child.run_id} of step ${oneLine(child.step_id, 64)}: ${oneLine(child.definition_id, 64)} version ${child.definition_version}, ${child.status}`,
     ),

@@ -4,7 +4,7 @@ import { isRunId } from '../../model/ids.ts';
 import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { cost, counted, duration, oneLine, tokens } from '../format.ts';
 import { tableLines } from '../table.ts';
-import { type DurableRun, durableRunSummary, readDurableRun } from './durable-run.ts';
+import { type DurableRun, durableRunSummary, moment, readDurableRun } from './durable-run.ts';
 import { DEFAULT_FROM, type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
 type Trace = components['schemas']['TraceSummary'];
@@ -66,7 +66,7 @@ const rowOf = (trace: Trace): string[] => {
   ].filter((note) => note !== false);
   return [
     trace.trace_id,
-    trace.start_time.replace(/\.\d+Z$/, 'Z'),
+    moment(trace.start_time),
     trace.cancelled === true ? 'cancelled' : trace.status,
     nanos === null ? 'running' : duration(nanos / 1e6),
     cost(trace.cost),

@@ -1,11 +1,11 @@
 import type { components } from '../../model/generated/openapi.ts';
-import { failingAttempt, hasFailed } from '../failing-attempt.ts';
 import { count, money, tokens } from '../format.ts';
 import { type Moments, span } from '../moments.ts';
 import { jsonText, printable } from '../printable.ts';
+import { failingAttempt, hasFailed, openChildren } from '../run-detail.ts';
 import { tableLines } from '../table.ts';
 import { errorText, queuedText } from './list.ts';
-import { nextLines, openChildren } from './next.ts';
+import { nextLines } from './next.ts';
 
 export type RunDetail = components['schemas']['RunDetail'];
 type Attempt = RunDetail['attempts'][number];

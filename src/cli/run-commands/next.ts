@@ -1,6 +1,7 @@
 import type { components } from '../../model/generated/openapi.ts';
 import type { Moments } from '../moments.ts';
 import { printable } from '../printable.ts';
+import { openChildren } from '../run-detail.ts';
 
 type Run = components['schemas']['RunDetail'];
 
@@ -8,10 +9,6 @@ const step = (id: string | undefined): string => (id === undefined ? 'its step' 
 
 /** What a word of the command line may be without quotes. */
 const PLAIN_WORD = /^[\w.:/@-]+$/;
-
-/** Children that have not ended. */
-export const openChildren = ({ children }: Pick<Run, 'children'>): Run['children'] =>
-  children.filter(({ status }) => status !== 'succeeded' && status !== 'failed' && status !== 'cancelled');
 
 type Next = { readonly at?: string; readonly text: string };
 

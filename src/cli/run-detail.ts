@@ -14,3 +14,7 @@ export const failingAttempt = ({ status, error, attempts }: DurableRun): Attempt
 /** Whether an attempt came to a bad end of its own; what was cancelled or lapsed did not. */
 export const hasFailed = ({ status }: Attempt): boolean =>
   status === 'failed' || status === 'orphaned' || status === 'unservable';
+
+/** Children that have not ended. */
+export const openChildren = ({ children }: Pick<DurableRun, 'children'>): DurableRun['children'] =>
+  children.filter(({ status }) => status !== 'succeeded' && status !== 'failed' && status !== 'cancelled');
