@@ -41,7 +41,7 @@ export const showRun = async (io: RunIo, id: string): Promise<number> => {
   return withDaemon(io, async (client) => print(io, await client.get<RunDetail>(runPath(id))));
 };
 
-export const awaitEnd = async (client: SteeringClient, id: string): Promise<RunDetail> => {
+const awaitEnd = async (client: SteeringClient, id: string): Promise<RunDetail> => {
   for (;;) {
     const run = await client.get<RunDetail>(runPath(id), { wait_ms: HELD_MS });
     if (run.ended_at !== undefined) return run;
@@ -55,7 +55,8 @@ export const startRun = async (
   io: RunIo,
   definition: string,
   options: {
-    readonly input?: string;
+    /** JSON, `@` and a path, or `-`. */
+    readonly input: string;
     readonly idempotencyKey?: string;
     readonly project?: string;
     readonly correlation: Readonly<Record<string, string>>;
@@ -65,7 +66,7 @@ export const startRun = async (
   const [, id, version] = DEFINITION.exec(definition) ?? [];
   if (id === undefined)
     return misused(io, `${quoted(definition)} is not the id of a definition, such as refund or refund@2`);
-  const input = await readJsonArgument('--input', options.input ?? '{}', io.input);
+  const input = await readJsonArgument('--input', options.input, io.input);
   if (!input.ok) return misused(io, input.problem);
   const { idempotencyKey, project, correlation, wait } = options;
   return withDaemon(io, async (client) => {
@@ -107,10 +108,10 @@ const outcomes: Record<Schemas['EventOutcome']['outcome'], string> = {
 const outcomeText = ({ outcome, run_id: id }: Schemas['EventOutcome']): string =>
   `${outcomes[outcome]}${id === undefined ? '' : `${outcome === 'delivered' ? ' to' : '; taken by'} run ${printable(id)}`}\n`;
 
-type EventOptions = { readonly payload?: string; readonly eventId?: string };
+type EventOptions = { readonly payload: string; readonly eventId?: string };
 
 /** The payload of an event, which is an object. */
-const readPayload = async (io: RunIo, { payload = '{}' }: EventOptions) => {
+const readPayload = async (io: RunIo, { payload }: EventOptions) => {
   const read = await readJsonArgument('--payload', payload, io.input);
   if (!read.ok) return read;
   const { value } = read;

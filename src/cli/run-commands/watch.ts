@@ -94,11 +94,11 @@ const entryText = (entry: Entry, moments: Moments): string => {
 };
 
 /** One entry of a journal on one line. */
-export const entryLine = (entry: Entry, moments: Moments): string =>
+const entryLine = (entry: Entry, moments: Moments): string =>
   `${String(entry.seq).padStart(4)}  ${moments.at(entry.at)}  ${entryText(entry, moments)}\n`;
 
 /** @param betweenMs what lies between two connections */
-export type WatchOptions = { readonly after: number; readonly betweenMs?: number };
+type WatchOptions = { readonly after: number; readonly betweenMs?: number };
 
 /**
  * `svc runs watch`: every entry of a run's journal as it is written, over broken connections too, until the run ends. With
