@@ -4,7 +4,7 @@ import { type Asking, type Connection, examples, type Finish, type Page, type Pr
 /** Declares `mcp`, `machines` and `actors`: commands that hold no data and ask a running service. */
 export const declareAskingCommands = (
   program: Command,
-  { asking, inProject, asJson, ask, projectOf, moments }: Asking,
+  { asking, inProject, asJson, ask, showing, projectOf }: Asking,
   finish: Finish,
 ): void => {
   const mcp = program
@@ -56,15 +56,12 @@ export const declareAskingCommands = (
       ) => {
         const { showActors } = await import('./inspect.ts');
         finish(
-          await showActors(
-            { ...ask(options), moments: moments(), json: options.json === true },
-            {
-              ...(type === undefined ? {} : { type }),
-              ...(id === undefined ? {} : { id }),
-              ...(options.atSeq === undefined ? {} : { atSeq: options.atSeq }),
-              ...projectOf(options),
-            },
-          ),
+          await showActors(showing(options), {
+            ...(type === undefined ? {} : { type }),
+            ...(id === undefined ? {} : { id }),
+            ...(options.atSeq === undefined ? {} : { atSeq: options.atSeq }),
+            ...projectOf(options),
+          }),
         );
       },
     );

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DaemonAddress } from './daemon-client.ts';
 import { createMoments, type Moments } from './moments.ts';
+import type { AskIo, ShowIo } from './with-daemon.ts';
 
 /** What a command line has beside its words. */
 export type AskingIo = {
@@ -72,25 +72,26 @@ export const createAsking = (program: Command, io: AskingIo) => {
     const chosen = project ?? before ?? given(environment['SVC_PROJECT']);
     return chosen === undefined ? {} : { project: chosen };
   };
-  const ask = ({ endpoint, apiKey }: Connection): DaemonAddress & Pick<AskingIo, 'out' | 'err'> => ({
+  const ask = ({ endpoint, apiKey }: Connection): AskIo => ({
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(apiKey === undefined ? {} : { apiKey }),
     environment,
     out,
     err,
   });
-  const runIo = (options: Connection & Printed) => ({
+  /** What a command shows, and to whom. */
+  const showing = (options: Connection & Printed): ShowIo => ({
     ...ask(options),
     json: options.json === true,
     moments,
-    input: io.input ?? process.stdin,
   });
+  const steering = (options: Connection & Printed) => ({ ...showing(options), input: io.input ?? process.stdin });
   const pageOf = (options: Page): Page => ({
     ...projectOf(options),
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
   });
-  return { asking, inProject, paged, asJson, sharedOf, projectOf, ask, runIo, pageOf, moments };
+  return { asking, inProject, paged, asJson, sharedOf, projectOf, ask, showing, steering, pageOf };
 };
 
 export type Asking = ReturnType<typeof createAsking>;

@@ -1,10 +1,9 @@
 import type { components } from '../model/generated/openapi.ts';
 import { actorText, placeOf } from './actor-text.ts';
 import type { DaemonClient } from './daemon-client.ts';
-import type { Moments } from './moments.ts';
 import { jsonText, printable, quoted } from './printable.ts';
 import { table } from './table.ts';
-import { type AskIo, misused, printed, withDaemon } from './with-daemon.ts';
+import { type AskIo, misused, printed, type ShowIo, withDaemon } from './with-daemon.ts';
 
 type Actor = components['schemas']['Actor'];
 type ActorSnapshot = components['schemas']['ActorSnapshot'];
@@ -68,7 +67,7 @@ export const showMachines = async (
  * @returns the exit status
  */
 export const showActors = async (
-  io: AskIo & { readonly moments: Moments; readonly json: boolean },
+  io: ShowIo,
   asked: { readonly type?: string; readonly id?: string; readonly atSeq?: number; readonly project?: string },
 ): Promise<number> => {
   const { type, id, atSeq, project } = asked;
@@ -77,10 +76,11 @@ export const showActors = async (
     if (type !== undefined && id !== undefined) {
       const path = `/v1/api/actors/${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
       const actor = await client.get<ActorSnapshot>(path, { at_seq: atSeq });
-      return printed(io, io.json ? `${jsonText(actor, 2)}\n` : actorText(actor, io.moments, atSeq));
+      return printed(io, io.json ? `${jsonText(actor, 2)}\n` : actorText(actor, io.moments(), atSeq));
     }
     const actors = await Array.fromAsync(rowsOf(client, 'actors', { type, project }));
     if (io.json) return printed(io, `${jsonText({ actors }, 2)}\n`);
+    const { distance } = io.moments();
     return printed(
       io,
       table([
@@ -91,7 +91,7 @@ export const showActors = async (
           printable(actor.machine),
           actor.status,
           `${actor.version}`,
-          io.moments.distance(actor.updated_at),
+          distance(actor.updated_at),
           placeOf(actor.value),
         ]),
       ]),

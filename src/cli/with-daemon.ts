@@ -1,11 +1,19 @@
 import { connectToDaemon, type DaemonAddress, DaemonError, type SteeringClient } from './daemon-client.ts';
 import { EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import type { Moments } from './moments.ts';
 import { printable } from './printable.ts';
 
 /** What a command has that asks a running service and prints what it answers. */
 export type AskIo = DaemonAddress & {
   readonly out: (text: string) => void;
   readonly err: (line: string) => void;
+};
+
+/** The same for a command that shows it to people, or with `json` to programs. */
+export type ShowIo = AskIo & {
+  readonly json: boolean;
+  /** Made anew for each time that is shown, as a command may wait. */
+  readonly moments: () => Moments;
 };
 
 /** Prints what a command found. @returns the exit status of one that did what it was asked for */

@@ -44,7 +44,7 @@ type EventOptions = { readonly payload: string; readonly eventId?: string };
 /** Declares `svc runs` and its commands. */
 export const declareRuns = (
   program: Command,
-  { asking, inProject, paged, asJson, ask, runIo, pageOf, projectOf, sharedOf, moments }: Asking,
+  { asking, inProject, paged, asJson, showing, steering, pageOf, projectOf, sharedOf }: Asking,
   finish: Finish,
 ): void => {
   type Filters = Page & {
@@ -84,26 +84,23 @@ export const declareRuns = (
     .action(async (id: string | undefined, options: Connection & Filters & Printed) => {
       if (id !== undefined) {
         const { showRun } = await import('./steer.ts');
-        return finish(await showRun(runIo(options), id));
+        return finish(await showRun(steering(options), id));
       }
       const { listRuns } = await import('./list.ts');
       const { status, definition, parent, waitingOn, session, user, correlation = {}, from, to } = options;
       finish(
-        await listRuns(
-          { ...ask(options), json: options.json === true, moments: moments() },
-          {
-            ...pageOf(options),
-            ...(status === undefined ? {} : { status }),
-            ...(definition === undefined ? {} : { definition_id: definition }),
-            ...(parent === undefined ? {} : { parent_run_id: parent }),
-            ...(waitingOn === undefined ? {} : { waiting_on: waitingOn }),
-            ...(session === undefined ? {} : { session_id: session }),
-            ...(user === undefined ? {} : { user_id: user }),
-            ...Object.fromEntries(Object.entries(correlation).map(([name, value]) => [`correlation.${name}`, value])),
-            ...(from === undefined ? {} : { from }),
-            ...(to === undefined ? {} : { to }),
-          },
-        ),
+        await listRuns(showing(options), {
+          ...pageOf(options),
+          ...(status === undefined ? {} : { status }),
+          ...(definition === undefined ? {} : { definition_id: definition }),
+          ...(parent === undefined ? {} : { parent_run_id: parent }),
+          ...(waitingOn === undefined ? {} : { waiting_on: waitingOn }),
+          ...(session === undefined ? {} : { session_id: session }),
+          ...(user === undefined ? {} : { user_id: user }),
+          ...Object.fromEntries(Object.entries(correlation).map(([name, value]) => [`correlation.${name}`, value])),
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+        }),
       );
     });
   asking(asJson(paged(inProject(runs, 'The project to list; `*` is every one.'))));
@@ -129,7 +126,7 @@ export const declareRuns = (
       const shared = sharedOf(command);
       const { input, idempotencyKey, correlation = {}, wait } = own;
       finish(
-        await startRun(runIo(shared), definition, {
+        await startRun(steering(shared), definition, {
           input,
           ...projectOf(shared),
           ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -150,7 +147,7 @@ export const declareRuns = (
     .addHelpText('after', examples(`svc runs signal <id> approval --payload '{"approved": true}'`))
     .action(async (id: string, event: string, own: EventOptions, command: Command) => {
       const { signalRun } = await import('./steer.ts');
-      finish(await signalRun(runIo(sharedOf(command)), id, event, own));
+      finish(await signalRun(steering(sharedOf(command)), id, event, own));
     });
   asJson(asking(signal, 'execute'));
 
@@ -162,7 +159,7 @@ export const declareRuns = (
     .addHelpText('after', examples('svc runs cancel <id> --reason "ordered twice"'))
     .action(async (id: string, { reason }: { reason?: string }, command: Command) => {
       const { cancelRun } = await import('./steer.ts');
-      finish(await cancelRun(runIo(sharedOf(command)), id, reason));
+      finish(await cancelRun(steering(sharedOf(command)), id, reason));
     });
   asJson(asking(cancel, 'execute'));
 
@@ -174,7 +171,7 @@ export const declareRuns = (
     .addHelpText('after', examples('svc runs watch <id>', 'svc runs watch <id> --json'))
     .action(async (id: string, { after = -1 }: { after?: number }, command: Command) => {
       const { watchRun } = await import('./watch.ts');
-      finish(await watchRun(runIo(sharedOf(command)), id, { after }));
+      finish(await watchRun(steering(sharedOf(command)), id, { after }));
     });
   asJson(asking(watch), 'Print each entry as JSON, one a line.');
 };
@@ -182,7 +179,7 @@ export const declareRuns = (
 /** Declares `svc events` and its commands. */
 export const declareEvents = (
   program: Command,
-  { asking, inProject, paged, asJson, ask, runIo, pageOf, projectOf, sharedOf, moments }: Asking,
+  { asking, inProject, paged, asJson, showing, steering, pageOf, projectOf, sharedOf }: Asking,
   finish: Finish,
 ): void => {
   const events = program
@@ -192,7 +189,7 @@ export const declareEvents = (
     .addHelpText('after', examples('svc events', 'svc events publish approval order-17'))
     .action(async (options: Connection & Page & Printed) => {
       const { listEvents } = await import('./events.ts');
-      finish(await listEvents({ ...ask(options), json: options.json === true, moments: moments() }, pageOf(options)));
+      finish(await listEvents(showing(options), pageOf(options)));
     });
   asJson(paged(inProject(asking(events, 'execute'), 'The project to list; `*` is every one.')));
   const publish = events
@@ -206,7 +203,7 @@ export const declareEvents = (
     .action(async (event: string, key: string, own: EventOptions, command: Command) => {
       const { publishEvent } = await import('./steer.ts');
       const shared = sharedOf(command);
-      finish(await publishEvent(runIo(shared), event, key, { ...own, ...projectOf(shared) }));
+      finish(await publishEvent(steering(shared), event, key, { ...own, ...projectOf(shared) }));
     });
   inProject(asJson(asking(publish, 'execute')), 'The project to publish it in.');
 };

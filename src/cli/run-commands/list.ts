@@ -2,7 +2,7 @@ import type { components, operations } from '../../model/generated/openapi.ts';
 import type { Moments } from '../moments.ts';
 import { jsonText, printable } from '../printable.ts';
 import { table } from '../table.ts';
-import { type AskIo, printed, withDaemon } from '../with-daemon.ts';
+import { printed, type ShowIo, withDaemon } from '../with-daemon.ts';
 
 type Schemas = components['schemas'];
 export type RunSummary = Schemas['RunSummary'];
@@ -57,10 +57,7 @@ export const moreText = (shown: number, cursor: string | undefined): string =>
     : `${shown} are shown, and there are more: raise --limit (up to 1000), or go on with --cursor ${printable(cursor)}\n`;
 
 /** `svc runs`: one page of runs, newest-updated first. @returns the exit status */
-export const listRuns = (
-  io: AskIo & { readonly moments: Moments; readonly json: boolean },
-  filters: RunFilters,
-): Promise<number> =>
+export const listRuns = (io: ShowIo, filters: RunFilters): Promise<number> =>
   withDaemon(io, async (client) => {
     const page = await client.get<{ readonly runs: readonly RunSummary[]; readonly next_cursor?: string }>(
       '/v1/api/runs',
@@ -69,6 +66,6 @@ export const listRuns = (
     if (io.json) return printed(io, `${jsonText(page, 2)}\n`);
     const { runs, next_cursor: cursor } = page;
     if (runs.length === 0) return printed(io, 'No run matches.\n');
-    const rows = runTable(runs, io.moments, new Set(runs.map(({ project }) => project)).size > 1);
+    const rows = runTable(runs, io.moments(), new Set(runs.map(({ project }) => project)).size > 1);
     return printed(io, rows + moreText(runs.length, cursor));
   });

@@ -2,20 +2,14 @@ import type { components } from '../../model/generated/openapi.ts';
 import { isRunId } from '../../model/ids.ts';
 import { EXIT_RUN_FAILED } from '../exit-status.ts';
 import { readJsonArgument } from '../json-argument.ts';
-import type { Moments } from '../moments.ts';
 import { jsonText, printable, quoted } from '../printable.ts';
 import { DaemonError, type SteeringClient } from '../daemon-client.ts';
-import { type AskIo, misused, printed, withDaemon } from '../with-daemon.ts';
+import { misused, printed, type ShowIo, withDaemon } from '../with-daemon.ts';
 import { type RunDetail, runText } from './detail.ts';
 
 type Schemas = components['schemas'];
 
-export type RunIo = AskIo & {
-  readonly json: boolean;
-  /** Made anew for each time that is shown, as a command may wait. */
-  readonly moments: () => Moments;
-  readonly input: AsyncIterable<Uint8Array | string>;
-};
+export type RunIo = ShowIo & { readonly input: AsyncIterable<Uint8Array | string> };
 
 /** How long one call asks the service to hold the read of a run; it may answer sooner. */
 const HELD_MS = 20_000;
