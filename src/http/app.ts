@@ -80,7 +80,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const writeAudit = createWriteAudit(audit, clock);
   const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
   const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, options);
-  const serve = createServeRequest(access, audit, writeAudit, body, answers, log);
+  const serve = createServeRequest({ access, audit, writeAudit, body, answers, log });
   if (deps.grpc !== undefined) {
     const grpc = createGrpcServer({
       pipeline: deps.grpc.pipeline,

@@ -63,7 +63,10 @@ export type Route = {
   readonly streams?: boolean;
   /** A long poll: exempt from the request deadline in exchange for a hold of its own. */
   readonly holds?: boolean;
-  /** Is answered however much is under way: what an operator looks at in trouble, and what reads no store. Routes of the surface `operations` are. */
+  /**
+   * Is answered however much is under way: what an operator looks at in trouble, and what reads no store. Routes of the surface
+   * `operations` always are.
+   */
   readonly neverRefused?: boolean;
   /** May wait for something before it answers, for less than the request deadline. */
   readonly waits?: boolean;

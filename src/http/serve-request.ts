@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import { Refusal } from '../model/failure.ts';
 import type { Access } from './access/access.ts';
 import type { AuditLog } from './access/audit-log.ts';
 import type { WriteAudit } from './access/audit-rows.ts';
-import type { Logger } from 'pino';
 import { type AnswerRoom, USUAL_ANSWER_BYTES } from './answer/answer-room.ts';
 import { accepts, asksForStream } from './answer/negotiation.ts';
 import { sendJson } from './answer/send-json.ts';
@@ -20,21 +20,23 @@ const takesRoom = (route: Route, request: FastifyRequest): boolean =>
   route.waits !== true &&
   !(route.streams === true && asksForStream(request));
 
+type ServeDeps = {
+  readonly access: Access;
+  readonly audit: Pick<AuditLog, 'ready'>;
+  readonly writeAudit: WriteAudit;
+  readonly body: BodyReading;
+  readonly answers: AnswerRoom;
+  readonly log: Logger;
+};
+
 /**
- * The steps of every request, in their order: caller, parameters, body, room for the answer, handler, audit, answer. Parameters are read after the
- * caller is known, and the body after the parameters are valid.
+ * The steps of every request, in their order: caller, parameters, body, room for the answer, handler, audit, answer. Parameters
+ * are read after the caller is known, and the body after the parameters are valid.
  */
 export const createServeRequest =
-  (
-    access: Access,
-    audit: Pick<AuditLog, 'ready'>,
-    writeAudit: WriteAudit,
-    body: BodyReading,
-    room: AnswerRoom,
-    log: Logger,
-  ): ServeRoute =>
+  ({ access, audit, writeAudit, body, answers, log }: ServeDeps): ServeRoute =>
   async (route, operation, request, reply) => {
-    request.answer = room.shareOf(reply);
+    request.answer = answers.shareOf(reply);
     await access.admit(route, request);
     request.params = operation.readPath(request.params);
     request.query = operation.readQuery(request.query);

@@ -64,7 +64,10 @@ export const windowOf = (query: { readonly from?: string; readonly to?: string }
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 };
 
-/** What a row of a list is expected to weigh in the answer before any is read, and the whole list at the most: what it then holds is known piece by piece. */
+/**
+ * What a row of a list is expected to weigh in the answer before any is read, and all of them at the most: what a list then holds is
+ * known piece by piece.
+ */
 export const ROW_BYTES = 4 * 1024;
 export const LIST_BYTES = 1024 * 1024;
 
