@@ -133,7 +133,7 @@ export type TraceReading = {
   readonly spans: WrittenSpans;
 };
 export type SpansReading = { readonly spans: WrittenSpans; readonly next?: Position };
-/** Is given what an answer will weigh, in bytes, before its rows are read; what it throws ends the reading. */
+/** Is given what an answer will weigh, in bytes, before more of it than its first piece is read; what it throws ends the reading. */
 export type Expect = (bytes: number) => void;
 
 export type SpanQuery = Paging &

@@ -78,8 +78,7 @@ const methods = {
   },
 };
 
-/** Methods that answer with bytes. */
-const isWritten: ReadonlySet<string> = new Set(['writeSpans', 'openTrace', 'openSpans']);
+const answersInBytes: ReadonlySet<string> = new Set(['writeSpans', 'openTrace', 'openSpans']);
 
 const connect = () => {
   const db = openForReading(options.path, options.cacheMiB);
@@ -111,7 +110,7 @@ const answer = ([id, method, ...args]: Request): void => {
     const { statements, transactions } = connection;
     const read = methods[method as keyof typeof methods] as (...args: unknown[]) => unknown;
     const value = transactions.read(() => read(statements, ...args));
-    post(main, [[id, value]], isWritten.has(method) ? bytesIn(value) : []);
+    post(main, [[id, value]], answersInBytes.has(method) ? bytesIn(value) : []);
   } catch (error) {
     const code = driverCode(error);
     if (code !== undefined && needsReopening(code)) {
