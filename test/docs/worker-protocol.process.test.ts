@@ -109,8 +109,18 @@ describe('every example of the page, sent to the real daemon', () => {
     expect([again.status, again.body['code']]).toEqual([409, 'already_applied']);
   });
 
+  it('Many calls in one', async () => {
+    const { lease_id: lease } = await runToPay('third');
+    await post(`/steps/${lease}/started`, worker);
+    const [sent, answered] = pairOf('Many calls in one');
+    const named = (list: unknown) => (list as Body[]).map((item) => ({ ...item, lease_id: lease }));
+    const real = { ...sent, heartbeats: named(sent['heartbeats']), completes: named(sent['completes']) };
+    await send('/steps/batch', [real, answered]);
+  });
+
   it('there are no others', () => {
-    const sent = ['The idea', 'Register', 'Claim', 'Started', 'Heartbeat', 'Complete', 'Fail', 'Try it'];
+    const calls = ['Register', 'Claim', 'Started', 'Heartbeat', 'Complete', 'Fail', 'Many calls in one'];
+    const sent = ['The idea', ...calls, 'Try it'];
     expect(sent.flatMap(examplesOf)).toHaveLength([...page.matchAll(/```json\n/g)].length);
   });
 });

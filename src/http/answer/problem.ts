@@ -107,6 +107,15 @@ const failureOf = (error: unknown): Failure => {
   );
 };
 
+/** What an error is to its caller. Logs what is ours to mend. */
+export const failureFor = (error: unknown, requestId: string, route: string, log: Logger): Failure => {
+  const failure = failureOf(error);
+  if (failure.code === 'internal') log.error({ err: error, request_id: requestId, route }, 'request failed');
+  else if (failure.code === 'store_unavailable')
+    log.warn({ err: error, request_id: requestId, route }, 'the store did not answer');
+  return failure;
+};
+
 /** The one error handler: logs what is ours to mend, and answers. */
 export const answerError = (
   error: unknown,
@@ -114,12 +123,7 @@ export const answerError = (
   route: string,
   reply: FastifyReply,
   log: Logger,
-): FastifyReply => {
-  if (error instanceof UndecodableBody)
-    return reply.code(error.status).header('content-type', 'text/plain; charset=utf-8').send(error.message);
-  const failure = failureOf(error);
-  if (failure.code === 'internal') log.error({ err: error, request_id: requestId, route }, 'request failed');
-  else if (failure.code === 'store_unavailable')
-    log.warn({ err: error, request_id: requestId, route }, 'the store did not answer');
-  return sendFailure(reply, failure);
-};
+): FastifyReply =>
+  error instanceof UndecodableBody
+    ? reply.code(error.status).header('content-type', 'text/plain; charset=utf-8').send(error.message)
+    : sendFailure(reply, failureFor(error, requestId, route, log));

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { HeldLease } from '../../actors/service/runs-service.ts';
 import type { Json } from '../../model/json.ts';
+import type { Lease } from '../../model/run.ts';
 import { leaseInfoToWire, leaseToWire, registrationToWire, workerToWire } from '../codec/lease.ts';
 import type { BodyOf, PathOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
@@ -8,6 +9,7 @@ import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { DEFINITIONS_BODY_BYTES } from './definitions.ts';
 import { leaseCalls, SMALL_BODY_BYTES } from './lease-calls.ts';
+import { stepBatchRoute } from './step-batch.ts';
 import { allInReach, holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** The four calls on a lease, what leads to them, and what operators see of both. @see Interface specification, "Worker protocol" */
@@ -34,6 +36,28 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
     if (abandoned.aborted) giveBack();
     else abandoned.addEventListener('abort', giveBack, { once: true });
   };
+
+  /** @throws Refusal */
+  const claim = async (request: FastifyRequest, asked: BodyOf<'claimSteps'>): Promise<readonly Lease[]> => {
+    const leases = valueOf(
+      await runs.claim(
+        {
+          reach: request.caller.reach,
+          workerId: asked.worker_id,
+          max: asked.max,
+          waitMs: Math.min(asked.wait_ms, holdMs),
+          ...given({ runId: asked.run_id }),
+        },
+        request.released,
+      ),
+    );
+    giveBackIfGone(
+      request,
+      leases.map(({ leaseId }) => leaseId),
+    );
+    return leases;
+  };
+  const onLeases = leaseCalls(runs);
 
   return [
     {
@@ -72,28 +96,12 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       body: 'json',
       maxBodyBytes: SMALL_BODY_BYTES,
       holds: true,
-      handler: async (request) => {
-        const body = request.body as BodyOf<'claimSteps'>;
-        const leases = valueOf(
-          await runs.claim(
-            {
-              reach: request.caller.reach,
-              workerId: body.worker_id,
-              max: body.max,
-              waitMs: Math.min(body.wait_ms, holdMs),
-              ...given({ runId: body.run_id }),
-            },
-            request.released,
-          ),
-        );
-        giveBackIfGone(
-          request,
-          leases.map(({ leaseId }) => leaseId),
-        );
-        return { leases: mapLazily(leases, leaseToWire) };
-      },
+      handler: async (request) => ({
+        leases: mapLazily(await claim(request, request.body as BodyOf<'claimSteps'>), leaseToWire),
+      }),
     },
-    ...Object.values(leaseCalls(runs)).map(
+    stepBatchRoute(deps, onLeases, claim),
+    ...Object.values(onLeases).map(
       ({ verb, operationId, maxBodyBytes, make }): Route => ({
         method: 'POST',
         path: `/v1/api/steps/:lease/${verb}`,

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 273aa86b3f5ee33cd37299d99194a12fb6ead7dc59914db6b471e9ba66b4520f
-// content sha256: a6fea53aa4707a2a2e6cde5975a8f917d20f4ce89720b62be1bd91f099d4200f
+// source sha256: d939465257257b1a1e78a84afbc79ed3e819530c6f529010057a38efc042d536
+// content sha256: b213f02c1e7e4240ad53a65a2c77b98d618874f70d9f315292b4eaf968949a53
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1367,6 +1367,27 @@ export interface paths {
          *     answers at once. So an empty answer can come early: claim again. A claimer that hangs up gives back what it was offered.
          */
         readonly post: operations["claimSteps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/steps/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Many calls on leases, and a claim, in one
+         * @description Taken in the order `started`, `heartbeats`, `completes`, `fails`, `claim`, and all answered together. Each item is checked and answered as
+         *     its own call would be, and a bad one spoils no other. At most 1,000 items a call, and 16 MiB. The single calls stay sufficient.
+         */
+        readonly post: operations["batchSteps"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3023,6 +3044,52 @@ export interface components {
             readonly wait_ms: number;
             /** @description Steps of this run alone */
             readonly run_id?: string;
+        };
+        readonly StepBatch: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description `lease_id`, and the body of `startStep` */
+            readonly started?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `beatStep` */
+            readonly heartbeats?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `completeStep` */
+            readonly completes?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `failStep` */
+            readonly fails?: readonly components["schemas"]["StepBatchItem"][];
+            readonly claim?: {
+                /** @description Most steps to offer: no more than there are free slots */
+                readonly max: number;
+                /** @description How long to wait for the first, and with it for the whole answer; 0 unless given */
+                readonly wait_ms?: number;
+                /** @description Steps of this run alone */
+                readonly run_id?: string;
+            };
+        };
+        /** @description `lease_id`, and the members of the body of the single call; `worker_id` may be left out. Checked one by one: what is wrong is said in the item's answer */
+        readonly StepBatchItem: {
+            readonly [key: string]: unknown;
+        };
+        readonly StepBatchAnswer: {
+            readonly started: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly heartbeats: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly completes: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly fails: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly leases: readonly components["schemas"]["Lease"][];
+            /** @description Why nothing was claimed; absent when the claim was taken, or none was made */
+            readonly claim_error?: {
+                /** @description The status of the single call */
+                readonly status: number;
+                readonly body: components["schemas"]["Error"];
+            };
+        };
+        readonly StepBatchItemAnswer: {
+            /** @description Absent where the item named none that can be */
+            readonly lease_id?: string;
+            /** @description The status of the single call */
+            readonly status: number;
+            /** @description The body of the single call */
+            readonly body: {
+                readonly [key: string]: unknown;
+            };
         };
         /** @description One attempt, held by one worker for a bounded time, with all that its body needs. */
         readonly Lease: {
@@ -6576,6 +6643,60 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly batchSteps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "worker_id": "host-1-4711-9f3c",
+                 *       "started": [
+                 *         {
+                 *           "lease_id": "01a1e4f2-5d1c-7c3e-8a51-2f6c0b9d7e10"
+                 *         }
+                 *       ],
+                 *       "completes": [
+                 *         {
+                 *           "lease_id": "01a1e4f2-5d1c-7c3e-8a51-2f6c0b9d7e10",
+                 *           "output": {
+                 *             "ok": true
+                 *           }
+                 *         }
+                 *       ],
+                 *       "claim": {
+                 *         "max": 4
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["StepBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of each item, in the order sent, and the leases of the claim. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StepBatchAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];

@@ -91,6 +91,8 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
       definitions: [aFlow('secret', [aTask('new')]), aFlow('shared', [aTask('new')], { version: 7 })],
     }),
   ],
+  ['batchSteps', 'claiming for all', post(() => '/steps/batch', { worker_id: 'new', claim: { max: 9 } })],
+  ['batchSteps', 'claiming', post(() => '/steps/batch', { worker_id: 'of-other', claim: { max: 9 } })],
   ['claimSteps', 'for all', post(() => '/steps/claim', { worker_id: 'new', max: 9, wait_ms: 0 })],
   ['claimSteps', 'of the own worker', post(() => '/steps/claim', { worker_id: 'of-other', max: 9, wait_ms: 0 })],
   ['listWorkers', '', get(() => '/workers')],
@@ -124,6 +126,12 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
 ];
 
 const REPORT = { worker_id: 'of-own' };
+/** The answer of the only item of a batch, as if it had come by its own call. */
+const asItsItem = async (batch: Promise<Answer>): Promise<Answer> => {
+  const { status, body, ...rest } = await batch;
+  const item = status === 200 ? (body.heartbeats[0] ?? body.completes[0]) : { status, body };
+  return { ...rest, ...item, text: JSON.stringify(item.body) };
+};
 /** Calls that name a thing by an id which nobody can guess: 403, where a thing that is not there is 404. */
 const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['getRun', get(({ run }) => `/runs/${run}`)],
@@ -138,6 +146,16 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
       service.post('/steps/claim', { worker_id: 'of-other', max: 1, wait_ms: 0, run_id: run }, { key }),
   ],
   ['startStep', post(({ lease }) => `/steps/${lease}/started`, REPORT)],
+  [
+    'batchSteps',
+    (service, { lease }, key) =>
+      asItsItem(service.post('/steps/batch', { ...REPORT, heartbeats: [{ lease_id: lease, details: 'x' }] }, { key })),
+  ],
+  [
+    'batchSteps',
+    (service, { lease }, key) =>
+      asItsItem(service.post('/steps/batch', { ...REPORT, completes: [{ lease_id: lease, output: 'x' }] }, { key })),
+  ],
   ['beatStep', post(({ lease }) => `/steps/${lease}/heartbeat`, REPORT)],
   ['completeStep', post(({ lease }) => `/steps/${lease}/complete`, REPORT)],
   ['failStep', post(({ lease }) => `/steps/${lease}/fail`, { ...REPORT, error: { class: 'fatal', message: 'm' } })],
