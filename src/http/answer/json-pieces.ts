@@ -7,6 +7,8 @@ const isList = (value: unknown): value is Iterable<unknown> =>
 const isAsyncList = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
+const valueOf = (given: unknown): unknown => (typeof given === 'function' ? (given as () => unknown)() : given);
+
 /** Maps on demand: each element is made when it is written out, so a long list never stands in memory twice. */
 export function* mapLazily<T, U>(items: Iterable<T>, map: (item: T) => U): Generator<U> {
   for (const item of items) yield map(item);
@@ -20,19 +22,20 @@ export class WrittenElements {
   }
 }
 
-/** Whether parts of an answer are still to be read: a list that comes while it is written, or what is known after it. */
+/** Whether a list of an answer comes while it is written. */
 export const comesInPieces = (body: object): boolean =>
   Object.values(body).some((value) => value instanceof WrittenElements || isAsyncList(value));
 
 /**
  * Writes an object as JSON in pieces. Its lists are written element by element, so that a large answer is made while it
- * is being sent and other requests have their turn between two pieces; any iterable is written as a list. Fields that are
- * `undefined` are left out.
+ * is being sent and other requests have their turn between two pieces; any iterable is written as a list. A function stands for
+ * a field whose value is known when it is its turn. Fields that are `undefined` are left out.
  */
 export function* jsonPieces(body: object): Generator<string> {
   let text = '{';
   let first = true;
-  for (const [key, value] of Object.entries(body)) {
+  for (const [key, given] of Object.entries(body)) {
+    const value = valueOf(given);
     if (value === undefined) continue;
     text += `${first ? '' : ','}${JSON.stringify(key)}:`;
     first = false;
@@ -57,10 +60,7 @@ export function* jsonPieces(body: object): Generator<string> {
 
 const COMMA = 0x2c;
 
-/**
- * The same for an object of which parts are read while it is written: lists may be asynchronous or already JSON, and a
- * function stands for a field whose value is known when it is its turn.
- */
+/** The same for an object of which parts are read while it is written: lists may be asynchronous or already JSON. */
 export async function* jsonPiecesAsRead(body: object): AsyncGenerator<Uint8Array> {
   let text = '{';
   let first = true;
@@ -70,7 +70,7 @@ export async function* jsonPiecesAsRead(body: object): AsyncGenerator<Uint8Array
     return bytes;
   };
   for (const [key, given] of Object.entries(body)) {
-    const value: unknown = typeof given === 'function' ? (given as () => unknown)() : given;
+    const value = valueOf(given);
     if (value === undefined) continue;
     text += `${first ? '' : ','}${JSON.stringify(key)}:`;
     first = false;

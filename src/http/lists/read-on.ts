@@ -1,23 +1,23 @@
 import type { FastifyRequest } from 'fastify';
 import type { Page, Paging } from '../../store/signals/query.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { type Listing, pageBody } from './listing.ts';
+import type { Listing } from './listing.ts';
 
 /** Rows of one read, at the most: what a store is asked for at once. */
 const PAGE_ROWS = 1000;
 /** A read ends with the row that brings it to so many bytes. */
-export const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
 /** What a list that is read in pieces holds: rows as they crossed from their thread, as objects, and as JSON. */
-export const IN_PIECES_BYTES = 4 * PIECE_BYTES;
+const IN_PIECES_BYTES = 4 * PIECE_BYTES;
 
-type Read<T, P extends Pick<Paging, 'limit' | 'after' | 'maxBytes'>> = (paging: P) => Promise<Page<T>>;
+type Read<T, P extends Partial<Paging> & Pick<Paging, 'limit'>> = (paging: P) => Promise<Page<T>>;
 
 /**
  * The rows of a list up to its limit, read on as they are written, so that few of them are held, however large they are.
  * @param atEnd is given the last page, once nothing more is read
  * @param first the first page, where it was read before
  */
-export async function* readOn<T, P extends Pick<Paging, 'limit' | 'after' | 'maxBytes'>>(
+export async function* readOn<T, P extends Partial<Paging> & Pick<Paging, 'limit'>>(
   read: Read<T, P>,
   paging: P,
   toWire: (row: T) => object,
@@ -45,27 +45,34 @@ export async function* readOn<T, P extends Pick<Paging, 'limit' | 'after' | 'max
   }
 }
 
-/** A list's answer: at once where its rows are small, else read on while it is written. */
-export const listed = async <T, P extends Pick<Paging, 'limit' | 'after' | 'maxBytes'>>(
+/**
+ * The rows of a list: at once where they are small, else read on while they are written.
+ * @returns the rows, and the page that was read last, which is known once they are written
+ */
+export const listRows = async <T, P extends Partial<Paging> & Pick<Paging, 'limit'>>(
   { answer }: Pick<FastifyRequest, 'answer'>,
+  paging: P,
+  read: Read<T, P>,
+  toWire: (row: T) => object,
+): Promise<{ readonly rows: Iterable<object> | AsyncIterable<object>; readonly last: () => Page<T> }> => {
+  let last = await read({ ...paging, maxBytes: PIECE_BYTES });
+  if (last.next === undefined || last.items.length >= paging.limit)
+    return { rows: mapLazily(last.items, toWire), last: () => last };
+  answer.expect(IN_PIECES_BYTES);
+  const atEnd = (page: Page<T>): void => {
+    last = page;
+  };
+  return { rows: readOn(read, paging, toWire, atEnd, last), last: () => last };
+};
+
+/** The answer of a list. */
+export const listed = async <T, P extends Partial<Paging> & Pick<Paging, 'limit'>>(
+  request: Pick<FastifyRequest, 'answer'>,
   name: string,
   { paging, cursorAfter }: { readonly paging: P; readonly cursorAfter: Listing['cursorAfter'] },
   read: Read<T, P>,
   toWire: (row: T) => object,
 ): Promise<object> => {
-  const first = await read({ ...paging, maxBytes: PIECE_BYTES });
-  if (first.next === undefined || first.items.length >= paging.limit)
-    return pageBody(name, mapLazily(first.items, toWire), cursorAfter(first));
-  answer.expect(IN_PIECES_BYTES);
-  let last = first;
-  const rows = readOn(
-    read,
-    paging,
-    toWire,
-    (page) => {
-      last = page;
-    },
-    first,
-  );
-  return { [name]: rows, next_cursor: () => cursorAfter(last) };
+  const { rows, last } = await listRows(request, paging, read, toWire);
+  return { [name]: rows, next_cursor: () => cursorAfter(last()) };
 };

@@ -2,12 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import { decodeNativeBatch } from '../../ingest/native.ts';
 import { Refusal } from '../../model/failure.ts';
 import { ownProject } from '../../model/scope.ts';
-import type { Paging } from '../../store/signals/query.ts';
 import type { SignalBatch } from '../../model/signal.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import type { QueryOf } from '../contract/contract.ts';
 import { auditedProjects, given, listingOf, projectsOf } from '../lists/listing.ts';
-import { listed, readOn } from '../lists/read-on.ts';
+import { listed, listRows } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -94,19 +93,13 @@ export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: Quer
         if (query.project !== undefined) request.audit.projects = [query.project];
         const projects = projectsOf(request.caller, query.project, defaultProject);
         request.audit.projects = auditedProjects(projects);
-        const read = (paging: Paging) => store.listFeedback(query.trace_id, paging);
-        const paging: Paging = { projects, limit: query.limit ?? 1000 };
-        let isCut = false;
-        const feedback = readOn(
-          read,
-          paging,
+        const { rows, last } = await listRows(
+          request,
+          { projects, limit: query.limit ?? 1000 },
+          (paging) => store.listFeedback(query.trace_id, paging),
           feedbackToWire,
-          ({ next }) => {
-            isCut = next !== undefined;
-          },
-          await read(paging),
         );
-        return { feedback, truncated: () => (isCut ? true : undefined) };
+        return { feedback: rows, truncated: () => (last().next === undefined ? undefined : true) };
       },
     },
     {

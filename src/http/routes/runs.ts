@@ -4,6 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { hasEnded } from '../../model/run.ts';
 import { ownProject, type ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
+import type { Paging } from '../../store/signals/query.ts';
 import { asksForStream } from '../answer/negotiation.ts';
 import {
   attemptToWire,
@@ -18,7 +19,7 @@ import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../answer/event-stream.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, LIST_BYTES, ROW_BYTES, pageBody } from '../lists/listing.ts';
-import { IN_PIECES_BYTES, PIECE_BYTES } from '../lists/read-on.ts';
+import { listRows } from '../lists/read-on.ts';
 import type { Route } from '../route.ts';
 import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
@@ -197,21 +198,19 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         }
         const { reach } = request.caller;
         request.answer.expect(Math.min(limit * ROW_BYTES, LIST_BYTES));
-        const read = async (from: number, left: number) =>
-          valueOf(await runs.journal({ runId, reach, after: from, limit: left, maxBytes: PIECE_BYTES }));
-        let page = await read(after, limit);
-        if (page.isCut !== true)
-          return { events: mapLazily(page.events, journalEntryToWire), next_after: page.nextAfter };
-        request.answer.expect(IN_PIECES_BYTES);
-        async function* entries(): AsyncGenerator<object> {
-          for (let left = limit; ; ) {
-            for (const entry of page.events) yield journalEntryToWire(entry);
-            left -= page.events.length;
-            if (page.isCut !== true || left <= 0) return;
-            page = await read(page.nextAfter, left);
-          }
-        }
-        return { events: entries(), next_after: () => page.nextAfter };
+        let nextAfter = after;
+        const { rows } = await listRows(
+          request,
+          { limit },
+          async ({ limit: most, maxBytes }: Pick<Paging, 'limit' | 'maxBytes'>) => {
+            const asked = { runId, reach, after: nextAfter, limit: most, ...given({ maxBytes }) };
+            const page = valueOf(await runs.journal(asked));
+            ({ nextAfter } = page);
+            return { items: page.events, ...(page.isCut === true ? { next: [nextAfter] } : {}) };
+          },
+          journalEntryToWire,
+        );
+        return { events: rows, next_after: () => nextAfter };
       },
     },
     {

@@ -321,7 +321,7 @@ describe('GET /v1/api/feedback', () => {
     expect(body).toEqual({ feedback: [expect.objectContaining({ feedback_id: 'f-1', kind: 'thumbs', value: 'up' })] });
     expect(service.calls[0]).toEqual({
       method: 'listFeedback',
-      arguments: [TRACE, { projects: ['default'], limit: 1000 }],
+      arguments: [TRACE, { projects: ['default'], limit: 1000, maxBytes: 1024 * 1024 }],
     });
   });
   it('says when there is more than it answers', async () => {
