@@ -6,8 +6,10 @@ import type { SpanKind } from '../../model/span.ts';
  * spans: one that ends when the stream begins, and a point in time after its end that carries answer and usage.
  * @see Logfire, `logfire.msg_template`, `logfire.span_type`
  */
-/** Scopes of the SDK begin with this: `logfire`, `logfire.openai`, `logfire.anthropic`. */
+/** The scope of spans that a user writes by hand. */
 export const LOGFIRE_SCOPE = 'logfire';
+/** How those of its instrumentations begin: `logfire.openai`, `logfire.anthropic`. */
+export const LOGFIRE_INSTRUMENTATION = 'logfire.';
 const TEMPLATE = 'logfire.msg_template';
 const MESSAGE = 'logfire.msg';
 const SPAN_TYPE = 'logfire.span_type';

@@ -14,7 +14,7 @@ import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
 import { EVALUATION_EVENT, judgementsOfParts, scoreOfEvent } from './evaluations.ts';
 import { fieldIndex } from './key.ts';
 import { AGGREGATE, COST_SKIPPED } from './kind-rules.ts';
-import { isOpeningOfStream, LOGFIRE_SCOPE, nameOfLogfire } from './logfire.ts';
+import { isOpeningOfStream, LOGFIRE_INSTRUMENTATION, LOGFIRE_SCOPE, nameOfLogfire } from './logfire.ts';
 import { messagesOfEvents } from './message-events.ts';
 import { readText } from './read-value.ts';
 import { createReadings, type Readings } from './readings.ts';
@@ -248,7 +248,7 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (usage !== undefined) span.usage = usage;
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
-      if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(`${LOGFIRE_SCOPE}.`)) {
+      if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(LOGFIRE_INSTRUMENTATION)) {
         span.name = nameOfLogfire(name, span.attributes);
         const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
         // Instrumentations alone split a call in two (`logfire.openai`); what a user writes by hand is taken as it is.
