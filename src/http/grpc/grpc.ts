@@ -17,7 +17,9 @@ import type { Authenticator, Presented } from '../access/auth.ts';
 import { readPresentedKey } from '../access/auth.ts';
 import { plainAddress } from '../access/open-surfaces.ts';
 import { encodeExportResponse } from '../answer/otlp-answer.ts';
+import { statusOf } from '../answer/problem.ts';
 import { partialSuccessText } from '../answer/refusals.ts';
+import { countRequest, countServerError } from '../counting.ts';
 import { frame, messageOf } from './message.ts';
 import { encodeMessage, grpcStatus, grpcStatusOf, retryInfo, statusDetails } from './status.ts';
 
@@ -219,20 +221,17 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
       closeAfterAnswer(stream);
       return;
     }
-    counters.ingestRequests += 1;
+    countRequest(counters, 'ingest');
     const abandoned = new AbortController();
     let isLate = false;
     const deadline = setTimeout(() => {
       isLate = true;
-      counters.requestErrors += 1;
       abandoned.abort();
-      finish(() =>
-        refuse(stream, {
-          code: 'request_timeout',
-          message: `the call was not done within ${deps.requestTimeoutSeconds} seconds (--request-timeout-seconds); send less at once`,
-          retryAfterSeconds: 1,
-        }),
-      );
+      fail({
+        code: 'request_timeout',
+        message: `the call was not done within ${deps.requestTimeoutSeconds} seconds (--request-timeout-seconds); send less at once`,
+        retryAfterSeconds: 1,
+      });
     }, deps.requestTimeoutSeconds * 1000);
     stream.once('close', () => {
       clearTimeout(deadline);
@@ -243,13 +242,14 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
       if (stream.destroyed || stream.closed || stream.headersSent) return;
       send();
     };
+    const fail = (failure: Failure): void => {
+      countServerError(counters, statusOf[failure.code]);
+      finish(() => refuse(stream, failure));
+    };
     serve(stream, headers, rawHeaders, abandoned.signal).then(
       (message) => finish(() => answer(stream, message)),
       (error: unknown) => {
-        if (isLate) return;
-        const failure = failureOf(error, newRecordId());
-        if (failure.code === 'internal' || failure.code === 'store_unavailable') counters.requestErrors += 1;
-        finish(() => refuse(stream, failure));
+        if (!isLate) fail(failureOf(error, newRecordId()));
       },
     );
   };
