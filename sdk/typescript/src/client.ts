@@ -123,7 +123,7 @@ export const createClient = (options: ClientOptions = {}) => {
 
   const definitionsBody = (
     definitions: readonly Definition[],
-    { project = settings.project }: { project?: string | undefined },
+    { project = settings.project }: InProject,
   ): BodyOf<'storeDefinitions'> => ({ definitions, project });
 
   const getRun = (runId: string, signal?: AbortSignal): Promise<RunDetail> =>
@@ -225,12 +225,11 @@ export const createClient = (options: ClientOptions = {}) => {
     }
   }
 
-  /** Where it was there a moment ago: a restart must not hide how a run ended. */
+  /** For a service that has answered before: a restart must not hide how a run ended. */
   const patient: RetryPolicy = { ...policy, attempts: Number.POSITIVE_INFINITY, forMs: STREAM_PATIENCE_MS };
 
   /** Asks for the end of a run, again and again; each call is held by the service. */
   const askForEnd = async (runId: string, signal: AbortSignal | undefined): Promise<RunDetail> => {
-    let patience = answeredAt === undefined ? policy : patient;
     for (let unheld = 0; ; ) {
       const askedAt = performance.now();
       const run = await call<RunDetail>(
@@ -241,10 +240,9 @@ export const createClient = (options: ClientOptions = {}) => {
           timeoutMs: END_WAIT_MS + END_WAIT_SLACK_MS,
           signal,
         },
-        patience,
+        answeredAt === undefined ? policy : patient,
       );
       if (isOver(run.status)) return run;
-      patience = patient;
       unheld = performance.now() - askedAt < HELD_MS ? unheld + 1 : 0;
       if (unheld > 0) await pause(backoffMs(policy, unheld), signal);
       signal?.throwIfAborted();
@@ -373,21 +371,15 @@ export const createClient = (options: ClientOptions = {}) => {
      * project of the key (of a key of several, the one given or set), or to the service where the key is a top-level one.
      * @throws ServiceError `definition_invalid`, or `definition_conflict` where a version is stored with other content
      */
-    storeDefinitions: (
-      definitions: readonly Definition[],
-      more: { project?: string } = {},
-    ): Promise<StoredDefinitions> =>
-      call({ method: 'POST', path: '/v1/api/definitions', body: definitionsBody(definitions, more) }),
+    storeDefinitions: (definitions: readonly Definition[], owner: InProject = {}): Promise<StoredDefinitions> =>
+      call({ method: 'POST', path: '/v1/api/definitions', body: definitionsBody(definitions, owner) }),
     /** Stores nothing, and says of each definition what is wrong with it: all faults, not the first alone. */
-    checkDefinitions: (
-      definitions: readonly Definition[],
-      more: { project?: string } = {},
-    ): Promise<CheckedDefinitions> =>
+    checkDefinitions: (definitions: readonly Definition[], owner: InProject = {}): Promise<CheckedDefinitions> =>
       call({
         method: 'POST',
         path: '/v1/api/definitions',
         query: { check: true },
-        body: definitionsBody(definitions, more),
+        body: definitionsBody(definitions, owner),
       }),
     /** Those of the project, where one is given or set, and those of the service; without one, of all that the key reaches. */
     listDefinitions: (query: OwnedQuery = {}): Promise<AnswerOf<'listDefinitions'>> =>

@@ -157,5 +157,3 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}) => {
     },
   };
 };
-
-export type ExportQueue = ReturnType<typeof createExportQueue>;
