@@ -13,6 +13,8 @@ export type TouchedTrace = {
   readonly project: number;
   /** True when the trace had no span before this transaction. */
   isNew: boolean;
+  /** True when spans of it were replaced: a context of theirs may be of no use any more. */
+  hasReplaced?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
 };

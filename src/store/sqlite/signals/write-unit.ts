@@ -27,6 +27,13 @@ const columnCounts = {
 /** Senders name projects as they like; numbers of more than so many are read from the file again. */
 const REMEMBERED_PROJECTS = 10_000;
 
+/**
+ * The subquery does not name the outer row: SQLite computes it once. One that did would read all spans of the trace for each of its
+ * contexts, and each child run brings a context.
+ */
+export const DROP_UNUSED_CONTEXTS =
+  'DELETE FROM trace_contexts WHERE trace = ? AND context NOT IN (SELECT context FROM spans WHERE trace = ?)';
+
 export type UnitWriter = {
   /**
    * Writes the rows of one unit, all or none, inside an open transaction; the totals of its traces follow in
@@ -60,9 +67,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const contextsOfTrace = db
     .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
     .raw();
-  const dropUnusedContexts = db.prepare(
-    'DELETE FROM trace_contexts WHERE trace = ? AND context NOT IN (SELECT s.context FROM spans AS s WHERE s.trace = trace_contexts.trace)',
-  );
+  const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
   const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
     .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
@@ -161,6 +166,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     deleteSpan.run(old);
     insertSpan.run(row);
     entry.atHand = undefined;
+    entry.hasReplaced = true;
   };
 
   const writeSpans = (mine: Map<string, TouchedTrace>, [, , traces, spans, payloads]: UnitRows): void => {
@@ -168,20 +174,16 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       const entry = reach(mine, traceId, projectNumber(projectName));
       return { entry, places: settleContexts(entry, contexts) };
     });
-    const replaced = new Set<number>();
     for (let i = 0; i < spans.length; i++) {
       const row = spans[i] as Row;
       const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
       row[SPAN.trace] = entry.trace;
       row[SPAN.context] = places[row[SPAN.context] as number] as number;
       row[SPAN.project] = entry.project;
-      if (insertSpan.run(row).changes === 0) {
-        replaceSpan(row, entry);
-        replaced.add(entry.trace);
-      } else entry.atHand?.spans.push(row);
+      if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
+      else entry.atHand?.spans.push(row);
       insertPayload.run(payloads[i]);
     }
-    for (const trace of replaced) dropUnusedContexts.run(trace);
   };
 
   /** Judgements change the row of their trace, if there is one; without it the trace finds them when it comes. */
@@ -267,7 +269,10 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       }
     },
     finish: () => {
-      for (const entry of touched.values()) projection.project(entry);
+      for (const entry of touched.values()) {
+        if (entry.hasReplaced === true) dropUnusedContexts.run(entry.trace, entry.trace);
+        projection.project(entry);
+      }
       touched = new Map();
     },
     abandon: () => {
