@@ -184,17 +184,25 @@ export const createOutbox = (options: {
     arm(GATHER_MS);
   };
 
+  /** Ends with the batch in hand. */
+  const stop = async (): Promise<void> => {
+    stopped = true;
+    timer?.();
+    await draining;
+  };
+
   return {
     kick,
-    /** Sends what is there; for tests and for a service that stops. */
+    /** Sends what is there. */
     flush: async (): Promise<void> => {
       while (draining !== undefined) await draining;
       await begin();
     },
-    stop: async (): Promise<void> => {
-      stopped = true;
-      timer?.();
-      await draining;
+    stop,
+    /** Ends with one more batch, however much waits: the rest follows after the next start. */
+    sendLast: async (): Promise<void> => {
+      await stop();
+      await begin();
     },
 
     /** Itself, as an actor that can be looked at. */

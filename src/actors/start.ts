@@ -72,6 +72,8 @@ export type RunningRuns = RunsService & {
   tick(): Promise<void>;
   /** Sends the spans that wait in the outbox. */
   flushOutbox(): Promise<void>;
+  /** Closes as `close` does, and sends one more batch of spans before: those of steps that ended a moment ago. */
+  stop(): Promise<void>;
   /** Claims that wait. */
   waitingClaims(): number;
   /** Jumps of the wall clock by more than five seconds since the start. */
@@ -214,6 +216,20 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   if (options.ticks !== false) timer.start();
   const released = quarantine.release();
 
+  /** @param endOutbox runs when nothing that adds spans begins any more */
+  const close = async (endOutbox: () => Promise<void>): Promise<void> => {
+    if (closing.signal.aborted) return;
+    closing.abort();
+    const timerStopped = timer.stop();
+    dispatcher.close();
+    await timerStopped;
+    await released;
+    await endOutbox();
+    await kernel.idle();
+    dispatcher.close();
+    await store.close();
+  };
+
   return {
     ...createService({
       store,
@@ -247,17 +263,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
 
-    close: async () => {
-      if (closing.signal.aborted) return;
-      closing.abort();
-      const timerStopped = timer.stop();
-      dispatcher.close();
-      await timerStopped;
-      await released;
-      await outbox.stop();
-      await kernel.idle();
-      dispatcher.close();
-      await store.close();
-    },
+    close: () => close(outbox.stop),
+    stop: () => close(() => outbox.sendLast().catch(onFault)),
   };
 };

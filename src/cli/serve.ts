@@ -338,16 +338,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
     { name: 'monitors', run: () => watchers.close() },
     { name: 'retention', run: () => retention.stop() },
-    {
-      name: 'runs',
-      run: async () => {
-        // Spans of steps that ended a moment ago are sent while the trace store is open. The rest follow after the next start.
-        await runs
-          .flushOutbox()
-          .catch((error: unknown) => log.warn({ err: error }, 'spans of runs wait for the next start'));
-        await runs.close();
-      },
-    },
+    { name: 'runs', run: () => runs.stop() }, // before the pipeline and the trace store: it sends spans
     { name: 'pipeline', run: () => pipeline.close() },
     { name: 'judge', run: async () => judgeOutbound.close() },
     ...(forwarder === undefined ? [] : [{ name: 'forwarding', run: () => forwarder.close() }]),

@@ -6,7 +6,7 @@ import { createMemoryRunStore } from '../../src/store/runs/memory-run-store.ts';
 import { createFakeClock } from './run-harness.ts';
 
 /** Work carried over whose messages the test lets through, one slice after the other. */
-const aQueue = (room: (runId: string) => boolean = () => true) => {
+const aQueue = (room: (runId: string) => boolean = () => true, closing = new AbortController().signal) => {
   const { clock, now } = createFakeClock();
   const sent: string[][] = [[]];
   let open: (() => void)[] = [];
@@ -25,7 +25,7 @@ const aQueue = (room: (runId: string) => boolean = () => true) => {
     clock,
     now,
     steady: now,
-    closing: new AbortController().signal,
+    closing,
   });
   const timers = new Map<string, CarriedOverTimer>();
   return {
@@ -94,6 +94,18 @@ describe('work that commits carry over', () => {
     await land();
     await land();
     expect(sent).toEqual([['a'], ['a'], [], []]);
+  });
+
+  it('ends with the slice in hand when the service stops: the rest are rows', async () => {
+    const stop = new AbortController();
+    const { add, sent, land, queue } = aQueue(() => true, stop.signal);
+    for (const id of numbered('a', 100)) add(aTimer(id));
+    await land();
+    stop.abort();
+    await land();
+    await land();
+    expect(sent.map(({ length }) => length)).toEqual([1, 32, 0, 0]);
+    await queue.idle();
   });
 
   it('what a commit had no room for is among the first of the next', async () => {

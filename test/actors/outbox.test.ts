@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { createOutbox } from '../../src/actors/outbox.ts';
+import { ROOT_SPAN } from '../../src/actors/run/run-spans.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { onEachEngine } from './engines.ts';
-import { aDefinition, createFakeClock, tasks } from './run-harness.ts';
+import { aDefinition, createFakeClock, createHarness as createHarnessOn, tasks } from './run-harness.ts';
 
 it('a retry that falls due at once begins when the failed turn has ended: never two turns at a time', async () => {
   const { clock, now } = createFakeClock();
@@ -41,7 +42,32 @@ it('a retry that falls due at once begins when the failed turn has ended: never 
   expect(faults).toMatchObject([{ message: 'away' }]);
 });
 
-onEachEngine('the outbox', ({ createHarness }) => {
+it('a stop sends one batch beyond that in hand, however many rows wait', async () => {
+  const { clock, now } = createFakeClock();
+  const delivered: number[] = [];
+  const outbox = createOutbox({
+    store: {
+      readOutbox: async (after, limit) =>
+        Array.from({ length: limit }, (_, n) => ({ no: after + n + 1, runId: 'r', span: ROOT_SPAN })),
+    },
+    clock,
+    defer: (callback) => setImmediate(callback),
+    now,
+    writeSpans: async () => {},
+    rootSpan: async () => undefined,
+    delivered: async (upTo) => {
+      delivered.push(upTo);
+    },
+    backlog: async () => undefined,
+    onFault: () => {},
+  });
+  const sending = outbox.flush();
+  await outbox.sendLast();
+  await sending;
+  expect(delivered).toEqual([2000, 4000]);
+});
+
+onEachEngine('the outbox', ({ open, createHarness }) => {
   it('keeps spans in the outbox while the trace store is away', async () => {
     let away = true;
     const spans: string[] = [];
@@ -58,5 +84,27 @@ onEachEngine('the outbox', ({ createHarness }) => {
     away = false;
     await service.runs.flushOutbox();
     expect(spans).toEqual(['flow']);
+  });
+
+  it('sends the spans of a moment ago when the service stops, and keeps them when the trace store is away then', async () => {
+    let away = true;
+    const spans: string[] = [];
+    const store = await open();
+    const service = await createHarnessOn({
+      store: { ...store, close: async () => {} },
+      definitions: [aDefinition('flow', tasks('one'))],
+      writeSpans: async (batch) => {
+        if (away) throw new Error('away');
+        spans.push(...batch.map(({ name }) => name));
+      },
+    });
+    await service.start('flow');
+    await service.runs.stop();
+    expect(service.faults).toMatchObject([{ message: 'away' }]);
+    expect((await store.readOutbox(0, 10)).length).toBe(1);
+    away = false;
+    await (await service.reopen()).stop();
+    expect(spans).toEqual(['flow']);
+    expect(await store.readOutbox(0, 10)).toEqual([]);
   });
 });
