@@ -48,6 +48,7 @@ import { StoreUnavailable } from '../store/unavailable.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { examineRunning } from './doctor/running.ts';
 import { createLogger } from './logger.ts';
+import { exitNow } from './exit-now.ts';
 import { openRuns } from './open-runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
@@ -349,6 +350,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     deadlineMs: requestTimeoutSeconds * 1000 + STOP_GRACE_MS,
     log,
     exit: (code) => process.exit(code),
+    exitNow,
     now: () => performance.now(),
   });
   process.on('SIGTERM', stop);

@@ -17,6 +17,8 @@ export type ShutdownParts = {
     readonly error: (fields: object, message: string) => void;
   };
   readonly exit: (code: number) => void;
+  /** Ends the process also while one of its threads is busy. */
+  readonly exitNow: (code: number) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 };
@@ -31,6 +33,7 @@ export const createShutdown = ({
   deadlineMs,
   log,
   exit,
+  exitNow,
   now,
 }: ShutdownParts): ((signal: StopSignal) => void) => {
   let firstAt: number | undefined;
@@ -57,7 +60,7 @@ export const createShutdown = ({
       log.info({ signal }, 'stopping: no new connections; requests in flight are finished');
       setTimeout(() => {
         log.error({ stage: current, deadline_ms: deadlineMs }, 'stopping took too long; ending now');
-        exit(1);
+        exitNow(1);
       }, deadlineMs).unref();
       void stopAll();
       return;

@@ -10,6 +10,7 @@ afterEach(() => {
 
 const aShutdown = (stages: Record<string, () => Promise<void>>) => {
   const exits: number[] = [];
+  const exitsNow: number[] = [];
   const errors: object[] = [];
   let now = 0;
   const stop = createShutdown({
@@ -17,11 +18,13 @@ const aShutdown = (stages: Record<string, () => Promise<void>>) => {
     deadlineMs: 35_000,
     log: { info: () => {}, error: (fields) => errors.push(fields) },
     exit: (code) => exits.push(code),
+    exitNow: (code) => exitsNow.push(code),
     now: () => now,
   });
   return {
     stop,
     exits,
+    exitsNow,
     errors,
     later: async (ms: number): Promise<void> => {
       now += ms;
@@ -81,12 +84,12 @@ describe('a stop', () => {
   });
 
   it('ends at its deadline whatever hangs, naming it', async () => {
-    const { stop, exits, errors, later } = aShutdown({ doors: async () => {}, store: forever });
+    const { stop, exitsNow, errors, later } = aShutdown({ doors: async () => {}, store: forever });
     stop('SIGTERM');
     await later(34_999);
-    expect(exits).toEqual([]);
+    expect(exitsNow).toEqual([]);
     await later(1);
-    expect(exits).toEqual([1]);
+    expect(exitsNow).toEqual([1]);
     expect(errors).toMatchObject([{ stage: 'store' }]);
   });
 });
