@@ -150,6 +150,29 @@ describe('spans that the store writes as JSON', () => {
     );
   });
 
+  // @see https://github.com/nodejs/node/issues/63785
+  it('have the names of attributes as they were sent, also those that V8 reads as the name of an object before', async () => {
+    const traceId = traceIdOf(++drawn);
+    const first = { h: [], '\\': 0 };
+    const second = { h: 1, '"': 2 };
+    await store.write(
+      aUnit({
+        spans: [
+          aSpan({
+            traceId,
+            attributes: second,
+            events: [first, second].map((attributes) => ({ name: 'said', time: T0, attributes })),
+            links: [first, second].map((attributes) => ({ traceId: traceIdOf(9), spanId: spanIdOf(9), attributes })),
+          }),
+        ],
+      }),
+    );
+    const reading = await store.readTrace(traceId, 'all', true, noBound);
+    const text = reading === undefined ? '' : await textOf(reading.spans);
+    expect(text.split(JSON.stringify(second))).toHaveLength(4);
+    expect(text.split(JSON.stringify(first))).toHaveLength(3);
+  });
+
   const SPANS = 3000;
   const large = async (n: number): Promise<string> => {
     const traceId = traceIdOf(n);

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../../../model/time.ts';
-import type { JsonObject } from '../../../model/json.ts';
 import type { Usage } from '../../../model/span.ts';
 import { kindOf, statusOf } from './codes.ts';
+import { cutRows } from './cut-rows.ts';
 import type { Statements } from './statements.ts';
 import { CONTEXT_COLUMNS } from './project-traces.ts';
 import { type Column, CONTEXT, INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './wire.ts';
@@ -128,25 +128,16 @@ const attributesOf = (
 };
 
 const eventsOf = (stored: string | null): string =>
-  stored === null
-    ? '[]'
-    : JSON.stringify(
-        (JSON.parse(stored) as [string, string, JsonObject][]).map(([name, at, attributes]) => ({
-          name,
-          time: formatTimestamp(BigInt(at)),
-          attributes,
-        })),
-      );
+  `[${cutRows(stored ?? '')
+    .map(
+      ([name, at = '', attributes]) =>
+        `{"name":${name},"time":"${formatTimestamp(BigInt(at.slice(1, -1)))}","attributes":${attributes}}`,
+    )
+    .join()}]`;
 const linksOf = (stored: string | null): string =>
-  stored === null
-    ? '[]'
-    : JSON.stringify(
-        (JSON.parse(stored) as [string, string, JsonObject][]).map(([trace_id, span_id, attributes]) => ({
-          trace_id,
-          span_id,
-          attributes,
-        })),
-      );
+  `[${cutRows(stored ?? '')
+    .map(([traceId, spanId, attributes]) => `{"trace_id":${traceId},"span_id":${spanId},"attributes":${attributes}}`)
+    .join()}]`;
 
 const payloadOf = (stored: string | null, isJson: boolean): string | undefined => {
   if (stored === null) return undefined;
