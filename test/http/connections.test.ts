@@ -88,6 +88,7 @@ describe('connections', () => {
     for (const client of [...many, ...few]) expect(await ask(client, HEALTH)).toBe('HTTP/1.1 200');
     const late = await open(service, '127.0.0.4');
     expect(await ask(late, LIST)).toBe('HTTP/1.1 200');
+    await until(() => many[0]?.isClosed() === true);
     expect([...many, ...few].map(({ isClosed }) => isClosed())).toEqual([true, false, false, false]);
   });
 

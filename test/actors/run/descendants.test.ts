@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Changes } from '../../../src/store/runs/run-store.ts';
+import { until } from '../../until.ts';
 import { onEachEngine } from '../engines.ts';
 import { aDefinition, createHarness as createOn, type Harness, must, settled, task } from '../run-harness.ts';
 
@@ -112,7 +113,10 @@ onEachEngine('how many runs may stand below a root', ({ createHarness, open }) =
     const definitions = [leaf, aDefinition('branch', [each('leaf', 4)]), aDefinition('flow', [each('branch', 40)])];
     const service = await createOn({ store: watched, maxDescendants: 200, definitions });
     const { runId, traceId } = await service.start('flow');
-    await settled(service.runs);
+    await until(async () => {
+      await settled(service.runs);
+      return sizes.flat().at(-1)?.descendants === 200;
+    });
     expect(Math.max(...sizes.map(({ length }) => length))).toBe(1);
     expect(sizes.flat().at(-1)).toEqual({ traceId, descendants: 200 });
     expect((await service.detail(runId)).children).toHaveLength(40);
@@ -131,7 +135,10 @@ onEachEngine('a run that starts itself without end', ({ createHarness }) => {
       definitions: [aDefinition('bomb', [each('bomb', 50)])],
     });
     const { runId, traceId } = await service.start('bomb');
-    for (let turn = 0; turn < 200 && (await service.runs.counts()).openRuns > 0; turn += 1) await settled(service.runs);
+    await until(async () => {
+      await settled(service.runs);
+      return (await service.runs.counts()).openRuns === 0;
+    });
     expect((await service.detail(runId)).status).toBe('failed');
     expect((await service.runs.counts()).openRuns).toBe(0);
     const [size] = await service.store.load([{ kind: 'tree_size', traceId }]);

@@ -114,7 +114,7 @@ export const watchJournalContract = (engine: string, open: () => Promise<OpenJou
       expect((await journal.findEntry(ofErrors, 2))?.detail).toBe(entries[1]?.detail);
     });
 
-    it('keeps as many entries of each as it says, and not one more', { timeout: 30_000 }, async () => {
+    it('keeps as many entries of each as it says, and not one more', async () => {
       const journal = await openJournal();
       const { keptEntries } = journal;
       const fill = Array.from({ length: keptEntries }, (_, index) => aWatchEntry(index + 1));

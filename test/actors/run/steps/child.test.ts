@@ -2,7 +2,17 @@ import { expect, it } from 'vitest';
 import type { RunRecord, RunStore, StoredRun } from '../../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../../src/store/unavailable.ts';
 import { onEachEngine } from '../../engines.ts';
-import { ALL, aDefinition, codeOf, createHarness as createOn, must, settled, task } from '../../run-harness.ts';
+import { until } from '../../../until.ts';
+import {
+  ALL,
+  aDefinition,
+  codeOf,
+  createHarness as createOn,
+  type Harness,
+  must,
+  settled,
+  task,
+} from '../../run-harness.ts';
 
 const recordOf = async (store: RunStore, runId: string): Promise<RunRecord> =>
   ((await store.load([{ kind: 'run', runId }]))[0] as StoredRun).record;
@@ -23,6 +33,26 @@ onEachEngine('children', ({ createHarness, open }) => {
       },
       task('then', { input: { all: '${steps.index.output}' }, next: 'end' }),
     ]);
+
+  /** An empty store, and how many children each of its commits has started. */
+  const openWatched = async () => {
+    const started: number[] = [];
+    const inner = await open();
+    const store: RunStore = {
+      ...inner,
+      commit: (changes) => {
+        started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
+        return inner.commit(changes);
+      },
+    };
+    return { store, started };
+  };
+  /** Resolves when a run waits no more: its children are started, and end, in as many commits as they need. */
+  const untilItGoesOn = ({ runs, store }: Harness, runId: string): Promise<void> =>
+    until(async () => {
+      await settled(runs);
+      return (await recordOf(store, runId)).status !== 'waiting';
+    });
 
   it('for_each starts one child an item, at most max_parallel at once, and gives the outputs in item order', async () => {
     const service = await createHarness({ definitions: [child, parent()] });
@@ -58,21 +88,12 @@ onEachEngine('children', ({ createHarness, open }) => {
   });
 
   it('for_each over 10,000 children that end at once: no commit starts more than 100, and the outputs are in order', async () => {
-    const started: number[] = [];
-    const store = await open();
-    const watched: RunStore = {
-      ...store,
-      commit: (changes) => {
-        started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
-        return store.commit(changes);
-      },
-    };
+    const { store, started } = await openWatched();
     const docs = Array.from({ length: 10_000 }, (_, n) => n);
     const quick = aDefinition('kid', [{ id: 'done', kind: 'succeed', output: '${input.doc}' }]);
-    const service = await createOn({ store: watched, definitions: [quick, parent({ max_parallel: 1000 })] });
+    const service = await createOn({ store, definitions: [quick, parent({ max_parallel: 1000 })] });
     const { runId } = await service.start('flow', { docs });
-    for (let turn = 0; turn < 1000 && (await recordOf(store, runId)).status === 'waiting'; turn += 1)
-      await settled(service.runs);
+    await untilItGoesOn(service, runId);
     expect((await service.take()).input).toEqual({ all: docs });
     expect(Math.max(...started)).toBe(100);
     expect(started.reduce((sum, n) => sum + n)).toBe(10_000);
@@ -363,21 +384,12 @@ onEachEngine('children', ({ createHarness, open }) => {
   });
 
   it('collect: over 1,000 items that fail at once no commit starts more than 100, and all are listed', async () => {
-    const started: number[] = [];
-    const store = await open();
-    const watched: RunStore = {
-      ...store,
-      commit: (changes) => {
-        started.push(changes.runsInserted.filter(({ parent }) => parent !== undefined).length);
-        return store.commit(changes);
-      },
-    };
+    const { store, started } = await openWatched();
     const docs = Array.from({ length: 1000 }, (_, n) => n);
     const failing = aDefinition('kid', [{ id: 'no', kind: 'fail', code: 'odd', message: 'not ${input.doc}' }]);
-    const service = await createOn({ store: watched, definitions: [failing, collecting({ max_parallel: 1000 })] });
+    const service = await createOn({ store, definitions: [failing, collecting({ max_parallel: 1000 })] });
     const { runId } = await service.start('flow', { docs });
-    for (let turn = 0; turn < 100 && (await recordOf(store, runId)).status === 'waiting'; turn += 1)
-      await settled(service.runs);
+    await untilItGoesOn(service, runId);
     const { all } = (await service.take()).input as { all: { error: { message: string; code: string } }[] };
     expect(all.map(({ error }) => error.message)).toEqual(docs.map((n) => `not ${n}`));
     expect(Math.max(...started)).toBe(100);
