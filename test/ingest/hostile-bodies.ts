@@ -33,6 +33,17 @@ const otlpSpan = (n: number, attributes: string): string =>
 const inTraces = (spans: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`;
 const words = (bytes: number): string => 'the quick brown fox jumps over the lazy dog '.repeat(Math.ceil(bytes / 44));
 
+const keysInOneMap = (keys: number): Buffer =>
+  numbered(
+    `{"spans":[${nativeSpan(0, ',"attributes":{').slice(0, -1)}`,
+    (n) => `"${n.toString(36)}":0`,
+    ',',
+    '}}]}',
+    keys,
+  );
+const spanOf400Keys = (n: number): string =>
+  nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`);
+
 /** Text that does not compress to less than half. */
 export const noise = (seed: number, characters: number): string =>
   createHash('shake256', { outputLength: characters / 2 })
@@ -114,41 +125,20 @@ export const hostileBodies: readonly HostileBody[] = [
       ...native,
       name: `${keys} keys in one map`,
       answer: 413,
-      make: () =>
-        numbered(
-          `{"spans":[${nativeSpan(0, ',"attributes":{').slice(0, -1)}`,
-          (n) => `"${n.toString(36)}":0`,
-          ',',
-          '}}]}',
-          keys,
-        ),
+      make: () => keysInOneMap(keys),
     }),
   ),
   asSent({
     ...native,
     name: 'keys in one map',
     answer: 413,
-    make: () =>
-      numbered(
-        `{"spans":[${nativeSpan(0, ',"attributes":{').slice(0, -1)}`,
-        (n) => `"${n.toString(36)}":0`,
-        ',',
-        '}}]}',
-        110_000,
-      ),
+    make: () => keysInOneMap(110_000),
   }),
   zipped({
     ...native,
     name: '1,000 spans of 400 keys',
     answer: 413,
-    make: () =>
-      numbered(
-        '{"spans":[',
-        (n) => nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`),
-        ',',
-        ']}',
-        1000,
-      ),
+    make: () => numbered('{"spans":[', spanOf400Keys, ',', ']}', 1000),
   }),
   ...[4, 40].map((each) =>
     zipped({
@@ -173,15 +163,7 @@ export const hostileBodies: readonly HostileBody[] = [
     ...lines,
     name: '1,000 lines of a span with 400 keys',
     answer: 413,
-    make: () =>
-      numbered(
-        '',
-        (n) =>
-          `{"spans":[${nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`)}]}`,
-        '\n',
-        '',
-        1000,
-      ),
+    make: () => numbered('', (n) => `{"spans":[${spanOf400Keys(n)}]}`, '\n', '', 1000),
   }),
   zipped({
     ...traces,
