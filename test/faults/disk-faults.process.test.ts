@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { checkFiles, find, post } from '../crash/verify.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
 import { buildShim, type Disk, openDisk } from './disk.ts';
+import { residentMebibytes } from './figures.ts';
 import { ioErrors } from './io-errors.ts';
 
 const folder = temporaryFolder();
@@ -57,8 +58,6 @@ const call = async (url: string, method: 'GET' | 'POST' | 'DELETE', body?: strin
     text: await answer.body.text(),
   };
 };
-const residentMebibytes = (pid: number | undefined): number =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** @param disk how to use up what is left of the disk under the daemon, and how to give it back */
 const endureFullDisk = async (

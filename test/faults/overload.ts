@@ -3,13 +3,13 @@
  * connections that announce much and send nothing. Writes what the others saw of it.
  * Run as a command: `node test/faults/overload.ts --clients 40 --seconds 60`.
  */
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { seededRandom } from '../crash/ledger.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { peakMebibytes, quantile } from './figures.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const SPANS_PER_BODY = 10_000;
@@ -48,16 +48,6 @@ export type OverloadFigures = {
   readonly smallRefused: number;
   readonly smallP99Ms: number;
 };
-
-const quantile = (values: readonly number[], q: number): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0) * 10) / 10;
-};
-
-const memoryOf = (pid: number | undefined, field: 'VmHWM' | 'VmRSS'): number =>
-  Math.round(
-    Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
-  );
 
 /**
  * @param slow connections of each slow kind
@@ -189,7 +179,7 @@ export const overload = async (options: {
   const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
   const stored = Number(/^svc_signals_accepted_total (\d+)$/m.exec(metrics)?.[1]);
   if (stored !== accepted) throw new Error(`clients got success for ${accepted} signals, the service counts ${stored}`);
-  const peakMebibytes = memoryOf(daemon.process.pid, 'VmHWM');
+  const peak = peakMebibytes(daemon.process.pid);
   await agent.close();
   await quick.close();
   await pinger.close();
@@ -202,7 +192,7 @@ export const overload = async (options: {
     refused,
     accepted,
     stored,
-    peakMebibytes,
+    peakMebibytes: peak,
     healthP50Ms: quantile(healthMs, 0.5),
     healthP99Ms: quantile(healthMs, 0.99),
     healthMaxMs: quantile(healthMs, 1),

@@ -3,11 +3,11 @@
  * alone, beside the bomb and while it is cancelled, how long the cancel took, and what the service held meanwhile.
  * Run as a command: `node test/faults/run-bomb.ts --seconds 20`.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { peakMebibytes } from './figures.ts';
 
 const FAN_OUT = 50;
 /** Runs of the other project that are under way at once, and how many its worker claims. */
@@ -33,9 +33,6 @@ export type RunBombFigures = {
 };
 
 type Reply = { readonly status: number; readonly body: Record<string, unknown> };
-
-const peakOf = (pid: number | undefined): number =>
-  Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 
 /**
  * @throws Error when the other project is refused anything, when the cancel is refused, or when runs of the bomb stay open
@@ -140,7 +137,7 @@ export const runBomb = async (options: {
   const cancelMs = Math.round(performance.now() - cancelled);
   isOver = true;
   await Promise.all(load);
-  const peakMebibytes = peakOf(daemon.process.pid);
+  const peak = peakMebibytes(daemon.process.pid);
   await Promise.all([agent.destroy(), looks.destroy()]);
   const stopped = performance.now();
   await daemon.stop();
@@ -154,7 +151,7 @@ export const runBomb = async (options: {
     cancelAnswerMs,
     cancelMs,
     overdueTimers,
-    peakMebibytes,
+    peakMebibytes: peak,
     stopMs,
   };
 };

@@ -2,12 +2,12 @@
  * Asks for a large trace with many clients that do not read its answer, or that do. Writes what that cost, and what others saw of it.
  * Run as a command: `node test/faults/slow-readers.ts --clients 500 --seconds 60`, with `--read` for clients that read.
  */
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { peakMebibytes, quantile } from './figures.ts';
 
 const TRACE = 'a'.repeat(32);
 const SPANS = 5_000;
@@ -37,14 +37,6 @@ export type SlowReadersFigures = {
   readonly listsRefused: number;
   readonly batchesTaken: number;
 };
-
-const quantile = (values: readonly number[], q: number): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0) * 10) / 10;
-};
-
-const peakOf = (pid: number | undefined): number =>
-  Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 
 const bodyOf = (from: number): string => {
   const spans = Array.from({ length: SPANS_PER_BODY }, (_, n) => ({
@@ -181,7 +173,7 @@ export const slowReaders = async (options: {
   for (const socket of sockets) socket.destroy();
   const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
   const counter = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
-  const peakMebibytes = peakOf(daemon.process.pid);
+  const peak = peakMebibytes(daemon.process.pid);
   await Promise.all([agent, pinger, lister, sender].map((one) => one.destroy()));
   const code = await daemon.stop();
   if (code !== 0) throw new Error(`the stop ended with ${code}`);
@@ -194,7 +186,7 @@ export const slowReaders = async (options: {
     cut,
     answersRefused: counter('svc_answers_refused_total'),
     slowReadersCut: counter('svc_slow_readers_cut_total'),
-    peakMebibytes,
+    peakMebibytes: peak,
     healthP50Ms: quantile(healthMs, 0.5),
     healthP99Ms: quantile(healthMs, 0.99),
     healthMaxMs: quantile(healthMs, 1),

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon, temporaryFolder } from '../../daemon.ts';
+import { peakMebibytes } from '../../faults/figures.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const CLIENTS = 24;
@@ -23,9 +24,6 @@ const bodyOf = (client: number): Buffer => {
   const words = 'refund order status '.repeat(Math.ceil(room / 20)).slice(0, room);
   return Buffer.from(`{"spans":[${Array.from({ length: SPANS }, (_, n) => span(n, words)).join()}]}`);
 };
-
-const peakMebibytes = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 describe('under more than it can hold', () => {
   it.skipIf(!existsSync('/proc/self/status'))(
@@ -85,7 +83,7 @@ describe('under more than it can hold', () => {
       const metrics = await (await fetch(`${url}/metrics`)).text();
       expect(metrics).toContain(`svc_signals_accepted_total ${accepted}\n`);
       expect(accepted).toBe(statuses.filter((status) => status === 200).length * SPANS);
-      expect(peakMebibytes(child.pid ?? 0)).toBeLessThan(1024);
+      expect(peakMebibytes(child.pid)).toBeLessThan(1024);
       await agent.close();
     },
   );
