@@ -1,16 +1,13 @@
 import type { Json, JsonObject } from '../../model/json.ts';
+import { storableText } from '../json-reader.ts';
 import type { Shape } from './table.ts';
 
 /** Longest JSON text inside an attribute that is parsed to look for a member (usage objects, tags): 64 KiB of characters. */
 const LONGEST_INNER_JSON = 65_536;
 
-/** Text as every store can hold it: JSON inside of an attribute may spell out what the decoder would have replaced. */
-const storable = (text: string): string =>
-  text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\ufffd').toWellFormed() : text;
-
 /** A non-empty string; a number or a boolean as its text; nothing else. */
 export const readText = (value: Json): string | undefined => {
-  if (typeof value === 'string') return value === '' ? undefined : storable(value);
+  if (typeof value === 'string') return value === '' ? undefined : value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return undefined;
 };
@@ -146,7 +143,8 @@ export const readMember = (value: Json, paths: readonly (readonly string[])[]): 
   if (object === undefined) return undefined;
   for (const path of paths) {
     const found = memberAt(object, path);
-    if (found !== undefined) return found;
+    // JSON inside of an attribute may spell out what the decoder would have replaced.
+    if (found !== undefined) return typeof found === 'string' ? storableText(found) : found;
   }
   return undefined;
 };
