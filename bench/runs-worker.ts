@@ -13,6 +13,8 @@ export type RunsPlan = {
   readonly seconds: number;
   /** Stops after so many runs, where that comes first. */
   readonly runs?: number;
+  /** How the worker reports: each call of a step by itself, or those of many steps in one. */
+  readonly reports?: 'single' | 'batched';
   /** The definition waits for an event `go` with the key `${input.n}` before its only task. */
   readonly publishes?: boolean;
 };
@@ -75,7 +77,6 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   let runs = 0;
   let begun = 0;
   let refused = 0;
-  let busy = 0;
   let lastComplete = 0;
   const from = performance.now();
   const until = from + plan.seconds * 1000;
@@ -114,15 +115,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     void begin();
   };
 
-  const serve = async (lease: Lease): Promise<void> => {
-    const started = await post(`/steps/${lease.lease_id}/started`, WORKER);
-    if (started.status !== 200) {
-      refused += 1;
-      return;
-    }
-    const left = performance.now();
-    leftAt.set(lease.run_id, left);
-    const { status, body } = await post(`/steps/${lease.lease_id}/complete`, { ...WORKER, output: { ok: true } });
+  const reported = (lease: Lease, status: number, body: Record<string, unknown>): void => {
     if (status !== 200) {
       refused += 1;
       return;
@@ -136,23 +129,68 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     else if (body['run_status'] === 'failed') throw new Error(`run ${lease.run_id} failed`);
   };
 
+  const serve = async (lease: Lease): Promise<void> => {
+    const started = await post(`/steps/${lease.lease_id}/started`, WORKER);
+    if (started.status !== 200) {
+      refused += 1;
+      return;
+    }
+    leftAt.set(lease.run_id, performance.now());
+    const { status, body } = await post(`/steps/${lease.lease_id}/complete`, { ...WORKER, output: { ok: true } });
+    reported(lease, status, body);
+  };
+
+  const arrived = (leases: readonly Lease[]): void => {
+    const now = performance.now();
+    for (const lease of leases) {
+      const left = leftAt.get(lease.run_id);
+      if (left !== undefined && !Number.isNaN(measuredFrom)) next.push(now - left);
+    }
+  };
+
+  /** Steps that are served and not reported yet; one call at a time takes them all, and claims what comes next. */
+  let done: Lease[] = [];
+  let isReporting = false;
+  const reportAll = async (): Promise<void> => {
+    if (isReporting) return;
+    isReporting = true;
+    while (done.length > 0) {
+      const leases = done;
+      done = [];
+      const left = performance.now();
+      for (const { run_id } of leases) leftAt.set(run_id, left);
+      const { status, body } = await post('/steps/batch', {
+        ...WORKER,
+        started: leases.map(({ lease_id }) => ({ lease_id })),
+        completes: leases.map(({ lease_id }) => ({ lease_id, output: { ok: true } })),
+        claim: { max: plan.inFlight },
+      });
+      if (status !== 200) throw new Error(`a batch answered ${status} ${JSON.stringify(body)}`);
+      const answers = body['completes'] as { status: number; body: Record<string, unknown> }[];
+      for (const [at, lease] of leases.entries()) reported(lease, answers[at]?.status ?? 0, answers[at]?.body ?? {});
+      const more = body['leases'] as Lease[];
+      arrived(more);
+      done.push(...more);
+    }
+    isReporting = false;
+  };
+
   const claimer = async (max: number): Promise<void> => {
     while (!stopping) {
       const { status, body } = await post('/steps/claim', { ...WORKER, max, wait_ms: 1000 });
       if (status !== 200) throw new Error(`a claim answered ${status} ${JSON.stringify(body)}`);
-      const now = performance.now();
-      for (const lease of body['leases'] as Lease[]) {
-        const left = leftAt.get(lease.run_id);
-        if (left !== undefined && !Number.isNaN(measuredFrom)) next.push(now - left);
-        busy += 1;
-        void serve(lease).finally(() => {
-          busy -= 1;
-        });
-      }
+      const leases = body['leases'] as Lease[];
+      arrived(leases);
+      if (plan.reports === 'batched') {
+        done.push(...leases);
+        void reportAll();
+      } else for (const lease of leases) void serve(lease);
     }
   };
 
-  const claimers = Array.from({ length: plan.inFlight === 1 ? 2 : 4 }, () => claimer(Math.ceil(plan.inFlight / 4)));
+  const claimers = Array.from({ length: plan.reports === 'batched' ? 1 : plan.inFlight === 1 ? 2 : 4 }, () =>
+    claimer(plan.reports === 'batched' ? plan.inFlight : Math.ceil(plan.inFlight / 4)),
+  );
   await Promise.all(Array.from({ length: plan.inFlight }, begin));
   await over;
   const took = (lastComplete - measuredFrom) / 1000;

@@ -1,5 +1,5 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [reports] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
@@ -69,16 +69,14 @@ const serveRuns = async (folder: string): Promise<Daemon> => {
 };
 
 /** Runs one plan in a process of its own. @throws Error when it fails */
-const load = async (plan: RunsPlan): Promise<RunsFigures> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'runs-worker.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+const load = async <Figures = RunsFigures>(plan: RunsPlan, program = 'runs-worker.ts'): Promise<Figures> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program)], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify(plan));
   const printed: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => printed.push(chunk));
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`the worker process ended with ${code}`);
-  return JSON.parse(Buffer.concat(printed).toString('utf8')) as RunsFigures;
+  return JSON.parse(Buffer.concat(printed).toString('utf8')) as Figures;
 };
 
 /** Processor time of a process so far, all its threads, in milliseconds. @see proc(5) */
@@ -225,6 +223,48 @@ const benchSteps = async (): Promise<void> => {
         `complete to next offer p50 ${of((one) => one.nextP50Ms)} p99 ${of((one) => one.nextP99Ms)} ms; ` +
         `run p50 ${of((one) => one.runP50Ms)} p99 ${of((one) => one.runP99Ms)} ms; refused ${of((one) => one.refused)}`,
     );
+  }
+};
+
+/** What is the same of a worker written by hand and of one of the library. */
+type Reported = Pick<RunsFigures, 'stepsPerSecond' | 'runs' | 'runP50Ms' | 'runP99Ms'>;
+
+/**
+ * The same steps by three workers: one written by hand that makes every call by itself, one written by hand that makes many in one,
+ * and the library's, whose runs are started and awaited by its client.
+ */
+const benchReports = async (): Promise<void> => {
+  const workers = ['single', 'batched', 'library'] as const;
+  for (const inFlight of [1, 50]) {
+    const figures: Record<(typeof workers)[number], (Reported & { cpuMicros: number })[]> = {
+      single: [],
+      batched: [],
+      library: [],
+    };
+    for (let round = 0; round < PAIRS; round += 1)
+      for (const worker of workers) {
+        const folder = benchFolder();
+        const daemon = await serveRuns(folder.path);
+        const plan = { url: daemon.url, definition: 'five', inFlight, seconds: SECONDS / 2 };
+        const before = cpuMs(daemon.process.pid);
+        const one =
+          worker === 'library'
+            ? await load<Reported>(plan, 'runs-library.ts')
+            : await load<Reported>({ ...plan, reports: worker });
+        const cpuMicros = (1000 * (cpuMs(daemon.process.pid) - before)) / (one.runs * STEPS);
+        figures[worker].push({ ...one, cpuMicros });
+        await daemon.stop();
+        folder.remove();
+      }
+    for (const worker of workers) {
+      const own = figures[worker];
+      const ratios = own.map((one, at) => one.stepsPerSecond / (figures.single[at]?.stepsPerSecond ?? Number.NaN));
+      console.log(
+        `${inFlight} in flight, ${worker}: ${spread(own.map((one) => one.stepsPerSecond))} steps/s, ${percent(median(ratios))} of single; ` +
+          `processor time of the daemon a step ${spread(own.map((one) => one.cpuMicros))} us; ` +
+          `run p50 ${spread(own.map((one) => one.runP50Ms))} p99 ${spread(own.map((one) => one.runP99Ms))} ms`,
+      );
+    }
   }
 };
 
@@ -403,6 +443,7 @@ const benchOpen = async (): Promise<void> => {
 
 const parts = {
   steps: benchSteps,
+  reports: benchReports,
   events: benchEvents,
   beside: benchBeside,
   timers: benchTimers,

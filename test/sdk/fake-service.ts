@@ -20,6 +20,11 @@ type Reply =
     }
   | 'hang up';
 
+type BatchItems = readonly ({ readonly lease_id: string } & Record<string, unknown>)[];
+type Batch = { readonly worker_id: string; readonly claim?: { readonly max: number } } & Partial<
+  Record<'started' | 'heartbeats' | 'completes' | 'fails', BatchItems>
+>;
+
 /** How long a claim may say that it waits, and be answered without steps at once. */
 const A_MOMENT_MS = 5;
 
@@ -91,8 +96,16 @@ const readBody = async (request: IncomingMessage): Promise<Record<string, unknow
  * Speaks the worker protocol and the few reads that clients need, as a script: it offers the leases it is given, accepts
  * every report, and answers otherwise only where the test says so. It holds no rules of its own.
  */
-export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlMs?: number } = {}) => {
+export const startFakeService = async (
+  options: {
+    heartbeatMs?: number;
+    leaseTtlMs?: number;
+    /** Off: as a service that is older than the batch of steps. */
+    batches?: boolean;
+  } = {},
+) => {
   const calls: Call[] = [];
+  const batches: Call[] = [];
   const scripted: { verb: string; reply: Reply }[] = [];
   const watchers = new Set<() => void>();
   const offers: Lease[] = [];
@@ -125,8 +138,8 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
           status: 200,
           body: {
             worker_id: call.body['worker_id'],
-            lease_ttl_ms: timing.leaseTtlMs ?? 30_000,
-            heartbeat_ms: timing.heartbeatMs ?? 10_000,
+            lease_ttl_ms: options.leaseTtlMs ?? 30_000,
+            heartbeat_ms: options.heartbeatMs ?? 10_000,
             definitions: [],
           },
         };
@@ -188,17 +201,46 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
     });
   };
 
+  /** Notes a call, and takes what the test says of it. */
+  const receive = (call: Call): { readonly plain: string; readonly script: Reply | undefined } => {
+    calls.push(call);
+    for (const watcher of watchers) watcher();
+    const plain = call.path.split('?')[0] ?? '';
+    const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
+    return { plain, script: at === -1 ? undefined : scripted.splice(at, 1)[0]?.reply };
+  };
+
+  /** Each item is a call of its own, to the test too; what claims of a batch get is not a call. */
+  const answerBatch = async (batch: Call, response: ServerResponse): Promise<void> => {
+    batches.push(batch);
+    const { worker_id, claim: claimed, ...lists } = batch.body as Batch;
+    const answers: Record<string, object[]> = { started: [], heartbeats: [], completes: [], fails: [] };
+    for (const [list, items] of Object.entries(lists))
+      for (const { lease_id, ...body } of items) {
+        const verb = list === 'started' ? list : list.slice(0, -1);
+        const call = { ...batch, path: `/v1/api/steps/${lease_id}/${verb}`, body: { worker_id, ...body } };
+        const { plain, script } = receive(call);
+        const reply = script ?? defaultReply({ ...call, path: plain });
+        if (reply === 'hang up') {
+          response.destroy();
+          return;
+        }
+        await reply.after;
+        answers[list]?.push({ lease_id, status: reply.status, body: reply.body });
+      }
+    const leases = claimed === undefined ? [] : offers.splice(0, claimed.max);
+    send(response, { status: 200, body: { ...answers, leases } });
+  };
+
   const answerCall = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request);
     const path = request.url ?? '';
     const call: Call = { method: request.method ?? '', path, headers: request.headers, body };
-    calls.push(call);
-    for (const watcher of watchers) watcher();
-    const plain = path.split('?')[0] ?? '';
-    const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
-    const [script] = at === -1 ? [] : scripted.splice(at, 1);
-    if (script !== undefined && script.reply !== 'hang up') await script.reply.after;
-    if (script !== undefined) send(response, script.reply);
+    if (path === '/v1/api/steps/batch')
+      return options.batches === false ? send(response, refusal(404, 'not_found')) : answerBatch(call, response);
+    const { plain, script } = receive(call);
+    if (script !== undefined && script !== 'hang up') await script.after;
+    if (script !== undefined) send(response, script);
     else if (verbOf(plain) === 'claim') claim(call, response);
     else if (request.headers.accept === 'text/event-stream') stream(call, response);
     else send(response, defaultReply({ ...call, path: plain }));
@@ -214,6 +256,8 @@ export const startFakeService = async (timing: { heartbeatMs?: number; leaseTtlM
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
+    /** Calls that brought several. */
+    batches,
     callsTo,
     /** The order in which calls came, claims aside: they come and go as they like. */
     verbs: (): string[] => calls.map((call) => verbOf(call.path)).filter((verb) => verb !== 'claim'),

@@ -15,6 +15,7 @@ const OPERATIONS: readonly string[] = [
   'getDefinitionVersion',
   'listWorkers',
   'registerWorker',
+  'batchSteps',
   'claimSteps',
   'startStep',
   'beatStep',

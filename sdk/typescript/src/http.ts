@@ -30,7 +30,8 @@ export type Http = {
   readonly close: () => void;
 };
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** How long an answer may take, where the caller names no time. */
+export const DEFAULT_TIMEOUT_MS = 30_000;
 /** An answer larger than this is refused: no read of the service is. */
 const ANSWER_LIMIT_BYTES = 256 * 1024 * 1024;
 

@@ -1,11 +1,10 @@
 import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
 import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from './generated/wire.ts';
 import { startHeart } from './heart.ts';
-import type { Http } from './http.ts';
 import type { Instrumentation, TraceContext } from './instrumentation.ts';
-import type { AnswerOf } from './operation.ts';
 import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
+import type { StepCalls, StepVerb } from './step-calls.ts';
 import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
 import type { StepBody } from './workflow.ts';
@@ -32,7 +31,7 @@ type Answer =
   | { readonly kind: 'unanswered' };
 
 export type LeaseHost = {
-  readonly http: Http;
+  readonly calls: StepCalls;
   readonly workerId: string;
   readonly heartbeatMs: number;
   readonly leaseTtlMs: number;
@@ -99,16 +98,16 @@ const failureOf = (error: unknown): Failure => {
 };
 
 /** The four worker calls of one lease. */
-const createLeaseCalls = ({ http, workerId, onRunEnd }: LeaseHost, lease: Lease) => {
-  const call = async (verb: 'started' | 'heartbeat' | 'complete' | 'fail', body: string, how: How): Promise<Answer> => {
-    const path = `/v1/api/steps/${encodeURIComponent(lease.lease_id)}/${verb}`;
+const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease) => {
+  const { lease_id: leaseId } = lease;
+  const call = async (verb: StepVerb, body: string, how: How): Promise<Answer> => {
     const timeout = how.timeoutMs === undefined ? {} : { timeoutMs: how.timeoutMs };
     try {
       const answer = await withRetries(
         how.policy ?? untilAnswered,
         // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
         // listener on each would cost more than the call.
-        () => http.call<Partial<AnswerOf<'completeStep'>>>({ method: 'POST', path, body, signal: how.cut, ...timeout }),
+        () => calls.make({ verb, leaseId, body, signal: how.cut, ...timeout }),
         how.signal,
       );
       if (answer.run_status !== undefined && isOver(answer.run_status)) onRunEnd(lease.run_id);

@@ -10,6 +10,7 @@ import type { AnswerOf, BodyOf } from './operation.ts';
 import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
+import { createStepCalls } from './step-calls.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { StepBody, Workflow } from './workflow.ts';
 
@@ -116,6 +117,18 @@ export const createWorker = (options: WorkerOptions) => {
   const active = new Set<Promise<LeaseEnd>>();
   let ran: Promise<void> | undefined;
 
+  let registered: Registration | undefined;
+  const calls = createStepCalls({
+    http,
+    workerId,
+    runId: options.runId,
+    claims: () => registered !== undefined && !stopping.signal.aborted,
+    // Also of a worker that was stopped meanwhile: they are its own, and their bodies have the time that bodies have then.
+    onLeases: (leases) => {
+      if (registered !== undefined) for (const lease of leases) serve(registered, lease);
+    },
+  });
+
   const register = async (): Promise<Registration> => {
     const registration = await withRetries(
       untilAnswered,
@@ -142,12 +155,13 @@ export const createWorker = (options: WorkerOptions) => {
     logger.info?.(
       `${workerId} is registered at ${new URL(settings.endpoint).origin}${project} and serves ${served}, up to ${concurrency} steps at once`,
     );
+    registered = registration;
     return registration;
   };
 
   const serve = (registration: Registration, lease: Lease): void => {
     const host = {
-      http,
+      calls,
       workerId,
       heartbeatMs: registration.heartbeat_ms,
       leaseTtlMs: registration.lease_ttl_ms,
@@ -238,7 +252,8 @@ export const createWorker = (options: WorkerOptions) => {
       const grace = setTimeout(() => force.abort(), graceMs);
       // Twice: once for the bodies, once for the reports of those that did end. Then calls on their way are cut.
       const cut = setTimeout(() => http.close(), graceMs + 2 * settleMs);
-      await Promise.all(active);
+      // What ends may bring more.
+      while (active.size > 0) await Promise.all(active);
       clearTimeout(grace);
       clearTimeout(cut);
       for (const signal of signals) process.off(signal, onSignal);

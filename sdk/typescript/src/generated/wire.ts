@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 8b3e0f2374a9e2a2c90f360f74ab449ac711aff3e349a91fe4e3204c20b398cc
-// content sha256: eb88ebc04c0852dd218da60eeb2319ec64796de36aaa9237ca6484e648ba9713
+// source sha256: 5fa34ba6d46a39aa35f2242b9ffad030ac14311141bc93b7b12530ac30dcf29f
+// content sha256: 4c1d2dc99e8a69f7c571dc81242c530de4a46c78d1017ccbc8c5b0fcddeaaf3d
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -337,6 +337,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/api/steps/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Many calls on leases, and a claim, in one
+         * @description Taken in the order `started`, `heartbeats`, `completes`, `fails`, `claim`, and all answered together. Each item is checked and answered as
+         *     its own call would be, and a bad one spoils no other. At most 1,000 items a call, and 16 MiB. The single calls stay sufficient.
+         */
+        readonly post: operations["batchSteps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/api/steps/{lease}/started": {
         readonly parameters: {
             readonly query?: never;
@@ -642,6 +663,14 @@ export interface components {
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
             readonly definition: components["schemas"]["Definition"];
+        };
+        /** @description A refusal. Clients branch on `code`. */
+        readonly Error: {
+            /** @enum {string} */
+            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
+            readonly message: string;
+            /** @description The one parameter or body field at fault */
+            readonly field?: string;
         };
         readonly EventOutcome: {
             /** @enum {string} */
@@ -1163,6 +1192,52 @@ export interface components {
          * @enum {string}
          */
         readonly SpanStatus: "ok" | "error" | "unset";
+        readonly StepBatch: {
+            readonly worker_id: components["schemas"]["WorkerId"];
+            /** @description `lease_id`, and the body of `startStep` */
+            readonly started?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `beatStep` */
+            readonly heartbeats?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `completeStep` */
+            readonly completes?: readonly components["schemas"]["StepBatchItem"][];
+            /** @description `lease_id`, and the body of `failStep` */
+            readonly fails?: readonly components["schemas"]["StepBatchItem"][];
+            readonly claim?: {
+                /** @description Most steps to offer: no more than there are free slots */
+                readonly max: number;
+                /** @description How long to wait for the first, and with it for the whole answer; 0 unless given */
+                readonly wait_ms?: number;
+                /** @description Steps of this run alone */
+                readonly run_id?: string;
+            };
+        };
+        readonly StepBatchAnswer: {
+            readonly started: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly heartbeats: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly completes: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly fails: readonly components["schemas"]["StepBatchItemAnswer"][];
+            readonly leases: readonly components["schemas"]["Lease"][];
+            /** @description Why nothing was claimed; absent when the claim was taken, or none was made */
+            readonly claim_error?: {
+                /** @description The status of the single call */
+                readonly status: number;
+                readonly body: components["schemas"]["Error"];
+            };
+        };
+        /** @description `lease_id`, and the members of the body of the single call; `worker_id` may be left out. Checked one by one: what is wrong is said in the item's answer */
+        readonly StepBatchItem: {
+            readonly [key: string]: Json;
+        };
+        readonly StepBatchItemAnswer: {
+            /** @description Absent where the item named none that can be */
+            readonly lease_id?: string;
+            /** @description The status of the single call */
+            readonly status: number;
+            /** @description The body of the single call */
+            readonly body: {
+                readonly [key: string]: Json;
+            };
+        };
         readonly StepError: {
             readonly class: string;
             readonly code?: string;
@@ -1377,6 +1452,7 @@ export type DefinitionStep = components['schemas']['DefinitionStep'];
 export type DefinitionSummary = components['schemas']['DefinitionSummary'];
 export type DefinitionTemplate = components['schemas']['DefinitionTemplate'];
 export type DefinitionVersion = components['schemas']['DefinitionVersion'];
+export type Error = components['schemas']['Error'];
 export type EventOutcome = components['schemas']['EventOutcome'];
 export type FailStep = components['schemas']['FailStep'];
 export type FeedbackKind = components['schemas']['FeedbackKind'];
@@ -1418,6 +1494,10 @@ export type SpanError = components['schemas']['SpanError'];
 export type SpanId = components['schemas']['SpanId'];
 export type SpanKind = components['schemas']['SpanKind'];
 export type SpanStatus = components['schemas']['SpanStatus'];
+export type StepBatch = components['schemas']['StepBatch'];
+export type StepBatchAnswer = components['schemas']['StepBatchAnswer'];
+export type StepBatchItem = components['schemas']['StepBatchItem'];
+export type StepBatchItemAnswer = components['schemas']['StepBatchItemAnswer'];
 export type StepError = components['schemas']['StepError'];
 export type StepFailure = components['schemas']['StepFailure'];
 export type StepResult = components['schemas']['StepResult'];
@@ -1926,6 +2006,30 @@ export interface operations {
                     readonly "application/json": {
                         readonly leases: readonly components["schemas"]["Lease"][];
                     };
+                };
+            };
+        };
+    };
+    readonly batchSteps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["StepBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description What became of each item, in the order sent, and the leases of the claim. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StepBatchAnswer"];
                 };
             };
         };
