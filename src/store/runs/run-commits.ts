@@ -54,9 +54,10 @@ export interface RunCommits {
   resume(leasesUntil: UnixMs, restartedAt?: UnixMs): Promise<Resumption>;
   /**
    * Timers that are due, oldest first, but for those that carry work over.
-   * @param steady by which countdowns are due; not given, it shows what the wall clock does
+   * @param wall by which named times are due
+   * @param steady by which countdowns are due
    */
-  dueTimers(wall: UnixMs, limit: number, steady?: UnixMs): Promise<readonly DueTimer[]>;
+  dueTimers(wall: UnixMs, limit: number, steady: UnixMs): Promise<readonly DueTimer[]>;
   /** Rows after number `after`, in order, as many as `outboxBatch` takes. */
   readOutbox(after: number, limit: number, characters?: number): Promise<readonly OutboxRow[]>;
 }

@@ -168,16 +168,16 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
           { runId: 'c', name: 'wait', dueAt: 31 },
         ),
       );
-      expect(await store.dueTimers(30, 10)).toEqual([
+      expect(await store.dueTimers(30, 10, 30)).toEqual([
         { runId: 'b', name: 'sleep', dueAt: 10 },
         { runId: 'a', name: 'sleep', dueAt: 20, stepId: 's' },
       ]);
-      expect((await store.dueTimers(30, 1)).length).toBe(1);
+      expect((await store.dueTimers(30, 1, 30)).length).toBe(1);
       await commit((changes) => {
         changes.timersCleared.push({ runId: 'b', name: 'sleep' });
         changes.timersSet.push({ runId: 'a', name: 'sleep', dueAt: 40 });
       });
-      expect((await store.dueTimers(50, 10)).map(({ dueAt }) => dueAt)).toEqual([31, 40]);
+      expect((await store.dueTimers(50, 10, 50)).map(({ dueAt }) => dueAt)).toEqual([31, 40]);
     });
 
     it('a countdown is due by the steady clock, and every other timer by the wall clock', async () => {
@@ -489,7 +489,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
           changes.outbox.push({ no: 7, runId: 'a', span: 'x' });
           changes.parked.push({ order: 9, project: 'p', event: 'e', key: 'k', payload: '1', at: AT + 1 });
         }),
-        store.dueTimers(1, 9),
+        store.dueTimers(1, 9, 1),
         store.readOutbox(0, 9),
         store.resume(0),
         commit((changes) => {
@@ -560,7 +560,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
             store.findRun('a'),
             store.findRun('new'),
             store.resume(AT + 5000),
-            store.dueTimers(Number.MAX_SAFE_INTEGER, 9),
+            store.dueTimers(Number.MAX_SAFE_INTEGER, 9, Number.MAX_SAFE_INTEGER),
             store.readOutbox(0, 9),
             store.journal('a', -1, 9),
             store.listDefinitions({ reach: 'all', limit: 9 }),

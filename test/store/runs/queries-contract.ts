@@ -431,7 +431,7 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await find({ kind: 'idempotency', project: 'p', key: 'k' })).toBeUndefined();
       expect(await find({ kind: 'event_id', project: 'p', eventId: 'e' })).toBeUndefined();
       expect(await store.journal('a', -1, 9)).toEqual([]);
-      expect(await store.dueTimers(9, 9)).toEqual([]);
+      expect(await store.dueTimers(9, 9, 9)).toEqual([]);
       expect((await store.readOutbox(0, 9)).map(({ runId }) => runId)).toEqual(['b']);
       expect((await store.findRun('b'))?.stored.record.runId).toBe('b');
     });

@@ -263,7 +263,7 @@ describe('sqlite: the runs file', () => {
     db.close();
     const store = await openSqliteRunStore({ path });
     await store.resume(0, 120);
-    const timers = await store.dueTimers(10_000, 9);
+    const timers = await store.dueTimers(10_000, 9, 10_000);
     expect(timers).toEqual([
       { runId: 'r', name: 'sleep', dueAt: 500 },
       { runId: 'r', name: 'wait', dueAt: 630, countdown: { dueAt: 620, setAt: 120, ms: 500 } },

@@ -285,7 +285,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           },
         };
       }),
-    dueTimers: (wall, limit, steady = wall) =>
+    dueTimers: (wall, limit, steady) =>
       soon(() =>
         all()
           .flatMap(({ timers }) =>

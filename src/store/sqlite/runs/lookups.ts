@@ -224,7 +224,7 @@ export const lookupsOf = (db: Database.Database) => {
     find,
     documentsOf,
     projects,
-    dueTimers: (wall: UnixMs, limit: number, steady: UnixMs = wall): DueTimer[] =>
+    dueTimers: (wall: UnixMs, limit: number, steady: UnixMs): DueTimer[] =>
       [...dueByWall(wall, limit), ...dueBySteady(steady, limit)]
         .map((row) => timerOf(row) as DueTimer)
         .toSorted((a, b) => dueTimeOf(a) - dueTimeOf(b) || (a.runId < b.runId ? -1 : 1))

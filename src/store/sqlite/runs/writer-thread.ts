@@ -98,7 +98,7 @@ const methods = {
   },
   resume: (leasesUntil: number, restartedAt?: number) =>
     commit(({ lookups }) => lookups.resume(leasesUntil, restartedAt)),
-  dueTimers: (wall: number, limit: number, steady?: number) => reach().lookups.dueTimers(wall, limit, steady),
+  dueTimers: (wall: number, limit: number, steady: number) => reach().lookups.dueTimers(wall, limit, steady),
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
   watchHeads: () => reach().watches.heads(),

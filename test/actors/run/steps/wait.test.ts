@@ -63,7 +63,7 @@ onEachEngine('waits', ({ createHarness, open }) => {
     const service = await createOn({ store: slow, definitions: [aDefinition('flow', [wait('a'), wait('b')])] });
     const { runId } = await service.start('flow');
     service.time.advance(5000);
-    late = await store.dueTimers(service.time.now(), 10);
+    late = await store.dueTimers(service.time.now(), 10, service.time.now());
     expect(late).toMatchObject([{ runId, name: 'wait' }]);
     // Meanwhile the event comes, and the next wait opens with a deadline of the same name.
     must(await publish(service, 'a'));
