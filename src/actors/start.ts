@@ -17,7 +17,7 @@ import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
 import { createOutbox } from './outbox.ts';
-import { createQuarantine } from './quarantine.ts';
+import { createQuarantine } from './quarantine-upkeep.ts';
 import { createNumbers, createResume } from './resume.ts';
 import { createRootSpans } from './root-spans.ts';
 import { MAX_DESCENDANTS } from './run/descendants.ts';
