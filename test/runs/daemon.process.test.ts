@@ -37,10 +37,20 @@ const startLasting = async (...flags: string[]): Promise<() => Promise<void>> =>
   return start;
 };
 
+/** Its model, which takes 300 ms otherwise, never answers: a worker is in the middle of its step for as long as it lives. */
+const hangingModel = `
+  import { syncBuiltinESMExports } from 'node:module';
+  import timers from 'node:timers/promises';
+  const { setTimeout } = timers;
+  timers.setTimeout = (ms, ...more) => (ms === 300 ? new Promise(() => {}) : setTimeout(ms, ...more));
+  syncBuiltinESMExports();
+`;
+
 /** Runs a file of the example as its README says. */
-const run = (file: string, ...args: string[]) => {
+const run = (file: string, ...args: string[]) => runWith({}, file, ...args);
+const runWith = (environment: NodeJS.ProcessEnv, file: string, ...args: string[]) => {
   const child = spawn(process.execPath, [join(example, file), ...args], {
-    env: { ...process.env, SVC_ENDPOINT: daemon.url },
+    env: { ...process.env, SVC_ENDPOINT: daemon.url, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
@@ -170,7 +180,10 @@ describe('the refund agent, against the real daemon', () => {
 
   it('goes on where it was after kill -9 of worker and daemon in the middle of a step', async () => {
     const restart = await startLasting('--lease-ttl-ms', '3000', '--reclaim-window-ms', '100');
-    const first = run('worker.ts');
+    const first = runWith(
+      { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hangingModel)}` },
+      'worker.ts',
+    );
     await isRegistered();
     const clear = run('start.ts', '40', 'It arrived broken.');
     const [, runId = ''] = await clear.line(/^run (\S+), trace/);
@@ -229,7 +242,7 @@ describe('the daemon', () => {
     daemon = await startDaemon(folder.path);
     await post('/workers/register', { worker_id: 'w', definitions: [hello] });
     const { run_id } = (await (await post('/runs', { definition_id: 'hello', input: {} })).json()) as Run;
-    const claimed = await post('/steps/claim', { worker_id: 'w', max: 1, wait_ms: 1000 });
+    const claimed = await post('/steps/claim', { worker_id: 'w', max: 1, wait_ms: 20_000 });
     const [lease] = ((await claimed.json()) as { leases: { lease_id: string }[] }).leases;
     expect((await post(`/steps/${lease?.lease_id}/complete`, { worker_id: 'w' })).status).toBe(200);
     expect(await daemon.stop('SIGTERM')).toBe(0);
