@@ -26,7 +26,7 @@ const STARTERS = 4;
 const MAX_OPEN = 100;
 const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-ttl-ms', '300'];
 /** All that is open when the killing ends has ended after so long, and a trace of an ended run is whole. */
-const SETTLE_MS = 180_000;
+const SETTLE_MS = 300_000;
 
 /** A run as its starter knows it: `runId` is there once the start was acknowledged, `signalled` once its event was. */
 type Started = { readonly n: string; readonly naps: boolean; runId?: string; signalled: boolean };
