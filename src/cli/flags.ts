@@ -260,6 +260,11 @@ const table = {
       'Memory for answers that are being made or sent; beyond it reads get 429. One of any size is served when it is alone.',
     default: 256 * MEBIBYTE,
   }),
+  'disk-reserve-bytes': integer(0, 16_384 * MEBIBYTE, {
+    meaning:
+      'Room on the disk that each data file keeps for itself, so that on a full disk the service starts, reads and deletes; 0 keeps none.',
+    default: 16 * MEBIBYTE,
+  }),
   'request-timeout-seconds': integer(1, 3600, {
     meaning: 'Deadline of a request; past it the answer is 503.',
     default: 30,

@@ -10,6 +10,7 @@ import { formatTimestamp, unixNanoFromMillis } from '../model/time.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
 import { createMemoryWatchJournal } from '../store/runs/memory/watch-journal.ts';
 import type { WatchJournal } from '../store/runs/watch-journal.ts';
+import type { RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
 import type { Settings } from './settings.ts';
 
@@ -32,16 +33,20 @@ const shown = (ms: UnixMs): string => formatTimestamp(unixNanoFromMillis(ms));
  * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use
  */
 export const openRuns = async (
-  settings: Pick<Settings, 'runsData' | 'maxDescendants' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'>,
+  settings: Pick<
+    Settings,
+    'runsData' | 'diskReserveBytes' | 'maxDescendants' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'
+  >,
+  roomFlag: RoomFlag,
   pipeline: Pick<Pipeline, 'write'>,
   log: Logger,
   onFatal: (message: string) => void,
 ): Promise<{ readonly runs: RunningRuns; readonly watchJournal: WatchJournal }> => {
-  const { runsData, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
+  const { runsData, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
   const store =
     runsData === undefined
       ? { ...createMemoryRunStore(), watchJournal: createMemoryWatchJournal() }
-      : await openSqliteRunStore({ path: runsData, onFatal });
+      : await openSqliteRunStore({ path: runsData, reserveBytes: diskReserveBytes, roomFlag, onFatal });
   try {
     const runs = await startRuns({
       store,

@@ -45,6 +45,7 @@ import { createScoring } from '../scoring/score-runs.ts';
 import { nowUnixNano } from '../model/time.ts';
 import type { SignalStore } from '../store/signals/signal-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import { createRoomFlags, type RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { examineRunning } from './doctor/running.ts';
 import { createLogger } from './logger.ts';
@@ -95,14 +96,18 @@ const judgeOf = (judge: NonNullable<Settings['judge']>, outbound: Outbound): Jud
   );
 
 /** Picks the engine. @throws StartRefused for one that this release does not have */
-const openSignalStore = async (settings: Settings, onFatal: (message: string) => void): Promise<SignalStore> => {
+const openSignalStore = async (
+  settings: Settings,
+  roomFlag: RoomFlag,
+  onFatal: (message: string) => void,
+): Promise<SignalStore> => {
   const elsewhere = settings.sqlstoreUrl === undefined ? 'colstore-url' : 'sqlstore-url';
   if (settings.sqlstoreUrl !== undefined || settings.colstoreUrl !== undefined)
     throw new StartRefused(
       `--${elsewhere}: this release stores signals in the file of --data alone; leave it out`,
       EXIT_USAGE,
     );
-  return openSqliteSignalStore({ path: settings.data, onFatal });
+  return openSqliteSignalStore({ path: settings.data, reserveBytes: settings.diskReserveBytes, roomFlag, onFatal });
 };
 
 const urlOf = ({ address, family, port }: AddressInfo): string =>
@@ -159,7 +164,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     log.fatal(fields, message);
     process.exit(EXIT_BROKEN);
   };
-  const store = await openSignalStore(settings, (message) => endBroken({}, message));
+  const [signalsRoom, runsRoom] = createRoomFlags(settings.data, settings.runsData ?? settings.data);
+  const store = await openSignalStore(settings, signalsRoom, (message) => endBroken({}, message));
   const counters = createCounters();
   const { requestTimeoutSeconds, project: defaultProject } = settings;
 
@@ -203,12 +209,12 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
 
   const hasRuns = settings.runsData !== undefined;
-  const { runs, watchJournal } = await openRuns(settings, pipeline, log, (message) => endBroken({}, message)).catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
+  const { runs, watchJournal } = await openRuns(settings, runsRoom, pipeline, log, (message) =>
+    endBroken({}, message),
+  ).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
 
   runsWantLoop = runs.isBusy;
 

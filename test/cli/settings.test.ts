@@ -97,6 +97,12 @@ const rows: Readonly<
   'max-batch-signals': { text: '10', read: 10, of: (s) => s.maxBatchSignals, refused: ['0', '1000001', ''] },
   'max-inflight-bytes': { text: '65536', read: 65_536, of: (s) => s.maxInflightBytes, refused: ['0', 'lots', ''] },
   'max-answer-bytes': { text: '65536', read: 65_536, of: (s) => s.maxAnswerBytes, refused: ['0', '17179869185', ''] },
+  'disk-reserve-bytes': {
+    text: '0',
+    read: 0,
+    of: (s) => s.diskReserveBytes,
+    refused: ['-1', '17179869185', ''],
+  },
   'request-timeout-seconds': {
     text: '5',
     read: 5,

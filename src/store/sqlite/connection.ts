@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { driverCode, isLocked } from './driver-error.ts';
+import { driverCode, isDiskFull, isLocked } from './driver-error.ts';
 import { transactionsOf } from './transaction.ts';
 
 /** A file that the start refuses. The message is one line that names the file and the cause. */
@@ -144,7 +144,7 @@ export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOL
     }
     return { schemaVersion, storeNumber: header.storeNumber, isCopy, fileBytes, checked };
   } catch (error) {
-    if (error instanceof FileRefused) throw error;
+    if (error instanceof FileRefused || isDiskFull(error)) throw error;
     const code = driverCode(error);
     if (code === undefined) throw error;
     if (code.startsWith('SQLITE_ERROR'))
@@ -197,6 +197,7 @@ export const createFile = (path: string, applicationId: number, prepare: (db: Da
   closeSync(openSync(draft, 'w', FILE_MODE));
   chmodSync(draft, FILE_MODE);
   const db = new Database(draft);
+  let isMade = false;
   try {
     db.pragma(`page_size = ${PAGE_BYTES}`);
     db.pragma('synchronous = FULL');
@@ -206,8 +207,10 @@ export const createFile = (path: string, applicationId: number, prepare: (db: Da
     });
     prepare(db);
     db.pragma('journal_mode = WAL');
+    isMade = true;
   } finally {
     db.close();
+    if (!isMade) rmSync(draft, { force: true }); // on a full disk its room serves others
   }
   renameSync(draft, path);
   syncFolder(path);
@@ -229,7 +232,8 @@ export const lockFile = (path: string, { store }: Pick<FileKind, 'store'>): (() 
   closeSync(openSync(lockPath, 'a', FILE_MODE));
   const lock = new Database(lockPath, { timeout: 0 });
   try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    // A journal in memory: on a full disk one beside the lock could not be made.
+    lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
     if (driverCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
@@ -268,6 +272,10 @@ export const openForWriting = (
     throw error;
   }
 };
+
+/** What deletes have left unused inside a file: SQLite fills it before the file grows. */
+export const unusedBytesOf = (db: Database.Database): number =>
+  (db.pragma('freelist_count', { simple: true }) as number) * PAGE_BYTES;
 
 /** Opens a connection that only reads. */
 export const openForReading = (path: string, cacheMiB: number): Database.Database => {

@@ -1,6 +1,7 @@
 /** What a code of the driver or of the system says to an operator. Matched by prefix: SQLite refines its codes with suffixes. */
 const causes: readonly (readonly [prefix: string, cause: string])[] = [
   ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_IOERR_SHMSIZE', 'the disk is full'],
   ['SQLITE_IOERR', 'an input/output error'],
   ['SQLITE_CORRUPT', 'the file is damaged'],
   ['SQLITE_NOTADB', 'the file is not a database, or is damaged'],
@@ -36,9 +37,19 @@ export const isStorageFault = (code: string): boolean =>
 export const isLocked = (code: string | undefined): boolean =>
   code !== undefined && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 
+/**
+ * Whether an error says that there is no room: for rows, for the shared memory file beside a log, or for a file of ours.
+ */
+export const isDiskFull = (error: unknown): boolean => {
+  const code = driverCode(error);
+  return code !== undefined && (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC');
+};
+
 /** After these the state of the connection is unknown: it is dropped, and opened and checked again. */
 export const needsReopening = (code: string): boolean =>
-  code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB');
+  (code.startsWith('SQLITE_IOERR') && code !== 'SQLITE_IOERR_SHMSIZE') ||
+  code.startsWith('SQLITE_CORRUPT') ||
+  code.startsWith('SQLITE_NOTADB');
 
 /** One line for an operator: the file and the cause. It never holds a stored value. */
 export const describeFault = (path: string, error: unknown, store: string): string => {

@@ -1,7 +1,7 @@
 import { constants, getPriority, setPriority } from 'node:os';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { FileRefused } from './connection.ts';
-import { describeFault, driverCode, isStorageFault } from './driver-error.ts';
+import { describeFault, driverCode, isDiskFull, isStorageFault } from './driver-error.ts';
 import type { ErrorInfo, Replies } from './messages.ts';
 
 /** Takes all that waits on a port without going back to the event loop: what has gathered is committed together. */
@@ -25,6 +25,14 @@ export const errorInfo = (path: string, error: unknown, store: string): ErrorInf
   if (error instanceof FileRefused) return { unavailable: true, message: error.message };
   const code = driverCode(error);
   return { unavailable: code !== undefined && isStorageFault(code), message: describeFault(path, error, store) };
+};
+
+/** The error of a start: what the operator can do stands behind the cause. */
+export const openingError = (path: string, error: unknown, store: string): ErrorInfo => {
+  const info = errorInfo(path, error, store);
+  return isDiskFull(error)
+    ? { ...info, message: `${info.message}; free some megabytes of it, then start again` }
+    : info;
 };
 
 const IDLE_MS = 2_000;

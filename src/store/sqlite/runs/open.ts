@@ -3,6 +3,7 @@ import type { RunQueries } from '../../runs/run-queries.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import type { WatchJournal } from '../../runs/watch-journal.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
+import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { encodeChanges } from './encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
@@ -12,6 +13,10 @@ import type { RunsWriterOptions } from './writer-thread.ts';
 export type SqliteRunStoreOptions = {
   /** The file. Its side files (`-wal`, `-shm`, `.lock`) lie beside it. Folder and file are made as needed, for the owner alone. */
   readonly path: string;
+  /** Room on the disk that the file keeps for itself, in bytes: with it the store opens and deletes on a full disk. None when absent. */
+  readonly reserveBytes?: number;
+  /** That of another store on the same disk. */
+  readonly roomFlag?: RoomFlag;
   /** Called with one line for an operator when only a new process can help. */
   readonly onFatal?: (message: string) => void;
 };
@@ -34,7 +39,13 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
   const thread = (file: string, name: string, threadOptions: RunsWriterOptions | RunsReaderOptions) =>
     startThread(new URL(file, import.meta.url), name, { options: threadOptions }, [], onFatal);
 
-  const writer = thread('./writer-thread.ts', 'runs-writer', { path: options.path, cacheMiB: WRITER_CACHE_MIB });
+  const roomFlag = options.roomFlag ?? createRoomFlag();
+  const writer = thread('./writer-thread.ts', 'runs-writer', {
+    path: options.path,
+    cacheMiB: WRITER_CACHE_MIB,
+    reserveBytes: options.reserveBytes ?? 0,
+    roomFlag,
+  });
   const path = (await writer.ready) as string;
   // Started by the first question: a thread costs some twelve MiB, and an idle daemon is asked nothing.
   let reader: Promise<Thread> | undefined;
@@ -95,7 +106,10 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     kind: 'sqlite',
     ...commits,
     ...queries,
-    ping: () => ask('ping'),
+    ping: async () => {
+      await ask('ping');
+      if (isRefusing(roomFlag)) await call(writer, 'writeTrivially');
+    },
     watchJournal: {
       keptEntries: KEPT_ENTRIES,
       heads: () => call(writer, 'watchHeads'),

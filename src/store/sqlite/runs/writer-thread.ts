@@ -3,9 +3,10 @@ import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { Lookup } from '../../runs/lookups.ts';
 import type { WatchEntry, WatchSnapshot } from '../../runs/watch-journal.ts';
-import { inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
+import { inspectFile, lockFile, openDataFile, openForWriting, settlePath, unusedBytesOf } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { mainPort, post, whenIdle } from '../inbox.ts';
+import { mainPort, openingError, post, whenIdle } from '../inbox.ts';
+import { createRoom, type RoomFlag } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
@@ -15,7 +16,12 @@ import { RUNS_FILE } from './schema.ts';
 import { watchWriterOf } from './watch-journal.ts';
 import { changesWriterOf } from './write-changes.ts';
 
-export type RunsWriterOptions = { readonly path: string; readonly cacheMiB: number };
+export type RunsWriterOptions = {
+  readonly path: string;
+  readonly cacheMiB: number;
+  readonly reserveBytes: number;
+  readonly roomFlag: RoomFlag;
+};
 
 /** Faults of the disk in a row after which the thread gives up on the file. */
 const FATAL_FAULTS = 3;
@@ -49,6 +55,16 @@ const engineOf = (db: Database.Database): Engine => {
 
 let engine: Engine | undefined;
 let faults = 0;
+const emptyLog = (): void => {
+  reach().db.pragma('wal_checkpoint(TRUNCATE)');
+};
+const room = createRoom({
+  path,
+  reserveBytes: options.reserveBytes,
+  flag: options.roomFlag,
+  fold: emptyLog,
+  unusedBytes: () => unusedBytesOf(reach().db),
+});
 
 /** The engine; opened and checked again when a fault of the disk made us drop it. */
 const reach = (): Engine => {
@@ -80,7 +96,23 @@ const commit = <T>(work: (engine: Engine) => T): T => {
   return value;
 };
 
-const idle = whenIdle(() => engine?.db.pragma('shrink_memory'));
+const writeTrivially = (): void =>
+  room.add(() =>
+    commit(({ db }) => {
+      db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
+    }),
+  );
+
+const idle = whenIdle(() => {
+  engine?.db.pragma('shrink_memory');
+  room.keep();
+  if (!room.isFull) return;
+  try {
+    writeTrivially();
+  } catch {
+    idle.refresh(); // the disk is still full
+  }
+});
 
 const methods = {
   load: (lookups: readonly Lookup[]) => {
@@ -90,29 +122,35 @@ const methods = {
   },
   commit: (changes: EncodedChanges, erases: boolean) => {
     idle.refresh();
-    commit(({ write }) => {
-      write(changes);
-    });
-    // Erased bytes are overwritten in the file; the log that still holds them is emptied.
-    if (erases) reach().db.pragma('wal_checkpoint(TRUNCATE)');
+    const write = (): void =>
+      commit((current) => {
+        current.write(changes);
+      });
+    if (erases) {
+      room.remove(write);
+      // Erased bytes are overwritten in the file; the log that still holds them is emptied.
+      room.remove(emptyLog);
+    } else room.add(write);
   },
+  // A start has to be possible on a full disk; it adds no row.
   resume: (leasesUntil: number, restartedAt?: number) =>
-    commit(({ lookups }) => lookups.resume(leasesUntil, restartedAt)),
+    room.remove(() => commit(({ lookups }) => lookups.resume(leasesUntil, restartedAt))),
+  writeTrivially,
   dueTimers: (wall: number, limit: number, steady: number) => reach().lookups.dueTimers(wall, limit, steady),
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
   watchHeads: () => reach().watches.heads(),
   [RECORD_WATCHES]: (snapshots: readonly WatchSnapshot[], entries: readonly WatchEntry[]) => {
     idle.refresh();
-    commit(({ watches }) => watches.record(snapshots, entries));
+    room.add(() => commit(({ watches }) => watches.record(snapshots, entries)));
   },
 };
 
 const releaseLock = ((): (() => void) | undefined => {
   try {
-    return lockFile(path, RUNS_FILE);
+    return room.open(() => lockFile(path, RUNS_FILE));
   } catch (error) {
-    post(main, [[0, undefined, faultOf(path, error)]]);
+    post(main, [[0, undefined, openingError(path, error, RUNS_FILE.store)]]);
     main.close();
     return undefined;
   }
@@ -122,12 +160,13 @@ const close = (): void => {
   clearTimeout(idle);
   engine?.db.close();
   engine = undefined;
+  room.keep();
   releaseLock?.();
 };
 
 if (releaseLock !== undefined)
   try {
-    engine = engineOf(openDataFile(path, options.cacheMiB, RUNS_FILE).db);
+    engine = engineOf(room.open(() => openDataFile(path, options.cacheMiB, RUNS_FILE)).db);
     main.on('message', ([id, method, ...args]: Request) => {
       if (method === 'close') {
         close();
@@ -144,8 +183,9 @@ if (releaseLock !== undefined)
       }
     });
     post(main, [[0, path]]);
+    setImmediate(room.keep);
   } catch (error) {
     close();
-    post(main, [[0, undefined, faultOf(path, error)]]);
+    post(main, [[0, undefined, openingError(path, error, RUNS_FILE.store)]]);
     main.close();
   }

@@ -31,6 +31,7 @@ import {
 } from './evaluation-rows.ts';
 import type { RowPage } from './read-traces.ts';
 import type { SpanPlaces, SpansPiece } from './span-json.ts';
+import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
 import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
 
@@ -43,6 +44,12 @@ export type SqliteSignalStoreOptions = {
   readonly cacheMiB?: number;
   /** Largest size of the data file, in bytes; beyond it writes fail as they do on a full disk. Unbounded when absent. */
   readonly maxFileBytes?: number;
+  /**
+   * Room on the disk that the file keeps for itself, in bytes: with it the store opens and deletes on a full disk. None when absent.
+   */
+  readonly reserveBytes?: number;
+  /** That of another store on the same disk. */
+  readonly roomFlag?: RoomFlag;
   /**
    * How long after a large erasure the full-text index is rewritten without the words that were struck out, in milliseconds.
    * Until then nobody finds them, but their bytes are in the side file, and the answer to the delete says so.
@@ -100,10 +107,13 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   let nextCall = 1;
 
   const { port1: searchPort, port2: writerPort } = new MessageChannel();
+  const roomFlag = options.roomFlag ?? createRoomFlag();
   const writerOptions: WriterOptions = {
     path: options.path,
     cacheMiB: options.cacheMiB ?? WRITER_CACHE_MIB,
     maxFileBytes: options.maxFileBytes ?? null,
+    reserveBytes: options.reserveBytes ?? 0,
+    roomFlag,
   };
   const writer = startThread(
     new URL('./writer-thread.ts', import.meta.url),
@@ -122,6 +132,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     storeNumber: opened.storeNumber,
     isWhole: opened.isIndexWhole,
     purgeDelayMs: options.purgeDelayMs ?? PURGE_DELAY_MS,
+    roomFlag,
   };
   let search: Thread | undefined;
   const startSearch = (): Thread => {
@@ -288,6 +299,15 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
     change(() => writer.call(nextCall++, method, args) as Promise<T>);
+  /** A unit that found the disk full is not sent to the threads before the writer has found room again. */
+  const startWithRoom = async (unit: WriteUnit): Promise<WriteOutcome> => {
+    await writer.call(nextCall++, 'writeTrivially', []);
+    return startInTurn(unit);
+  };
+  const startSoon = (unit: WriteUnit): Promise<WriteOutcome> => {
+    if (isRefusing(roomFlag)) return startWithRoom(unit);
+    return handingOver === undefined ? outcomeOf(start(unit)) : startInTurn(unit);
+  };
 
   return {
     kind: 'sqlite',
@@ -299,7 +319,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       order: 'arrival',
     },
 
-    write: (unit) => change(() => (handingOver === undefined ? outcomeOf(start(unit)) : startInTurn(unit))),
+    write: (unit) => change(() => startSoon(unit)),
 
     isWritten: (ingestKey) => read<boolean>('isWritten', ingestKey),
 
@@ -400,8 +420,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
 
     ping: async () => {
       await read('ping');
-      if (writeFault === undefined) return;
-      if (performance.now() - writeFault.at < FAULT_LINGERS_MS) throw writeFault.error;
+      if (writeFault !== undefined && performance.now() - writeFault.at < FAULT_LINGERS_MS) throw writeFault.error;
+      if (writeFault === undefined && !isRefusing(roomFlag)) return;
       await askWriter('writeTrivially');
     },
     close: async () => {

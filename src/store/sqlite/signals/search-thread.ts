@@ -1,12 +1,13 @@
 /** Body of the thread that owns the full-text side file. It follows the data file, and never runs ahead of it. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { searchText } from '../../signals/search-text.ts';
 import { openForReading, openForWriting } from '../connection.ts';
-import { driverCode } from '../driver-error.ts';
+import { driverCode, isDiskFull } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
+import { isRefusing, isShortOfRoom } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
@@ -109,6 +110,8 @@ let behind = !options.isWhole;
 let faults = 0;
 
 const reach = (): Index => {
+  // The start may have found no room for it.
+  if (index === undefined && !existsSync(file)) createSearchFile(file, options.storeNumber);
   index ??= indexOf(openForWriting(file, options.cacheMiB, SIGNALS_FILE));
   return index;
 };
@@ -135,6 +138,7 @@ const saveProgress = (
 const commitProgress = (current: Index, highWater: number): void => {
   saveProgress(current, { highWater });
   faults = 0;
+  if (isShortOfRoom(file)) current.db.pragma('wal_checkpoint(TRUNCATE)');
 };
 
 /** Drops the open transaction and the connection; what was lost is read from the data file before the next rows. */
@@ -150,7 +154,7 @@ const fail = (error: unknown): ErrorInfo => {
     }
   };
   const isWhole = attempt(() => index?.transactions.rollback());
-  if (!isWhole || code?.startsWith('SQLITE_FULL') !== true) {
+  if (!isWhole || !isDiskFull(error)) {
     attempt(() => index?.db.close());
     attempt(() => data?.db.close());
     index = undefined;
@@ -161,7 +165,7 @@ const fail = (error: unknown): ErrorInfo => {
   if (code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true) {
     rmSync(file, { force: true });
     faults = FATAL_FAULTS;
-  } else if (code === undefined || code.startsWith('SQLITE_IOERR')) faults++;
+  } else if (code === undefined || (code.startsWith('SQLITE_IOERR') && !isDiskFull(error))) faults++;
   if (faults >= FATAL_FAULTS) post(main, { fatal: info.message });
   return info;
 };
@@ -209,6 +213,15 @@ const catchUp = (): void => {
       commitProgress(current, last);
     });
   behind = false;
+};
+
+/**
+ * On a full disk the index stays behind: what room there is serves deletes.
+ * @throws an error with the code of a full disk
+ */
+const catchUpWithRoom = (): void => {
+  if (isRefusing(options.roomFlag)) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
+  catchUp();
 };
 
 const truncateLog = (): boolean => {
@@ -260,7 +273,7 @@ const finishGroup = (units: readonly Unit[]): void => {
   let error = groupError;
   try {
     if (error === undefined) {
-      if (behind) catchUp();
+      if (behind) catchUpWithRoom();
       else if (allWritten) {
         const current = reach();
         const last = units.at(-1)?.rows.at(-1)?.[0] ?? 0;
@@ -269,7 +282,7 @@ const finishGroup = (units: readonly Unit[]): void => {
         // Some of it is not in the data file, or nobody knows: what is there is read from there.
         reach().transactions.rollback();
         behind = true;
-        catchUp();
+        catchUpWithRoom();
       }
     }
   } catch (thrown) {
@@ -284,7 +297,8 @@ const isUrgent = (item: Item): boolean => 'erase' in item && item.erase === 'now
 
 const erase = (when: 'now' | 'later'): void => {
   try {
-    if (behind) catchUp();
+    // An index that is behind holds none of the texts beyond it, so there is nothing of those to erase.
+    if (behind && !isRefusing(options.roomFlag)) catchUp();
     // What is to go without a trace must not be struck out by an erasure that can wait and came in between.
     const isUrgentNow = when === 'now' || queue.some(isUrgent);
     const few = reachData().countErasures.get(reach().erasedSeq, CUT_OUT_SPANS + 1) ?? 0;
@@ -381,7 +395,7 @@ const idle = whenIdle(() => {
   if (!behind || group !== undefined) return;
   // What a fault kept from the index is in the data file; it is not to wait for the next rows.
   try {
-    catchUp();
+    catchUpWithRoom();
   } catch (error) {
     fail(error);
     idle.refresh();
@@ -412,11 +426,21 @@ const work = (): void => {
   idle.refresh();
 };
 
+/** On a full disk the index is opened, or brought up to the data file, when there is room: searches find what it has. */
+const start = (): void => {
+  try {
+    index = openIndex();
+    if (behind) catchUpWithRoom();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    fail(error);
+  }
+  if (index?.isPurgeDue === true) planPurge();
+  tellWriter(['erased', index?.erasedSeq ?? 0, undefined]);
+};
+
 try {
-  index = openIndex();
-  if (behind) catchUp();
-  if (index.isPurgeDue) planPurge();
-  tellWriter(['erased', index.erasedSeq, undefined]);
+  start();
   main.on('message', (request: Request) => {
     takeRequest(request);
     work();

@@ -1,3 +1,5 @@
+import type { RoomFlag } from '../room.ts';
+
 /**
  * What goes between the threads of the store: arrays of columns, which are cheap to copy, never objects or JSON of rows.
  * The order of the columns is the order in which the writer binds them.
@@ -80,7 +82,13 @@ export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['er
  */
 export type SearchNotice = ['erased', seq: number, isGone: boolean | undefined] | ['erase_failed'];
 
-export type WriterOptions = { readonly path: string; readonly cacheMiB: number; readonly maxFileBytes: number | null };
+export type WriterOptions = {
+  readonly path: string;
+  readonly cacheMiB: number;
+  readonly maxFileBytes: number | null;
+  readonly reserveBytes: number;
+  readonly roomFlag: RoomFlag;
+};
 export type WriterOpened = {
   readonly path: string;
   readonly storeNumber: number;
@@ -96,5 +104,6 @@ export type SearchOptions = {
   /** Whether the index held all text of the data file, and none that is gone, when the store was opened. */
   readonly isWhole: boolean;
   readonly purgeDelayMs: number;
+  readonly roomFlag: RoomFlag;
 };
 export type ReaderOptions = { readonly path: string; readonly cacheMiB: number };

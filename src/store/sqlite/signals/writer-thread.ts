@@ -1,10 +1,19 @@
 /** Body of the thread that owns the only writing connection of the data file. */
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import { FileRefused, inspectFile, lockFile, openDataFile, openForWriting, settlePath } from '../connection.ts';
-import { driverCode, needsReopening } from '../driver-error.ts';
-import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
+import {
+  FileRefused,
+  inspectFile,
+  lockFile,
+  openDataFile,
+  openForWriting,
+  settlePath,
+  unusedBytesOf,
+} from '../connection.ts';
+import { driverCode, isDiskFull, needsReopening } from '../driver-error.ts';
+import { drain, errorInfo, mainPort, openingError, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
+import { createRoom } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { SIGNALS_FILE } from './schema.ts';
@@ -62,6 +71,17 @@ const engineOf = (db: Database.Database): Engine => {
 };
 
 let engine: Engine | undefined;
+const truncateLog = (): boolean => {
+  const [result] = reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
+};
+const room = createRoom({
+  path,
+  reserveBytes: options.reserveBytes,
+  flag: options.roomFlag,
+  fold: truncateLog,
+  unusedBytes: () => unusedBytesOf(reach().db),
+});
 let releaseLock: (() => void) | undefined;
 let faults = 0;
 
@@ -97,6 +117,8 @@ const open = (): WriterOpened => {
       isIndexWhole: progress !== undefined && !progress.isPurgeDue && isCaughtUp(db, progress.highWater),
     };
   } catch (error) {
+    engine?.db.close();
+    engine = undefined;
     releaseLock();
     throw error;
   }
@@ -145,6 +167,11 @@ const commit = <T>(work: (engine: Engine) => T): T => {
     throw error;
   }
 };
+
+/** Commits what adds. */
+const add = <T>(work: (engine: Engine) => T): T => room.add(() => commit(work));
+/** Commits what deletes. */
+const remove = <T>(work: (engine: Engine) => T): T => room.remove(() => commit(work));
 
 type Unit = {
   readonly id: number;
@@ -200,7 +227,7 @@ const writeGroup = (units: readonly Unit[]): void => {
   const outcomes = new Map<number, unknown>();
   const errors = new Map<number, ErrorInfo>();
   try {
-    commit((current) => {
+    add((current) => {
       for (const { id, write } of units) {
         try {
           outcomes.set(id, write(current));
@@ -233,20 +260,15 @@ const writeGroup = (units: readonly Unit[]): void => {
 /** Deletes that answer when the side file has erased the text as well. */
 let erasures: { readonly id: number; readonly seq: number; readonly value: (pending: boolean) => unknown }[] = [];
 
-const truncateLog = (): boolean => {
-  const [result] = reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-  return result?.busy === 0;
-};
-
 const erase = (
   id: number,
   work: (engine: Engine) => number,
   value: (rows: number, pending: boolean) => unknown,
 ): void => {
-  const { rows, seq } = commit((current) => ({ rows: work(current), seq: current.lastPending.get() }));
+  const { rows, seq } = remove((current) => ({ rows: work(current), seq: current.lastPending.get() }));
   if (seq === null || seq === undefined) {
     // No text of it is in the index.
-    post(main, [[id, value(rows, !truncateLog())]]);
+    post(main, [[id, value(rows, !room.remove(truncateLog))]]);
     return;
   }
   erasures.push({ id, seq, value: (pending) => value(rows, pending) });
@@ -262,13 +284,13 @@ const onSearchNotice = (notice: SearchNotice): void => {
     if (notice[0] === 'erased') {
       const [, seq, isGone] = notice;
       if (seq > 0)
-        commit(({ deleteErased, forgetErased }) => {
+        remove(({ deleteErased, forgetErased }) => {
           deleteErased.run(seq);
           forgetErased.run(seq);
         });
       if (isGone === undefined) return;
       upTo = seq;
-      pending = !(truncateLog() && isGone);
+      pending = !(room.remove(truncateLog) && isGone);
     }
   } catch (error) {
     noteFault(error);
@@ -282,9 +304,15 @@ const onSearchNotice = (notice: SearchNotice): void => {
     );
 };
 
+const writeTrivially = (): void =>
+  add(({ db }) => {
+    db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
+  });
+
 const close = (): void => {
   engine?.db.close();
   engine = undefined;
+  room.keep();
   releaseLock?.();
 };
 
@@ -320,20 +348,26 @@ const operate = ([id, method, ...args]: Request): void => {
       }
       case 'trim': {
         const [project, before, limit] = args as [string, bigint, number];
-        erase(
-          id,
-          ({ eraser }) => eraser.trim(project, before, limit),
-          (rows) => rows,
-        );
-        return;
+        // On a full disk a slice may be too much for the room there is; a single trace may fit.
+        for (let traces = limit; ; traces = Math.ceil(traces / 10))
+          try {
+            erase(
+              id,
+              ({ eraser }) => eraser.trim(project, before, traces),
+              (rows) => rows,
+            );
+            return;
+          } catch (error) {
+            if (traces <= 1 || !isDiskFull(error)) throw error;
+          }
       }
       case 'trimRecords': {
         const [auditBefore, keysBefore] = args as [bigint, bigint];
-        commit(({ eraser }) => eraser.trimRecords(auditBefore, keysBefore));
+        remove(({ eraser }) => eraser.trimRecords(auditBefore, keysBefore));
         break;
       }
       case 'writeTrivially':
-        commit(({ db }) => db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`));
+        writeTrivially();
         break;
       case 'close':
         close();
@@ -366,7 +400,17 @@ const take = (request: Request): void => {
   if (pieces === undefined) piecesOf.set(id, [rows as UnitRows]);
   else pieces.push(rows as UnitRows);
 };
-const idle = whenIdle(() => engine?.db.pragma('shrink_memory'));
+const idle = whenIdle(() => {
+  engine?.db.pragma('wal_checkpoint(PASSIVE)'); // a log that lies in the file already needs no room there
+  engine?.db.pragma('shrink_memory');
+  room.keep();
+  if (!room.isFull) return;
+  try {
+    writeTrivially();
+  } catch {
+    idle.refresh(); // the disk is still full
+  }
+});
 
 const onRequest = (first: Request): void => {
   take(first);
@@ -388,12 +432,13 @@ const onRequest = (first: Request): void => {
 };
 
 try {
-  const opened = open();
+  const opened = room.open(open);
   searchPort.on('message', onSearchNotice);
   main.on('message', onRequest);
   post(main, [[0, opened]]);
+  setImmediate(room.keep);
 } catch (error) {
-  post(main, [[0, undefined, errorInfo(path, error, SIGNALS_FILE.store)]]);
+  post(main, [[0, undefined, openingError(path, error, SIGNALS_FILE.store)]]);
   main.close();
   searchPort.close();
 }
