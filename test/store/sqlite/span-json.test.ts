@@ -197,6 +197,25 @@ describe('spans that the store writes as JSON', () => {
     expect(expected / bytes).toBeLessThan(1.5);
   });
 
+  it.each([
+    ['one piece', 3, 20],
+    ['several pieces of few spans', 100, 20_000],
+    ['many spans', 300, 20_000],
+  ])('are expected once, before more than the first of them is read: %s', async (_what, spans, characters) => {
+    const traceId = traceIdOf(++drawn);
+    const input = 'x'.repeat(characters);
+    await store.write(
+      aUnit({ spans: Array.from({ length: spans }, (_, i) => aSpan({ traceId, spanId: spanIdOf(i + 1), input })) }),
+    );
+    const expected: number[] = [];
+    const reading = await store.readTrace(traceId, 'all', true, (bytes) => void expected.push(bytes));
+    const lengths = reading === undefined ? [] : await pieceLengths(reading.spans);
+    const weight = lengths.reduce((sum, length) => sum + length, 0);
+    expect(expected).toHaveLength(1);
+    expect((expected[0] ?? 0) / weight).toBeGreaterThan(0.9);
+    expect((expected[0] ?? 0) / weight).toBeLessThan(1.5);
+  });
+
   it('are not read when they would weigh too much, nor beyond what a client takes', async () => {
     const traceId = await large(2);
     const full = new Error('no room');

@@ -29,6 +29,7 @@ import {
   encodeExperiment,
   encodeItem,
 } from './evaluation-rows.ts';
+import type { OpenedTrace } from './read-spans.ts';
 import type { RowPage } from './read-traces.ts';
 import type { SpanPlaces, SpansPiece } from './span-json.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
@@ -336,17 +337,17 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     },
     listSpans: (query) => readPage((row) => decodeSpan(row, query.payloads), 'listSpans', query),
     readTrace: async (traceId, reach, payloads, expect) => {
-      const measured = await read<number | undefined>('measureTrace', traceId, reach, payloads);
-      if (measured === undefined) return undefined;
-      expect(measured);
-      const opened = await read<[Row, string[], SpanPlaces, SpansPiece] | undefined>(
-        'openTrace',
-        traceId,
-        reach,
-        payloads,
-      );
-      if (opened === undefined) return undefined;
-      const [trace, projects, places, first] = opened;
+      const open = (isExpected: boolean): Promise<OpenedTrace | number | undefined> =>
+        read('openTrace', traceId, reach, payloads, isExpected);
+      let opened = await open(false);
+      const isLarge = typeof opened === 'number';
+      if (typeof opened === 'number') {
+        expect(opened);
+        opened = await open(true);
+      }
+      if (typeof opened !== 'object') return undefined;
+      const [trace, projects, places, bytes, first] = opened;
+      if (!isLarge) expect(bytes);
       return { trace: decodeTrace(trace), projects, spans: writtenSpans(places, first, payloads) };
     },
     projectsOfTrace: (traceId, reach) => read<string[]>('projectsOfTrace', traceId, reach),

@@ -101,15 +101,8 @@ const partsOf = (statements: Statements, traceId: string, reach: ProjectReach): 
 export const projectsOfTrace = (statements: Statements, traceId: string, reach: ProjectReach): string[] =>
   partsOf(statements, traceId, reach).map((part) => part[1 + PROJECT] as string);
 
-/** What the spans of a trace will weigh as JSON, in bytes, before any is read; `undefined` when it is not stored. */
-export const measureTrace = (
-  statements: Statements,
-  traceId: string,
-  reach: ProjectReach,
-  payloads: boolean,
-): number | undefined => {
-  const parts = partsOf(statements, traceId, reach);
-  if (parts.length === 0) return undefined;
+/** What the spans of a trace will weigh as JSON, in bytes, before any is read. */
+const measureTrace = (statements: Statements, parts: readonly Row[], payloads: boolean): number => {
   // Ids of spans are drawn at random, so the first of them in their order are any of them.
   const some = statements.pluck<number>('SELECT s.span FROM spans AS s WHERE s.trace = ? ORDER BY s.span_id LIMIT 64');
   let bytes = 0;
@@ -118,18 +111,30 @@ export const measureTrace = (
   return bytes;
 };
 
+/** A trace of so many spans is opened at once: that takes no longer than to measure it. */
+const OPENED_AT_ONCE = 256;
+
 type Place = readonly [spanId: string, parentSpanId: string | null, start: bigint, trace: number];
 const inPlaces: WaterfallReader<Place> = { id: ([id]) => id, parent: ([, parent]) => parent, start: ([, , at]) => at };
 
-/** A trace, where its spans stand in waterfall order, and the first of them as JSON. */
+export type OpenedTrace = [trace: Row, projects: string[], places: SpanPlaces, bytes: number, first: SpansPiece];
+
+/**
+ * A trace, where its spans stand in waterfall order, what they weigh as JSON in bytes, and the first of them.
+ * @param isExpected whether what it weighs is known, and there is room for it
+ * @returns of a large one that nobody expects what it will weigh, and nothing of it is read; `undefined` when it is not stored
+ */
 export const openTrace = (
   statements: Statements,
   traceId: string,
   reach: ProjectReach,
   payloads: boolean,
-): [trace: Row, projects: string[], places: SpanPlaces, first: SpansPiece] | undefined => {
+  isExpected: boolean,
+): OpenedTrace | number | undefined => {
   const found = partsOf(statements, traceId, reach);
   if (found.length === 0) return undefined;
+  const count = found.reduce((sum, part) => sum + Number(part[1 + SPAN_COUNT]), 0);
+  if (!isExpected && count > OPENED_AT_ONCE) return measureTrace(statements, found, payloads);
   const traces = found.map(([trace]) => Number(trace));
   const parts = found.map(([, ...row]) => row);
   const read = statements.exact<[string, string | null, bigint]>(
@@ -144,11 +149,14 @@ export const openTrace = (
     traces: only !== undefined && other === undefined ? only : lines.map(([, , , trace]) => trace),
     ids: lines.map(([id]) => id),
   };
+  const first = writeSpans(statements, places, payloads);
+  const [written, taken] = first;
   return [
     parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces),
     parts.map((part) => part[PROJECT] as string),
     places,
-    writeSpans(statements, places, payloads),
+    taken < lines.length && !isExpected ? measureTrace(statements, found, payloads) : written.length,
+    first,
   ];
 };
 

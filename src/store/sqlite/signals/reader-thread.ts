@@ -25,7 +25,7 @@ import {
   listScores,
 } from './read-records.ts';
 import { listRollUps } from './read-rollups.ts';
-import { findSpan, findTrace, listSpans, measureTrace, openSpans, openTrace, projectsOfTrace } from './read-spans.ts';
+import { findSpan, findTrace, listSpans, openSpans, openTrace, projectsOfTrace } from './read-spans.ts';
 import { writeSpans } from './span-json.ts';
 import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
@@ -47,7 +47,6 @@ const methods = {
   findSpan,
   listSpans,
   projectsOfTrace,
-  measureTrace,
   openTrace,
   openSpans,
   writeSpans,
