@@ -160,7 +160,7 @@ export interface RunQueries {
     })[]
   >;
   /** What waits for the service to move it: timers by their time, and rows of the outbox. */
-  backlog(wall: UnixMs, steady?: UnixMs): Promise<RunBacklog>;
+  backlog(wall: UnixMs, steady: UnixMs): Promise<RunBacklog>;
   /** Runs that wait for a worker, by definition id and owner, at most `limit` definitions; of all projects, or of certain ones. */
   queuedRuns(reach: ProjectReach, limit: number): Promise<readonly QueuedRuns[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;

@@ -334,7 +334,7 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
 
     it('counts what waits: timers that are due at a moment or before, the next of them, rows of the outbox', async () => {
       const { store, commit, put } = await opened();
-      expect(await store.backlog(AT)).toEqual({ overdueTimers: 0, outboxRows: 0 });
+      expect(await store.backlog(AT, AT)).toEqual({ overdueTimers: 0, outboxRows: 0 });
       await put(aRun('a'), aRun('b'));
       await commit((changes) => {
         changes.timersSet.push(
@@ -344,14 +344,14 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         );
         changes.outbox.push({ no: 1, runId: 'a', span: '{}' }, { no: 2, runId: 'b', span: '{}' });
       });
-      expect(await store.backlog(AT - 1)).toEqual({ overdueTimers: 0, nextTimerAt: AT, outboxRows: 2 });
-      expect(await store.backlog(AT)).toEqual({ overdueTimers: 1, nextTimerAt: AT, outboxRows: 2 });
-      expect(await store.backlog(AT + 1)).toEqual({ overdueTimers: 2, nextTimerAt: AT, outboxRows: 2 });
+      expect(await store.backlog(AT - 1, AT - 1)).toEqual({ overdueTimers: 0, nextTimerAt: AT, outboxRows: 2 });
+      expect(await store.backlog(AT, AT)).toEqual({ overdueTimers: 1, nextTimerAt: AT, outboxRows: 2 });
+      expect(await store.backlog(AT + 1, AT + 1)).toEqual({ overdueTimers: 2, nextTimerAt: AT, outboxRows: 2 });
       await commit((changes) => {
         changes.timersCleared.push({ runId: 'a', name: 'sleep' });
         changes.outboxDelivered = 1;
       });
-      expect(await store.backlog(AT)).toEqual({ overdueTimers: 0, nextTimerAt: AT + 1, outboxRows: 1 });
+      expect(await store.backlog(AT, AT)).toEqual({ overdueTimers: 0, nextTimerAt: AT + 1, outboxRows: 1 });
     });
 
     it('counts the live leases of each worker, within a reach', async () => {

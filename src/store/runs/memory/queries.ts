@@ -259,7 +259,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             };
           }),
       ),
-    backlog: (wall, steady = wall) =>
+    backlog: (wall, steady) =>
       soon(() => {
         const timers = all().flatMap((shelf) => [...shelf.timers.values()].filter(({ dueAt }) => dueAt !== undefined));
         const nextMs = timers.map((timer) => dueTimeOf(timer) - (timer.countdown === undefined ? wall : steady));

@@ -411,7 +411,7 @@ export const queriesOf = (db: Database.Database) => {
         maxStepAttempts: row['tries'] as number,
       })),
 
-    backlog: (wall: UnixMs, steady: UnixMs = wall): RunBacklog => {
+    backlog: (wall: UnixMs, steady: UnixMs): RunBacklog => {
       const [named] = all('SELECT min(due_at) AS at FROM timer WHERE due_at IS NOT NULL AND steady_due_at IS NULL');
       const [counted] = all('SELECT min(steady_due_at) AS at FROM timer WHERE steady_due_at IS NOT NULL');
       const next = [
