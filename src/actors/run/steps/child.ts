@@ -206,6 +206,7 @@ const startChildren: EffectHost = (work) => {
     definitionVersion: latest.version,
   };
   const program = readProgram(turn, host.programs, pinned);
+  const correlation = JSON.parse(record.correlation) as JsonObject;
   for (let index = children.started; index < children.started + count; index += 1) {
     const item = items.value?.[index];
     const { input, refusal } = inputOf(work, compiled, program, item);
@@ -219,7 +220,7 @@ const startChildren: EffectHost = (work) => {
       project: record.project,
       ...pinned,
       input,
-      correlation: JSON.parse(record.correlation) as JsonObject,
+      correlation,
       parent: { runId: work.runId, stepId: step.id, visit, index },
       traceId: record.traceId,
       depth: record.depth + 1,
