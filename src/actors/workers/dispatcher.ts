@@ -114,6 +114,12 @@ export const createDispatcher = (options: DispatcherOptions) => {
     return false;
   };
 
+  /** Whether a claim names this run: it does not wait for the run's place in the queue. */
+  const isNamed = ({ runId }: Runnable): boolean => {
+    for (const claim of claims) if (claim.runId === runId) return true;
+    return false;
+  };
+
   const insert = (queue: Queue, entry: Runnable): void => {
     const before = known.get(entry.runId);
     if (before !== undefined) {
@@ -281,9 +287,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
       const queue = queueOf(queueKeyOf(entry));
-      // A claim on this run does not wait for the run's place in the queue.
-      const isWanted = [...claims].some((claim) => claim.runId === entry.runId);
-      if (queue.more && entry.order > queue.watermark && !isWanted) queue.uncommitted.push(entry);
+      if (queue.more && entry.order > queue.watermark && !isNamed(entry)) queue.uncommitted.push(entry);
       else insert(queue, entry);
     },
 
