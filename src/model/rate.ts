@@ -29,4 +29,3 @@ export const createRate = (bornAt: number) => {
     },
   };
 };
-export type Rate = ReturnType<typeof createRate>;

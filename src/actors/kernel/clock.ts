@@ -22,7 +22,7 @@ export const systemClock: Clock = {
 };
 
 /** A change of the wall clock against the monotonic one that is reported: less is what a network sets right all the time. */
-export const JUMP_MS = 5000;
+const JUMP_MS = 5000;
 /** Below this the two clocks count as together: their readings are rounded, and taken one after the other. */
 const TOGETHER_MS = 100;
 /** Jumps that are remembered to be shown. */

@@ -23,7 +23,7 @@ export type Waiting = Message & {
   readonly settle: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
 };
-export const unawaited = (message: Message): Waiting => ({
+const unawaited = (message: Message): Waiting => ({
   ...message,
   draws: noDraws(),
   settle: () => {},

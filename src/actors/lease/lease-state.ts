@@ -9,7 +9,7 @@ import { Quarantined } from '../run/run-state.ts';
 export type LeaseActor = { readonly record: AttemptRecord; readonly snapshot: LeaseSnapshot };
 
 /** @throws Unloadable for a lease that does not belong to this release's machine */
-export const reviveLease = ({ machineVersion, state, delivery, bodyRan, expiresAt }: AttemptRecord): LeaseSnapshot =>
+const reviveLease = ({ machineVersion, state, delivery, bodyRan, expiresAt }: AttemptRecord): LeaseSnapshot =>
   restore(
     leaseMachine,
     LEASE_MACHINE_VERSION,

@@ -4,7 +4,7 @@ import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
 import type { ActorSummary } from './runs-service.ts';
 
 /** The id of every resident actor: there is one of its type. */
-export const RESIDENT_ID = 'main';
+const RESIDENT_ID = 'main';
 
 const summaryOf = (type: string, { value, version, updatedAt }: ResidentState): ActorSummary => ({
   type,

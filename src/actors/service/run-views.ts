@@ -1,16 +1,7 @@
-import { attemptStatus } from '../../machines/lease.ts';
+import { attemptStatus, isLive } from '../../machines/lease.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
-import { isLive } from '../../machines/lease.ts';
-import {
-  type Attempt,
-  type ChildRun,
-  type ReportedUsage,
-  type Run,
-  type RunDetail,
-  type RunSummary,
-  type UnixMs,
-} from '../../model/run.ts';
+import type { Attempt, ChildRun, ReportedUsage, Run, RunDetail, RunSummary, UnixMs } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
 import { errorOfChild } from '../run/child-error.ts';
