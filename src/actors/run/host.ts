@@ -1,9 +1,19 @@
 import type { Json } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
-import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type { JournalEntry, Run, RunStatus, UnixMs } from '../../model/run.ts';
 import type { Runnable } from '../../store/runs/run-store.ts';
 import type { CarriedOver } from '../carried-over.ts';
 import type { Program, Programs } from './program.ts';
+
+/** What a turn wrote of a run. */
+export type RunChange = {
+  /** Where the run is now. */
+  readonly status: RunStatus;
+  /** What it added to the journal, in order. */
+  readonly entries: readonly JournalEntry[];
+  /** The run as it is now; absent where its payloads were not in memory. */
+  readonly run?: () => Run;
+};
 
 /** What runs need of the service that hosts them. */
 export type RunHost = {
@@ -21,8 +31,8 @@ export type RunHost = {
   readonly nextOrder: () => number;
   /** A run became runnable in this group. */
   readonly ready: (entry: Runnable) => void;
-  /** Entries were committed for this run, which now has this status. */
-  readonly journalled: (runId: string, status: RunStatus) => void;
+  /** Entries were committed for this run. */
+  readonly journalled: (runId: string, change: RunChange) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   /** Timers were committed that carry work over to the next commits. */

@@ -30,10 +30,11 @@ export const tooManySteps = (work: Work): RunEvent | undefined => {
  */
 export const overBudget = (work: Work): RunEvent | undefined => {
   const { maxCostUsd } = work.program.definition.limits;
+  if (maxCostUsd === undefined) return undefined;
   const { descendants } = work.record;
   const { usage } = work.snapshot.context;
   const cost = moneyOf(descendants === undefined ? usage : addUsage(usage, descendants));
-  if (maxCostUsd === undefined || cost === undefined || cost < maxCostUsd) return undefined;
+  if (cost === undefined || cost < maxCostUsd) return undefined;
   const who = descendants === undefined ? 'the run' : 'the run and its descendants';
   return passed(work, 'max_cost_usd', `${who} cost ${cost} USD, its limit max_cost_usd is ${maxCostUsd}`);
 };

@@ -39,7 +39,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
       case 'note':
         noteEntry(turn, run, body.entry);
         turn.after(() => {
-          host.journalled(runId, run.record.status);
+          host.journalled(runId, { status: run.record.status, entries: [{ seq: run.nextSeq, ...body.entry }] });
         });
         return undefined;
       case 'timer':

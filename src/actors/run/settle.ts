@@ -13,6 +13,7 @@ import type { RunMessage } from './messages.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
 import { type RunActor, runSlot } from './run-state.ts';
+import { viewOf } from './run-view.ts';
 import { showWaits } from './show-waits.ts';
 import type { EffectHost, Moment } from './steps/step-host.ts';
 import { hostOf, stepEffects } from './steps/step-hosts.ts';
@@ -158,9 +159,14 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
     turn.forget(runSlot, runId);
     turn.forget(documentsSlot, documentsKeyOf(work));
   }
-  if (work.entries.length > 0)
+  const { entries, documents } = work;
+  if (entries.length > 0)
     turn.after(() => {
-      host.journalled(runId, status);
+      host.journalled(runId, {
+        status,
+        entries,
+        ...(documents === undefined ? {} : { run: () => viewOf(run, documents) }),
+      });
     });
   return run;
 };

@@ -1,6 +1,7 @@
-import { hasEnded, type JournalEntry, type RunStatus } from '../../model/run.ts';
+import { hasEnded, type JournalEntry, type Run, type RunStatus } from '../../model/run.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { RunChange } from '../run/host.ts';
 import { entriesOf } from '../run/replay.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -10,10 +11,12 @@ export const ENDS_AWAITED = 10_000;
 const JOURNAL_PAGE = 500;
 /** A follower that does not read holds a page: entries may be megabytes each. */
 const JOURNAL_PAGE_BYTES = 1024 * 1024;
+/** Entries that a follower keeps of what commits wrote while its reader was busy; beyond them it reads. */
+const FRESH_ENTRIES = 100;
 
 /**
- * Who follows a journal, and who waits for the end of a run. They hold no entries: a commit wakes them, and a follower reads when
- * its own reader asks for more.
+ * Who follows a journal, and who waits for the end of a run. A commit hands them what it wrote, so that a follower that keeps up reads
+ * nothing. One whose reader is slow holds next to nothing: it reads when its reader asks for more.
  * @param closing ends all of them
  */
 export const createFollowers = (
@@ -22,11 +25,11 @@ export const createFollowers = (
   clock: Pick<Clock, 'after'>,
   closing: AbortSignal,
 ) => {
-  const followers = new Map<string, Set<(status: RunStatus) => void>>();
+  const followers = new Map<string, Set<(change: RunChange) => void>>();
   let endsAwaited = 0;
 
   /** Calls back after each commit of this run, until the returned function is called. */
-  const listen = (runId: string, onWake: (status: RunStatus) => void): (() => void) => {
+  const listen = (runId: string, onWake: (change: RunChange) => void): (() => void) => {
     const listeners = followers.get(runId) ?? new Set();
     followers.set(runId, listeners.add(onWake));
     return () => {
@@ -36,9 +39,9 @@ export const createFollowers = (
   };
 
   return {
-    /** The journal of this run has grown; this is its status now. */
-    wake: (runId: string, status: RunStatus): void => {
-      for (const wake of followers.get(runId) ?? []) wake(status);
+    /** The journal of this run has grown. */
+    wake: (runId: string, change: RunChange): void => {
+      for (const wake of followers.get(runId) ?? []) wake(change);
     },
 
     /** Whether one more call may wait for the end of a run. */
@@ -46,24 +49,36 @@ export const createFollowers = (
     /** Calls that wait for the end of a run. */
     endsAwaited: (): number => endsAwaited,
 
-    /** Waits until the run has ended or is no more, so many milliseconds are over, `signal` aborts, or the service closes. */
-    untilEnded: async (runId: string, waitMs: number, signal: AbortSignal | undefined): Promise<void> => {
+    /**
+     * Waits until the run has ended, so many milliseconds are over, `signal` aborts, or the service closes.
+     * @param look gives the status of the run once its end would be noticed; absent: there is nothing to wait for
+     * @returns the run as it ended, where the commit that ended it had it in memory
+     */
+    untilEnded: async (
+      runId: string,
+      waitMs: number,
+      signal: AbortSignal | undefined,
+      look: () => Promise<RunStatus | undefined>,
+    ): Promise<Run | undefined> => {
       endsAwaited += 1;
+      let ended: Run | undefined;
       let end = (): void => {};
       const over = new Promise<void>((resolve) => {
         end = resolve;
       });
-      const stopListening = listen(runId, (status) => {
-        if (hasEnded(status)) end();
+      const stopListening = listen(runId, ({ status, run }) => {
+        if (!hasEnded(status)) return;
+        ended = run?.();
+        end();
       });
       const cancelTimer = clock.after(waitMs, end);
       signal?.addEventListener('abort', end);
       closing.addEventListener('abort', end);
       try {
-        // Read after the listener is in place: an end between the two is not missed.
-        const record = await recordOf(runId);
-        if (record === undefined || hasEnded(record.status) || signal?.aborted === true || closing.aborted) return;
+        const status = await look();
+        if (status === undefined || hasEnded(status) || signal?.aborted === true || closing.aborted) return ended;
         await over;
+        return ended;
       } finally {
         endsAwaited -= 1;
         stopListening();
@@ -81,41 +96,59 @@ export const createFollowers = (
     ): AsyncGenerator<readonly JournalEntry[], void, undefined> {
       let seen = after;
       let wake = (): void => {};
-      let woken = false;
-      const onWake = (): void => {
-        woken = true;
+      /** What commits wrote since the last look, one after the other; absent when it was too much to keep. */
+      let fresh: JournalEntry[] | undefined = [];
+      const stopListening = listen(runId, ({ entries }) => {
+        if (fresh !== undefined && fresh.length + entries.length <= FRESH_ENTRIES) fresh.push(...entries);
+        else fresh = undefined;
         wake();
-      };
-      const stopListening = listen(runId, onWake);
-      signal.addEventListener('abort', onWake);
-      closing.addEventListener('abort', onWake);
+      });
+      const onOver = (): void => wake();
+      signal.addEventListener('abort', onOver);
+      closing.addEventListener('abort', onOver);
+      const isOver = (): boolean => signal.aborted || closing.aborted;
+      /** The store holds nothing beyond what was seen but what is in memory too. */
+      let isCaughtUp = false;
       try {
-        while (!signal.aborted && !closing.aborted) {
-          woken = false;
-          const rows = await store.journal(runId, seen, JOURNAL_PAGE, JOURNAL_PAGE_BYTES);
-          const entries = rows.flatMap(entriesOf).filter(({ seq }) => seq > seen);
-          const last = entries.at(-1);
-          if (last !== undefined) {
-            yield entries;
-            seen = last.seq;
-            if (last.kind === 'run.finished') return;
-            continue;
+        while (!isOver()) {
+          let entries: readonly JournalEntry[];
+          if (isCaughtUp) {
+            entries = fresh?.filter(({ seq }) => seq > seen) ?? [];
+            if (fresh === undefined || (entries[0]?.seq ?? seen + 1) !== seen + 1) {
+              isCaughtUp = false;
+              continue;
+            }
+            fresh = [];
+            if (entries.length === 0) {
+              await new Promise<void>((resolve) => {
+                wake = resolve;
+              });
+              continue;
+            }
+          } else {
+            fresh = [];
+            const rows = await store.journal(runId, seen, JOURNAL_PAGE, JOURNAL_PAGE_BYTES);
+            entries = rows.flatMap(entriesOf).filter(({ seq }) => seq > seen);
+            if (entries.length === 0) {
+              // An end that came before wakes nobody again, and one that comes now is in memory.
+              const record = await recordOf(runId);
+              if (record === undefined || (hasEnded(record.status) && fresh.length === 0)) return;
+              isCaughtUp = true;
+              continue;
+            }
           }
-          const record = await recordOf(runId);
-          if (record === undefined || (hasEnded(record.status) && !woken)) return;
-          if (!woken)
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-              if (woken || signal.aborted || closing.aborted) resolve();
-            });
+          yield entries;
+          const last = entries.at(-1);
+          if (last?.kind === 'run.finished') return;
+          seen = last?.seq ?? seen;
         }
       } catch (error) {
         // The store closes with the service, and a read under way fails: that ends the stream like the close itself.
         if (!closing.aborted) throw error;
       } finally {
         stopListening();
-        signal.removeEventListener('abort', onWake);
-        closing.removeEventListener('abort', onWake);
+        signal.removeEventListener('abort', onOver);
+        closing.removeEventListener('abort', onOver);
       }
     },
   };

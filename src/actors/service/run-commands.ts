@@ -1,10 +1,14 @@
+import { hasEnded, type Run, type RunStatus } from '../../model/run.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
+import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { EventMessage } from '../event/messages.ts';
 import type { RunMessage, Started, StartMessage } from '../run/messages.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
+import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt, type Calls } from './calls.ts';
-import { runOfRows } from './run-views.ts';
+import type { Followers } from './follow-journal.ts';
+import { runOfRows, withReason } from './run-views.ts';
 import type { RunCommands } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -12,11 +16,36 @@ import type { StoredRuns } from './stored-runs.ts';
 export const createRunCommands = (host: {
   readonly calls: Calls;
   readonly store: Pick<RunStore, 'findRun'>;
-  readonly storedRuns: Pick<StoredRuns, 'visible'>;
+  readonly storedRuns: Pick<StoredRuns, 'recordOf' | 'visible'>;
+  readonly followers: Pick<Followers, 'mayAwaitEnd' | 'untilEnded'>;
+  readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
 }): RunCommands => {
   const { ask } = host.calls;
+  const { followers } = host;
+
+  const read = async (runId: string): Promise<Run | undefined> => {
+    const rows = await host.store.findRun(runId);
+    return rows && withReason(runOfRows(rows), await host.liveWorkers.queuedReasons([rows.stored.record]));
+  };
+
+  /** The run as it ended, or as it is when the wait is over. Whatever becomes of the wait, the run is stored. */
+  const afterWait = async (
+    run: Run,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+    look: () => Promise<RunStatus | undefined>,
+  ): Promise<Run> => {
+    if (waitMs === 0 || hasEnded(run.status) || !followers.mayAwaitEnd()) return run;
+    try {
+      return (await followers.untilEnded(run.runId, waitMs, signal, look)) ?? (await read(run.runId)) ?? run;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return run;
+      throw error;
+    }
+  };
+
   return {
-    startRun: async (request) => {
+    startRun: async (request, signal) => {
       if (!reaches(request.reach, request.project)) return forbidden(request.project);
       const body: StartMessage = {
         definitionId: request.definitionId,
@@ -28,12 +57,18 @@ export const createRunCommands = (host: {
       const started = await ask<Started>({ type: 'start', id: request.project, body });
       if (!started.ok) return started;
       const { value } = started;
-      if ('run' in value) return { ok: true, value: { run: value.run, created: true } };
+      const { waitMs = 0 } = request;
+      if ('run' in value) {
+        // No commit lands between the answer to the start and the wait: the run is as it was answered.
+        const look = (): Promise<RunStatus> => Promise.resolve(value.run.status);
+        return { ok: true, value: { run: await afterWait(value.run, waitMs, signal, look), created: true } };
+      }
       return attempt(async () => {
         const rows = await host.store.findRun(value.existing);
-        return rows === undefined
-          ? notFound('run', value.existing)
-          : { ok: true, value: { run: runOfRows(rows), created: false } };
+        if (rows === undefined) return notFound('run', value.existing);
+        const run = runOfRows(rows);
+        const look = async (): Promise<RunStatus | undefined> => (await host.storedRuns.recordOf(run.runId))?.status;
+        return { ok: true, value: { run: await afterWait(run, waitMs, signal, look), created: false } };
       });
     },
 

@@ -1,4 +1,4 @@
-import type { Attempt, QueuedReason, RunSummary, UnixMs } from '../../model/run.ts';
+import type { Attempt, UnixMs } from '../../model/run.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import { journalWeight } from '../../store/runs/journal-up-to.ts';
@@ -8,16 +8,10 @@ import { notFound, overloaded, outOfReach } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt } from './calls.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
-import { attemptOf, detailOfRows, summaryOfRecord } from './run-views.ts';
+import { attemptOf, detailOfRows, summaryOfRecord, withReason } from './run-views.ts';
 import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
 import { type StoredRuns, within } from './stored-runs.ts';
-
-/** A run with the reason why it is queued, where there is one. */
-const withReason = <T extends RunSummary>(run: T, reasons: ReadonlyMap<string, QueuedReason>): T => {
-  const queuedReason = reasons.get(run.runId);
-  return queuedReason === undefined ? run : { ...run, queuedReason };
-};
 
 /** What is asked about runs. */
 export const createRunQueries = (host: {
@@ -34,10 +28,11 @@ export const createRunQueries = (host: {
     getRun: ({ runId, reach, waitMs = 0 }, signal) =>
       attempt(async () => {
         if (waitMs > 0) {
-          const run = await visible(runId, reach);
-          if (!run.ok) return run;
           if (!host.followers.mayAwaitEnd()) return overloaded(ENDS_AWAITED);
-          await host.followers.untilEnded(runId, waitMs, signal);
+          await host.followers.untilEnded(runId, waitMs, signal, async () => {
+            const run = await visible(runId, reach);
+            return run.ok ? run.value.status : undefined;
+          });
         }
         const rows = await store.findRun(runId);
         if (rows === undefined) return notFound('run', runId);

@@ -1,7 +1,16 @@
 import { attemptStatus, isLive } from '../../machines/lease.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
-import type { Attempt, ChildRun, ReportedUsage, Run, RunDetail, RunSummary, UnixMs } from '../../model/run.ts';
+import type {
+  Attempt,
+  ChildRun,
+  QueuedReason,
+  ReportedUsage,
+  Run,
+  RunDetail,
+  RunSummary,
+  UnixMs,
+} from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
 import { errorOfChild } from '../run/child-error.ts';
@@ -10,6 +19,12 @@ import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
 import { contextOf } from '../run/stored-context.ts';
 import { SHOW_TIMER } from '../run/show-waits.ts';
+
+/** A run with the reason why it is queued, where there is one. */
+export const withReason = <T extends RunSummary>(run: T, reasons: ReadonlyMap<string, QueuedReason>): T => {
+  const queuedReason = reasons.get(run.runId);
+  return queuedReason === undefined ? run : { ...run, queuedReason };
+};
 
 export const summaryOfRecord = (record: RunRecord): RunSummary => summaryOf(record, { context: contextOf(record) });
 

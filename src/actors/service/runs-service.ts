@@ -97,6 +97,8 @@ export type StartRun = Asking & {
   readonly idempotencyKey?: string;
   /** In wire spelling. `project` inside it is ignored. */
   readonly correlation?: JsonObject;
+  /** How long to wait for its end; the caller has capped it. */
+  readonly waitMs?: number;
 };
 
 export type PublishEvent = Asking & {
@@ -274,8 +276,11 @@ export interface WorkerCommands {
 
 /** What moves runs from outside. */
 export interface RunCommands {
-  /** `created` is false when the idempotency key was used before: then it is that run, as it is now. */
-  startRun(request: StartRun): Promise<Result<{ run: Run; created: boolean }>>;
+  /**
+   * `created` is false when the idempotency key was used before: then it is that run, as it is now. With `waitMs` it is the run as it
+   * ended, or as it is when the time is over, `signal` aborts or the service closes.
+   */
+  startRun(request: StartRun, signal?: AbortSignal): Promise<Result<{ run: Run; created: boolean }>>;
   cancelRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
   signalRun(request: SignalRun): Promise<Result<EventOutcome>>;
   publishEvent(request: PublishEvent): Promise<Result<EventOutcome>>;

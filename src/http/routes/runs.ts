@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { hasEnded } from '../../model/run.ts';
 import { ownProject, type ProjectReach } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Paging } from '../../store/signals/query.ts';
@@ -108,24 +107,24 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const body = request.body as BodyOf<'startRun'>;
         const { reach } = request.caller;
         const { run, created } = valueOf(
-          await runs.startRun({
-            reach,
-            project: body.project ?? ownProject(reach, defaultProject),
-            definitionId: body.definition_id,
-            input: body.input as JsonObject,
-            ...given({
-              definitionVersion: body.definition_version,
-              idempotencyKey: body.idempotency_key,
-              correlation: body.correlation,
-            }),
-          }),
+          await runs.startRun(
+            {
+              reach,
+              project: body.project ?? ownProject(reach, defaultProject),
+              definitionId: body.definition_id,
+              input: body.input as JsonObject,
+              waitMs: Math.min(body.wait_ms ?? 0, holdMs),
+              ...given({
+                definitionVersion: body.definition_version,
+                idempotencyKey: body.idempotency_key,
+                correlation: body.correlation,
+              }),
+            },
+            request.released,
+          ),
         );
         reply.code(created ? 201 : 200);
-        if (body.wait_ms === undefined || hasEnded(run.status)) return runToWire(run);
-        const waitMs = Math.min(body.wait_ms, holdMs);
-        const waited = await runs.getRun({ runId: run.runId, reach, waitMs }, request.released);
-        // Whatever became of the wait, the run is stored.
-        return runToWire(waited.ok ? waited.value : run);
+        return runToWire(run);
       },
     },
     {

@@ -432,11 +432,31 @@ describe('waiting for the end of a run', () => {
     const answer = await held;
     expect([answer.status, answer.body.status, answer.body.output]).toEqual([201, 'succeeded', 'done']);
     expect(answer.body).not.toHaveProperty('attempts');
+    // What the commit left in memory is what it stored.
+    const { attempts: _a, timers: _t, waits: _w, children: _c, ...stored } = await service.run(answer.body.run_id);
+    expect(answer.body).toEqual(stored);
     expect(await codes(service.post('/runs', { definition_id: 'flow', input: {}, wait_ms: 60_001 }))).toEqual([
       400,
       'invalid_parameter',
       'wait_ms',
     ]);
+  });
+
+  it('a start under a key that was used waits for the end of that run; one whose time is over is answered as the run stands', async () => {
+    await open();
+    const { run_id } = await service.start('flow', {}, { idempotency_key: 'k' });
+    const again = { definition_id: 'flow', input: {}, idempotency_key: 'k', wait_ms: 20_000 };
+    const over = service.post('/runs', again);
+    await waits(1);
+    await service.pass(20_000);
+    expect(await over).toMatchObject({
+      status: 200,
+      body: { run_id, status: 'queued', queued_reason: 'workers_busy' },
+    });
+    const held = service.post('/runs', again);
+    await waits(1);
+    await service.must(service.complete(await service.take(), { output: 'done' }));
+    expect(await held).toMatchObject({ status: 200, body: { run_id, status: 'succeeded', output: 'done' } });
   });
 
   it('a caller that hangs up waits no more', async () => {
