@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createAuthenticator } from '../http/access/auth.ts';
 import { nowUnixNano } from '../model/time.ts';
+import { examineDamage } from './doctor/damage.ts';
 import type { RefusedSample } from './doctor/deployment.ts';
 import { examine } from './doctor/examine.ts';
 import { openRuns, openSignals } from './doctor/files.ts';
@@ -18,6 +19,8 @@ export type DoctorOptions = {
   readonly offline: boolean;
   readonly readOnly: boolean;
   readonly windowDays: number;
+  /** How long each file is read for damage, at most; 0 for not at all. */
+  readonly checkSeconds: number;
   readonly json: boolean;
   readonly out: (text: string) => void;
   readonly err: (line: string) => void;
@@ -35,6 +38,7 @@ export const doctor = async ({
   offline,
   readOnly,
   windowDays,
+  checkSeconds,
   json,
   out,
   err,
@@ -55,8 +59,9 @@ export const doctor = async ({
     return EXIT_USAGE;
   }
   const { keys, projects } = settings.value;
-  const signals = openSignals(settings.value, readOnly);
-  const runs = openRuns(settings.value, readOnly);
+  const damage = await examineDamage(settings.value, checkSeconds);
+  const signals = openSignals(settings.value, readOnly, damage.signals, damage.index);
+  const runs = openRuns(settings.value, readOnly, damage.runs);
   try {
     const report = await examine(
       {

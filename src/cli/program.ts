@@ -10,6 +10,15 @@ import { version } from './version.ts';
 
 /** A century: the most that `--window-days` takes. */
 const MAX_WINDOW_DAYS = 36_525;
+const MAX_CHECK_SECONDS = 86_400;
+
+type DoctorFlags = {
+  readonly offline?: true;
+  readonly readOnly?: true;
+  readonly windowDays: string;
+  readonly checkSeconds: string;
+  readonly json?: true;
+};
 
 export type ProgramIo = AskingIo & {
   /** Runs the daemon until it ends. @returns the exit status, or `undefined` once it serves */
@@ -116,6 +125,7 @@ Examples:
     .option('--offline', 'Contact nothing but storage.')
     .option('--read-only', 'Write nothing; storage is then proved to be readable, no more.')
     .option('--window-days <n>', 'Days of history to read, from 1 to 36525.', '7')
+    .option('--check-seconds <n>', 'How long each file is read for damage at most, from 0 to 86400.', '30')
     .option('--json', 'Print the report as JSON.')
     .addHelpText(
       'after',
@@ -124,11 +134,18 @@ Examples:
   svc doctor --config-file svc.json    with the flags that the service is started with
   svc doctor --offline --read-only     touch nothing`,
     )
-    .action(async (options: { offline?: true; readOnly?: true; windowDays: string; json?: true }, command: Command) => {
+    .action(async (options: DoctorFlags, command: Command) => {
       const windowDays = /^\d{1,5}$/.test(options.windowDays) ? Number(options.windowDays) : 0;
       if (windowDays < 1 || windowDays > MAX_WINDOW_DAYS) {
         io.err(
           `svc: --window-days: must be an integer from 1 to ${MAX_WINDOW_DAYS}, is ${JSON.stringify(options.windowDays.slice(0, 64))}`,
+        );
+        return finish(EXIT_USAGE);
+      }
+      const checkSeconds = /^\d{1,5}$/.test(options.checkSeconds) ? Number(options.checkSeconds) : Number.NaN;
+      if (!(checkSeconds <= MAX_CHECK_SECONDS)) {
+        io.err(
+          `svc: --check-seconds: must be an integer from 0 to ${MAX_CHECK_SECONDS}, is ${JSON.stringify(options.checkSeconds.slice(0, 64))}`,
         );
         return finish(EXIT_USAGE);
       }
@@ -137,7 +154,7 @@ Examples:
       const { environment, out, err } = io;
       finish(
         await doctor({
-          ...{ given: givenFlags(command), environment, out, err, windowDays },
+          ...{ given: givenFlags(command), environment, out, err, windowDays, checkSeconds },
           offline: options.offline === true,
           readOnly: options.readOnly === true,
           json: options.json === true,

@@ -324,8 +324,8 @@ describe('GET /v1/api/doctor', () => {
       expect.stringContaining('no key guards'),
     ]);
     const outside = findingsOf(reportOf((await doctor(folder, ['--json'])).out), 'runs');
-    expect(outside.map(({ level }) => level)).toEqual(['ok', 'ok', 'skipped', 'ok']);
-    expect(outside[2]?.message).toContain('only the running service knows');
+    expect(outside.map(({ level }) => level)).toEqual(['ok', 'ok', 'ok', 'skipped', 'ok']);
+    expect(outside[3]?.message).toContain('only the running service knows');
 
     // The worker comes back with another version alone.
     await post('/v1/api/workers/register', { worker_id: 'w', definitions: [{ ...definition, version: 2 }] });

@@ -191,11 +191,20 @@ const examineAbsent = (path: string, readOnly: boolean): Opened<never> => {
   return unread([first, findUnwritable(path) ?? probeBeside(path)], why);
 };
 
+const hasFault = (findings: readonly Finding[]): boolean => findings.some(({ level }) => level === 'fault');
+
 /**
  * Examines the file of the signals: whether it answers, and whether a probe span survives. Takes no lock that keeps a
  * service from starting, and works beside one that runs.
+ * @param damage what reading the file for damage found
+ * @param index what reading the full-text index beside it found
  */
-export const openSignals = (settings: Settings, readOnly: boolean): Opened<SignalReads> => {
+export const openSignals = (
+  settings: Settings,
+  readOnly: boolean,
+  damage: readonly Finding[] = [],
+  index: readonly Finding[] = [],
+): Opened<SignalReads> => {
   const { sqlstoreUrl, colstoreUrl } = settings;
   if (sqlstoreUrl !== undefined || colstoreUrl !== undefined) {
     const flag = sqlstoreUrl === undefined ? '--colstore-url' : '--sqlstore-url';
@@ -214,17 +223,17 @@ export const openSignals = (settings: Settings, readOnly: boolean): Opened<Signa
   const hidden = findHidden(path);
   if (hidden !== undefined) return unread([hidden], why);
   if (!existsSync(path)) return examineAbsent(path, readOnly);
+  if (hasFault(damage)) return unread([...damage, ...index], why); // no probe is written to it
   const unwritable = readOnly ? undefined : findUnwritable(path);
   if (unwritable !== undefined) return unread([unwritable], why);
   try {
     const { facts, reads, probe, close } = inspectSignals(path, !readOnly);
-    const { schemaVersion, fileBytes, checked } = facts;
+    const { schemaVersion, fileBytes } = facts;
     const findings: Finding[] = [
       ok(`${path} answers: schema version ${schemaVersion}, ${Math.ceil(fileBytes / 1024)} KiB`),
       probe === undefined ? READ_ONLY_PROBE : judgeProbe(path, probe()),
     ];
-    if (!checked) findings.push(skipped('the file is too large to be read completely for damage'));
-    findings.push(...foretell(schemaVersion, SIGNALS_FILE));
+    findings.push(...damage, ...index, ...foretell(schemaVersion, SIGNALS_FILE));
     return { findings, reads, close };
   } catch (error) {
     return unread([judgeAccess(path, error, readOnly) ?? judgeError(path, error, 'signal store')], why);
@@ -242,8 +251,11 @@ const foretell = (found: number, { schemaVersion }: Pick<FileKind, 'schemaVersio
       ]
     : [];
 
-/** Examines the file of durable runs, without writing a row. */
-export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads> => {
+/**
+ * Examines the file of durable runs, without writing a row.
+ * @param damage what reading the file for damage found
+ */
+export const openRuns = (settings: Settings, readOnly: boolean, damage: readonly Finding[] = []): Opened<RunReads> => {
   if (settings.runsData === undefined) return unread([], 'durable runs are off');
   const path = resolve(settings.runsData);
   const why = 'the runs store could not be read';
@@ -254,10 +266,15 @@ export const openRuns = (settings: Settings, readOnly: boolean): Opened<RunReads
       [skipped(`there is no runs file ${path} yet; the first start makes it`)],
       'there is no runs file yet',
     );
+  if (hasFault(damage)) return unread(damage, why);
   const mayWrite = !readOnly && findUnwritable(path) === undefined;
   try {
     const { schemaVersion, reads, close } = inspectRuns(path, mayWrite);
-    const findings = [ok(`${path} answers: schema version ${schemaVersion}`), ...foretell(schemaVersion, RUNS_FILE)];
+    const findings = [
+      ok(`${path} answers: schema version ${schemaVersion}`),
+      ...damage,
+      ...foretell(schemaVersion, RUNS_FILE),
+    ];
     if (reads === undefined) return unread(findings, 'the runs file is of an earlier release, until the next start');
     return {
       findings,

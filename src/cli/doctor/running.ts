@@ -86,7 +86,9 @@ export const examineRunning = async (
   windowDays: number,
 ): Promise<DoctorReport> => {
   const signals = await answering<SignalReads>(`signal store (${store.kind})`, () => store.ping(), store);
-  const probe = skipped('no probe span was written: this check is read-only and proves that the file can be read');
+  const probe = skipped(
+    'no probe span was written and no file was read for damage: this check is read-only and proves that the file can be read; svc doctor does both',
+  );
   return examine(
     {
       settings,

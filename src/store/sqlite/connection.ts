@@ -90,17 +90,54 @@ export type FileFacts = {
   /** True for a copy that SQLite wrote, such as a backup: it has never had a write-ahead log. */
   readonly isCopy: boolean;
   readonly fileBytes: number;
-  /** The first fault of the integrity check; absent when none was found or the file was too large to be read completely. */
-  readonly fault?: string;
-  readonly checked: boolean;
+};
+
+export const hasLog = (path: string): boolean => existsSync(`${path}-wal`);
+
+/** Reading makes an empty log and its scratch file where there were none. */
+const removeEmptyLog = (path: string): void => {
+  if (sizeOf(`${path}-wal`) === 0) for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
 };
 
 /**
+ * Removes what reading left beside a file that had no log before, unless a service has opened it since: that writes to
+ * the very log. Not for the process of a service: closing a descriptor of its lock would drop it.
+ * @param lockOf the data file whose lock the service holds
+ */
+export const tidyAfterReading = (path: string, lockOf = path): void => {
+  if (!hasLog(path)) return;
+  if (!existsSync(`${lockOf}.lock`)) {
+    removeEmptyLog(path); // no service has ever had it
+    return;
+  }
+  let release: () => void;
+  try {
+    release = lockFile(lockOf, { store: '' });
+  } catch {
+    return; // a service has it, or this user may not write here: an empty log is no harm
+  }
+  try {
+    removeEmptyLog(path);
+  } finally {
+    release();
+  }
+};
+
+type Inspection = {
+  /** Largest file, in bytes, that is read completely to find damage. */
+  readonly wholeCheckBytes: number;
+  readonly tidy: (path: string) => void;
+};
+/** Of the process that holds the lock of the file. */
+const inspectedByOwner: Inspection = { wholeCheckBytes: WHOLE_CHECK_BYTES, tidy: removeEmptyLog };
+/** Of another process, which reads files for damage in another way. */
+export const inspectedBesideOthers: Inspection = { wholeCheckBytes: 0, tidy: tidyAfterReading };
+
+/**
  * Reads and checks a data file without changing it.
- * @param wholeCheckBytes largest file, in bytes, that is read completely to find damage
  * @throws FileRefused when the file is foreign, damaged or newer than this build
  */
-export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOLE_CHECK_BYTES): FileFacts => {
+export const inspectFile = (path: string, kind: FileKind, { wholeCheckBytes, tidy } = inspectedByOwner): FileFacts => {
   const { store } = kind;
   const header = readHeader(path, kind);
   const fileBytes = sizeOf(path);
@@ -119,7 +156,7 @@ export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOL
       store,
     );
   let db: Database.Database | undefined;
-  const hadLog = existsSync(`${path}-wal`);
+  const hadLog = hasLog(path);
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     if (db.pragma('application_id', { simple: true }) !== kind.applicationId)
@@ -137,12 +174,11 @@ export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOL
         store,
       );
     if (schemaVersion < 1) throw new FileRefused(path, 'the file is damaged (it records no schema version)', store);
-    const checked = fileBytes <= wholeCheckBytes;
-    if (checked) {
+    if (fileBytes <= wholeCheckBytes) {
       const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
       if (found !== 'ok') throw new FileRefused(path, 'the file is damaged (integrity check failed)', store);
     }
-    return { schemaVersion, storeNumber: header.storeNumber, isCopy, fileBytes, checked };
+    return { schemaVersion, storeNumber: header.storeNumber, isCopy, fileBytes };
   } catch (error) {
     if (error instanceof FileRefused || isDiskFull(error)) throw error;
     const code = driverCode(error);
@@ -152,9 +188,7 @@ export const inspectFile = (path: string, kind: FileKind, wholeCheckBytes = WHOL
     throw new FileRefused(path, `the file is damaged or not readable (${code})`, store, code);
   } finally {
     db?.close();
-    // Reading makes an empty log and its scratch file where there were none.
-    if (!hadLog && sizeOf(`${path}-wal`) === 0)
-      for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+    if (!hadLog) tidy(path);
   }
 };
 

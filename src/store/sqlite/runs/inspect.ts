@@ -1,4 +1,4 @@
-import { inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
+import { inspectedBesideOthers, inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
 import { driverCode, describeFault } from '../driver-error.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { transactionsOf } from '../transaction.ts';
@@ -28,7 +28,7 @@ const CACHE_MIB = 16;
  */
 export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => {
   knock(path);
-  const { schemaVersion } = inspectFile(path, RUNS_FILE);
+  const { schemaVersion } = inspectFile(path, RUNS_FILE, inspectedBesideOthers);
   if (schemaVersion < RUNS_FILE.schemaVersion) return { schemaVersion, close: () => {} };
   const db = mayWrite ? openForWriting(path, CACHE_MIB, RUNS_FILE) : openForReading(path, CACHE_MIB);
   db.pragma('query_only = ON');

@@ -2,7 +2,14 @@ import type Database from 'better-sqlite3';
 import type { Page } from '../../signals/query.ts';
 import type { SignalStore } from '../../signals/signal-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
-import { type FileFacts, inspectFile, knock, openForReading, openForWriting } from '../connection.ts';
+import {
+  type FileFacts,
+  inspectedBesideOthers,
+  inspectFile,
+  knock,
+  openForReading,
+  openForWriting,
+} from '../connection.ts';
 import { decodeSpan } from './decode.ts';
 import { decodeProject, decodeScore } from './decode-records.ts';
 import { describeFault, driverCode } from '../driver-error.ts';
@@ -59,7 +66,7 @@ const readsOf = (path: string, db: Database.Database): SignalReads => {
  */
 export const inspectSignals = (path: string, mayWrite: boolean): SignalsInspection => {
   knock(path);
-  const facts = inspectFile(path, SIGNALS_FILE);
+  const facts = inspectFile(path, SIGNALS_FILE, inspectedBesideOthers);
   const db = mayWrite ? openForWriting(path, CACHE_MIB, SIGNALS_FILE) : openForReading(path, CACHE_MIB);
   return {
     facts,
