@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 const exitNow = new URL('../../src/cli/exit-now.ts', import.meta.url).href;
 const root = new URL('../../', import.meta.url).pathname;
 
-/** A process with a thread in a statement that does not end, which leaves as the code says when that has begun. */
+/** A process with a thread in a statement that does not end. It leaves as the code says once the statement itself has told that it runs. */
 const aBusyProcess = (leave: string) =>
   spawn(
     process.execPath,
@@ -13,18 +13,19 @@ const aBusyProcess = (leave: string) =>
       '--input-type=module',
       '--eval',
       `import { once } from 'node:events';
-       import { setTimeout as sleep } from 'node:timers/promises';
        import { Worker } from 'node:worker_threads';
        import { exitNow } from ${JSON.stringify(exitNow)};
        const thread = new Worker(\`
          import { parentPort } from 'node:worker_threads';
          import Database from 'better-sqlite3';
          const db = new Database(':memory:');
-         parentPort.postMessage('begins');
-         db.prepare('WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n').get();
+         db.function('begins', () => {
+           parentPort.postMessage('begins');
+           return 1;
+         });
+         db.prepare('WITH RECURSIVE n(i) AS (SELECT begins() UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n').get();
        \`, { eval: true });
        await once(thread, 'message');
-       await sleep(200);
        console.log('leaves');
        ${leave}`,
     ],
