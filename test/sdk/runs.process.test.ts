@@ -119,7 +119,8 @@ describe('the library against the real daemon', () => {
   let service: Service;
   let client: Client;
   beforeAll(async () => {
-    service = await startService('--lease-ttl-ms', '3000');
+    // A heartbeat each third of it; a machine with busy cores may be silent for seconds.
+    service = await startService('--lease-ttl-ms', '9000');
     client = service.client;
   });
   afterAll(() => service.stop());
@@ -336,7 +337,7 @@ describe('the library against the real daemon', () => {
 describe('a worker that is killed in the middle of a body', () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService('--lease-ttl-ms', '3000', '--reclaim-window-ms', '100');
+    service = await startService('--lease-ttl-ms', '3000', '--reclaim-window-ms', '2000');
   });
   afterAll(() => service.stop());
 
@@ -391,7 +392,8 @@ describe('a daemon that ends and starts again while a worker heartbeats and a cl
   let service: Service;
   let client: Client;
   beforeAll(async () => {
-    service = await startService('--lease-ttl-ms', '3000');
+    // Silence counts while the daemon stops and starts, too: seconds each where cores are busy.
+    service = await startService('--lease-ttl-ms', '9000', '--reclaim-window-ms', '20000');
     client = service.client;
   });
   afterAll(() => service.stop());
