@@ -72,6 +72,8 @@ export type RunningRuns = RunsService & {
   tick(): Promise<void>;
   /** Sends the spans that wait in the outbox. */
   flushOutbox(): Promise<void>;
+  /** From now on no timer fires and no lease expires: who takes no heartbeats must not miss them. The next start looks again. */
+  stopDeadlines(): void;
   /** Closes as `close` does, and sends one more batch of spans before: those of steps that ended a moment ago. */
   stop(): Promise<void>;
   /** Claims that wait. */
@@ -263,6 +265,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
 
+    stopDeadlines: () => void timer.stop(),
     close: () => close(outbox.stop),
     stop: () => close(() => outbox.sendLast().catch(onFault)),
   };

@@ -342,7 +342,13 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   watchers.start();
 
   const stages: Stage[] = [
-    { name: 'connections', run: () => closeConnections(app, requestTimeoutSeconds) },
+    {
+      name: 'connections',
+      run: () => {
+        runs.stopDeadlines(); // no heartbeat arrives from now on
+        return closeConnections(app, requestTimeoutSeconds);
+      },
+    },
     { name: 'monitors', run: () => watchers.close() },
     { name: 'retention', run: () => retention.stop() },
     { name: 'runs', run: () => runs.stop() }, // before the pipeline and the trace store: it sends spans

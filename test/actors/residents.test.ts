@@ -330,6 +330,22 @@ describe('the timer by itself', () => {
   });
 });
 
+describe('a lease whose worker is not heard for its time', () => {
+  it.each([
+    ['is orphaned', false, 'orphaned'],
+    ['is left alone once deadlines have stopped, as at a stop that takes no more heartbeats', true, 'running'],
+  ])('%s', async (_what, stops, status) => {
+    const { runs, time, start, take, detail } = await createHarness({ definitions: [flow], ticks: true });
+    const { runId } = await start('flow');
+    await take();
+    if (stops) runs.stopDeadlines();
+    time.advance(30_000);
+    for (let turn = 0; turn < 20; turn += 1) await turnOfLoop();
+    expect((await detail(runId)).attempts.map((attempt) => attempt.status)).toEqual([status]);
+    await runs.close();
+  });
+});
+
 describe('while the store is away', () => {
   it('timer and outbox still show themselves, without what they would have to ask it', async () => {
     const faulty = createFaultyStore();
