@@ -50,10 +50,13 @@ const call = async (dispatcher: Agent, method: 'GET' | 'POST', url: string, body
   return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
 };
 
-const spawnWorker = (url: string, folder: string, index: number): ChildProcess =>
-  spawn(process.execPath, [join(import.meta.dirname, 'runs-worker.ts'), url, join(folder, `bodies-${index}.ledger`)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+/** Every other worker reports many steps in one call. */
+const spawnWorker = (url: string, folder: string, index: number): ChildProcess => {
+  const ledger = join(folder, `bodies-${index}.ledger`);
+  const reports = index % 2 === 0 ? 'single' : 'batched';
+  const program = join(import.meta.dirname, 'runs-worker.ts');
+  return spawn(process.execPath, [program, url, ledger, reports], { stdio: ['ignore', 'ignore', 'inherit'] });
+};
 
 const kill = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return;
