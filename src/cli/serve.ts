@@ -162,7 +162,7 @@ const startRetention = (settings: Settings, store: SignalStore, runs: RunningRun
 const start = async (settings: Settings, log: Logger): Promise<void> => {
   const endBroken = (fields: object, message: string): void => {
     log.fatal(fields, message);
-    process.exit(EXIT_BROKEN);
+    exitNow(EXIT_BROKEN);
   };
   const [signalsRoom, runsRoom] = createRoomFlags(settings.data, settings.runsData ?? settings.data);
   const store = await openSignalStore(settings, signalsRoom, (message) => endBroken({}, message));

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { components } from '../../model/generated/openapi.ts';
 import { isRunId } from '../../model/ids.ts';
 import { EXIT_RUN_FAILED } from '../exit-status.ts';
@@ -35,10 +36,21 @@ export const showRun = async (io: RunIo, id: string): Promise<number> => {
   return withDaemon(io, async (client) => print(io, await client.get<RunDetail>(runPath(id))));
 };
 
-const awaitEnd = async (client: SteeringClient, id: string): Promise<RunDetail> => {
+/** How often a service that is away is asked in a row, and what lies between: it may be starting again. */
+export const patience = { failures: 60, betweenMs: 1000 } as const;
+
+const awaitEnd = async (client: SteeringClient, id: string, betweenMs: number): Promise<RunDetail> => {
+  let failures = 0;
   for (;;) {
-    const run = await client.get<RunDetail>(runPath(id), { wait_ms: HELD_MS });
-    if (run.ended_at !== undefined) return run;
+    try {
+      const run = await client.get<RunDetail>(runPath(id), { wait_ms: HELD_MS });
+      if (run.ended_at !== undefined) return run;
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof DaemonError) || !error.isBroken || failures >= patience.failures) throw error;
+      failures += 1;
+      await wait(betweenMs);
+    }
   }
 };
 
@@ -55,6 +67,8 @@ export const startRun = async (
     readonly project?: string;
     readonly correlation: Readonly<Record<string, string>>;
     readonly wait: boolean;
+    /** What lies between two questions to a service that is away. */
+    readonly betweenMs?: number;
   },
 ): Promise<number> => {
   const [, id, version] = DEFINITION.exec(definition) ?? [];
@@ -62,7 +76,7 @@ export const startRun = async (
     return misused(io, `${quoted(definition)} is not the id of a definition, such as refund or refund@2`);
   const input = await readJsonArgument('--input', options.input, io.input);
   if (!input.ok) return misused(io, input.problem);
-  const { idempotencyKey, project, correlation, wait } = options;
+  const { idempotencyKey, project, correlation, betweenMs = patience.betweenMs } = options;
   return withDaemon(io, async (client) => {
     const body: Schemas['NewRun'] = {
       definition_id: id,
@@ -78,9 +92,9 @@ export const startRun = async (
         cause: error,
       });
     });
-    if (wait) {
+    if (options.wait) {
       if (!io.json) io.err(`svc: run ${printable(run.run_id)} is ${run.status}; waiting for its end`);
-      const ended = await awaitEnd(client, run.run_id);
+      const ended = await awaitEnd(client, run.run_id, betweenMs);
       print(io, ended);
       return endStatus(ended);
     }

@@ -7,13 +7,10 @@ import { jsonText, printable } from '../printable.ts';
 import { misused, withDaemon } from '../with-daemon.ts';
 import { type RunDetail } from './detail.ts';
 import { errorText } from './list.ts';
-import { endStatus, notARun, type RunIo, runPath } from './steer.ts';
+import { endStatus, notARun, patience, type RunIo, runPath } from './steer.ts';
 
 type Entry = components['schemas']['JournalEntry'];
 
-/** Connections that bring nothing, one after the other, before a follower gives up; a second lies between two. */
-const MOST_FAILURES = 60;
-const BETWEEN_MS = 1000;
 const MOST_CHARACTERS = 500;
 
 const text = (data: Entry['data'], name: string): string | undefined => {
@@ -108,7 +105,7 @@ type WatchOptions = { readonly after: number; readonly betweenMs?: number };
 export const watchRun = async (
   io: RunIo,
   id: string,
-  { after, betweenMs = BETWEEN_MS }: WatchOptions,
+  { after, betweenMs = patience.betweenMs }: WatchOptions,
 ): Promise<number> => {
   if (!isRunId(id)) return misused(io, notARun(id));
   return withDaemon(io, async (client) => {
@@ -141,7 +138,7 @@ export const watchRun = async (
           return endStatus(run);
         }
       } catch (error) {
-        if (!(error instanceof DaemonError) || !error.isBroken || failures >= MOST_FAILURES) throw error;
+        if (!(error instanceof DaemonError) || !error.isBroken || failures >= patience.failures) throw error;
         failures += 1;
       }
       await wait(betweenMs);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startRun } from '../../../src/cli/run-commands/steer.ts';
 import { watchRun } from '../../../src/cli/run-commands/watch.ts';
 import { createMoments } from '../../../src/cli/moments.ts';
 import { aFlow, aTask, type RunsHttp, startRunsService } from '../../http/runs/service.ts';
@@ -368,5 +369,44 @@ describe('svc runs watch', () => {
       1,
     );
     expect({ code, asked, seqs }).toEqual({ code: 0, asked: ['-1', '0'], seqs: [0, 1] });
+  });
+});
+
+describe('svc runs start --wait', () => {
+  it('goes on asking while the service is away, and shows how the run ended', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, answer) => {
+      asked.push(`${request.method} ${(request.url ?? '').split('?')[0]}`);
+      // Between the start and the end it is away, twice.
+      if (asked.length === 2 || asked.length === 3) {
+        answer.destroy();
+        return;
+      }
+      const ended =
+        asked.length > 4 ? { status: 'succeeded', ended_at: '2026-11-20T09:00:01Z' } : { status: 'running' };
+      answer.setHeader('content-type', 'application/json');
+      answer.end(JSON.stringify({ run_id: RUN_ID, ...ended }));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const out: string[] = [];
+    const code = await startRun(
+      {
+        ...{ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, environment: {}, json: true },
+        moments: () => createMoments(0, 'UTC'),
+        input: (async function* () {})(),
+        out: (text) => void out.push(text),
+        err: () => {},
+      },
+      'flow',
+      { input: '{}', correlation: {}, wait: true, betweenMs: 0 },
+    );
+    server.closeAllConnections();
+    server.close();
+    expect({ code, status: (JSON.parse(out.join('')) as { readonly status: string }).status }).toEqual({
+      code: 0,
+      status: 'succeeded',
+    });
+    expect(asked).toEqual(['POST /v1/api/runs', ...Array.from({ length: 4 }, () => `GET /v1/api/runs/${RUN_ID}`)]);
   });
 });
