@@ -66,8 +66,6 @@ const SETTLE_AFTER_MS = 1_000;
 const STOP_GRACE_MS = 4_000;
 /** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
 const FORWARD_DRAIN_MS = 2_000;
-/** While stopping, connections that their clients keep alive and that fell idle are closed this often. */
-const IDLE_SWEEP_MS = 50;
 /** Model calls of judged scoring that are open at once, over all requests. */
 const JUDGE_CONNECTIONS = 16;
 
@@ -115,12 +113,10 @@ const urlOf = ({ address, family, port }: AddressInfo): string =>
 
 /** Closes the port: no new connections, requests in flight are answered, connections past their deadline are cut. */
 const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: number): Promise<void> => {
-  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   const cut = setTimeout(() => app.server.closeAllConnections(), requestTimeoutSeconds * 1000);
   try {
     await app.close();
   } finally {
-    clearInterval(sweep);
     clearTimeout(cut);
   }
 };

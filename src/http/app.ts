@@ -69,14 +69,6 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     options.readerTakesNothingMs,
   );
   const deadlines = createDeadlines(options.requestTimeoutSeconds);
-  stopInOrder(app, {
-    endWaits: () => {
-      streams.endAll();
-      deadlines.releaseHeld();
-    },
-    flush: () => audit.flush(),
-  });
-
   const writeAudit = createWriteAudit(audit, clock);
   const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
   const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, options);
@@ -94,18 +86,21 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       connections.hold(socket);
       grpc.take(socket);
     });
-    // Node counts connections of HTTP/1.1 alone here; a stop that cuts what is left means all of them.
-    const closeHttp1 = app.server.closeAllConnections.bind(app.server);
-    app.server.closeAllConnections = () => {
-      closeHttp1();
-      grpc.cut();
-    };
     app.addHook('preClose', (done) => {
       grpc.close();
       done();
     });
   }
   const connections = boundConnections(app.server, options.connections ?? boundsOf(), counters);
+  stopInOrder(app, {
+    connections,
+    endWaits: () => {
+      streams.endAll();
+      deadlines.releaseHeld();
+    },
+    flush: () => audit.flush(),
+    ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
+  });
   const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
   mountRoutes(app, routes, pages, (route, operation, request, reply) => {
     countRequest(counters, route.surface);

@@ -26,7 +26,20 @@ export type Connections = {
   readonly refusalOf: (socket: Socket) => Failure | undefined;
   /** A connection whose requests are not seen here any more: it is not idle as long as it is open. */
   readonly hold: (socket: Socket) => void;
+  /**
+   * Ends the connections on which nothing has begun for so long, counted from now at the earliest. A client that sends on one of
+   * them at this moment sees an end, as of any connection that rests for too long, and no reset.
+   */
+  readonly endQuiet: (quietMs: number) => void;
+  /** Cuts every connection, whatever is under way. */
+  readonly cutAll: () => void;
 };
+
+/** Beyond its own end, a connection that was ended waits so long for that of its client. */
+const CLIENT_ENDS_WITHIN_MS = 1000;
+
+/** The last request of a connection, all bytes that had come with it, and since when nothing is known to have come after it. */
+type Rest = { readonly request?: IncomingMessage; bytes?: number; since?: number };
 
 /** The connections of one address; those that are idle in the order in which they became so. */
 type Peer = { open: number; readonly idle: Set<Socket> };
@@ -50,6 +63,7 @@ export const boundConnections = (server: Server, bounds: ConnectionBounds, count
   /** Requests under way by connection; absent where there are none. */
   const busy = new Map<Socket, number>();
   const beyond = new WeakSet<Socket>();
+  const rests = new WeakMap<Socket, Rest>();
 
   const peerOf = (socket: Socket): Peer | undefined => peers.get(addressOf.get(socket) ?? '');
 
@@ -65,6 +79,19 @@ export const boundConnections = (server: Server, bounds: ConnectionBounds, count
     }
     busy.delete(socket);
     peerOf(socket)?.idle.add(socket);
+  };
+  const rested = (socket: Socket, request: IncomingMessage): void => {
+    rests.set(socket, request.complete ? { request, bytes: socket.bytesRead } : { request });
+  };
+  /** @returns whether nothing of a further request has come for so long */
+  const isQuiet = (socket: Socket, now: number, quietMs: number): boolean => {
+    const rest = rests.get(socket) ?? { bytes: 0 };
+    rests.set(socket, rest);
+    // It was answered before its body had come.
+    if (rest.request?.complete === false) return false;
+    rest.bytes ??= socket.bytesRead;
+    rest.since ??= now;
+    return socket.bytesRead === rest.bytes && now - rest.since >= quietMs;
   };
   const forget = (socket: Socket): void => {
     const address = addressOf.get(socket);
@@ -122,14 +149,32 @@ export const boundConnections = (server: Server, bounds: ConnectionBounds, count
     counters.connectionsRefused += 1;
     socket.destroy();
   });
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
     if (!addressOf.has(socket)) return;
     began(socket);
     if (beyond.has(socket)) response.shouldKeepAlive = false;
     response.once('close', () => {
-      if (addressOf.has(socket)) ended(socket);
+      if (!addressOf.has(socket)) return;
+      rested(socket, request);
+      ended(socket);
     });
   });
 
-  return { refusalOf: (socket) => (beyond.has(socket) ? tooMany : undefined), hold: began };
+  return {
+    refusalOf: (socket) => (beyond.has(socket) ? tooMany : undefined),
+    hold: began,
+    endQuiet: (quietMs) => {
+      const now = performance.now();
+      for (const { idle } of peers.values())
+        for (const socket of idle) {
+          if (socket.writableEnded || !isQuiet(socket, now, quietMs)) continue;
+          socket.end();
+          setTimeout(() => socket.destroy(), CLIENT_ENDS_WITHIN_MS);
+        }
+    },
+    cutAll: () => {
+      for (const socket of addressOf.keys()) socket.destroy();
+    },
+  };
 };

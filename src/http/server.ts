@@ -13,6 +13,8 @@ export type ServerOptions = {
   readonly requestTimeoutSeconds: number;
   /** After this time without taking a byte of what waits for it, a reader is cut; 10,000 where absent. */
   readonly readerTakesNothingMs?: number;
+  /** A stop keeps connections without a request for this long; 500 where absent. */
+  readonly quietMs?: number;
 };
 
 // Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.

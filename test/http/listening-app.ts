@@ -23,6 +23,7 @@ export const listeningApp = async (parts: Parts): Promise<{ app: FastifyInstance
       auditSubjectHeader: 'x-svc-subject',
       auditTrustedRanges: parseTrustedRanges([]),
       defaultProject: 'default',
+      quietMs: 0,
       ...parts.options,
     },
   });

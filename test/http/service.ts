@@ -138,6 +138,7 @@ export type ServiceOptions = {
   readonly maxBodyBytes?: number;
   readonly maxAnswerBytes?: number;
   readonly readerTakesNothingMs?: number;
+  readonly quietMs?: number;
   readonly connections?: ConnectionBounds;
   readonly now?: () => UnixNano;
 };
@@ -254,6 +255,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
       corsOrigins: options.corsOrigins ?? ['*'],
       auditTrustedRanges: parseTrustedRanges(options.trustedRanges ?? []),
       ...(options.readerTakesNothingMs === undefined ? {} : { readerTakesNothingMs: options.readerTakesNothingMs }),
+      ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
       ...(options.connections === undefined ? {} : { connections: options.connections }),
     },
     clock,

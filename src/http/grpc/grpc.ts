@@ -76,8 +76,6 @@ export type GrpcServer = {
   readonly take: (socket: Socket) => void;
   /** No further calls; resolves when those under way are answered. */
   readonly close: () => void;
-  /** Ends every connection now, calls under way included. */
-  readonly cut: () => void;
 };
 
 /**
@@ -286,9 +284,6 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
     close: () => {
       isClosing = true;
       for (const session of sessions.keys()) end(session);
-    },
-    cut: () => {
-      for (const { socket } of sessions.values()) socket.destroy();
     },
   };
 };
