@@ -15,6 +15,8 @@ export type RunsPlan = {
   readonly runs?: number;
   /** How the worker reports: each call of a step by itself, or those of many steps in one. */
   readonly reports?: 'single' | 'batched';
+  /** Each run is followed by its journal's stream from its start to its end. */
+  readonly follows?: boolean;
   /** The definition waits for an event `go` with the key `${input.n}` before its only task. */
   readonly publishes?: boolean;
 };
@@ -29,6 +31,8 @@ export type RunsFigures = {
   readonly nextP50Ms: number;
   readonly nextP99Ms: number;
   readonly refused: number;
+  /** Journals that were read to their end. */
+  readonly followed: number;
   /** Milliseconds from one complete to the next, in order; of plans with one run in flight. */
   readonly stepMs?: readonly number[];
 };
@@ -37,6 +41,7 @@ type Lease = { readonly lease_id: string; readonly run_id: string };
 
 const WORKER = { worker_id: `bench-${process.pid}` };
 const WARM_UP_SHARE = 0.2;
+const STREAMS_PER_ADDRESS = 100;
 
 const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   const { hostname } = new URL(plan.url);
@@ -60,6 +65,43 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
           },
           onResponseEnd: () => {
             resolve({ status, body: JSON.parse(text) as Record<string, unknown> });
+          },
+          onResponseError: (_, error) => {
+            reject(error);
+          },
+        },
+      );
+    });
+
+  // A stream holds its connection, and one address may hold a hundred of them.
+  const streams = Array.from(
+    { length: plan.follows === true ? Math.ceil(plan.inFlight / STREAMS_PER_ADDRESS) : 0 },
+    (_, n) =>
+      new Pool(plan.url, {
+        connections: STREAMS_PER_ADDRESS,
+        pipelining: 1,
+        connect: { localAddress: `127.0.0.${n + 2}` },
+      }),
+  );
+  let followed = 0;
+  const follow = (runId: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let tail = '';
+      streams[begun % streams.length]?.dispatch(
+        {
+          path: `/v1/api/runs/${runId}/events`,
+          method: 'GET',
+          headers: { accept: 'text/event-stream' },
+        },
+        {
+          onRequestStart: () => {},
+          onResponseStart: () => {},
+          onResponseData: (_, chunk) => {
+            tail = (tail + chunk.toString('utf8')).slice(-1000);
+          },
+          onResponseEnd: () => {
+            if (tail.includes('run.finished')) followed += 1;
+            resolve();
           },
           onResponseError: (_, error) => {
             reject(error);
@@ -100,6 +142,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     if (status !== 201) throw new Error(`a start answered ${status} ${JSON.stringify(body)}`);
     const runId = body['run_id'] as string;
     startedAt.set(runId, at);
+    if (plan.follows === true) void follow(runId);
     if (plan.publishes === true) {
       leftAt.set(runId, performance.now());
       await post('/events', { event: 'go', key: n, payload: {} });
@@ -149,14 +192,14 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   };
 
   /** Steps that are served and not reported yet; one call at a time takes them all, and claims what comes next. */
-  let done: Lease[] = [];
+  const done: Lease[] = [];
   let isReporting = false;
   const reportAll = async (): Promise<void> => {
     if (isReporting) return;
     isReporting = true;
     while (done.length > 0) {
-      const leases = done;
-      done = [];
+      // Two items each, and a call takes a thousand.
+      const leases = done.splice(0, 500);
       const left = performance.now();
       for (const { run_id } of leases) leftAt.set(run_id, left);
       const { status, body } = await post('/steps/batch', {
@@ -197,6 +240,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   stopping = true;
   await Promise.all(claimers);
   await pool.close();
+  await Promise.all(streams.map((one) => one.close()));
   return {
     stepsPerSecond: steps / took,
     steps,
@@ -206,6 +250,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     nextP50Ms: quantile(next, 0.5),
     nextP99Ms: quantile(next, 0.99),
     refused,
+    followed,
     ...(plan.inFlight === 1 ? { stepMs } : {}),
   };
 };

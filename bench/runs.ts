@@ -1,5 +1,5 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [reports] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
@@ -268,6 +268,34 @@ const benchReports = async (): Promise<void> => {
   }
 };
 
+/** A thousand runs in flight, each with a follower of its journal and without. */
+const benchFollowers = async (): Promise<void> => {
+  const measure = async (follows: boolean): Promise<RunsFigures & { cpuMicros: number }> => {
+    const folder = benchFolder();
+    const daemon = await serveRuns(folder.path);
+    const before = cpuMs(daemon.process.pid);
+    const plan = { definition: 'five', inFlight: 1000, seconds: SECONDS / 2, reports: 'batched', follows } as const;
+    const figures = await load({ ...plan, url: daemon.url });
+    const cpuMicros = (1000 * (cpuMs(daemon.process.pid) - before)) / (figures.runs * STEPS);
+    await daemon.stop();
+    folder.remove();
+    return { ...figures, cpuMicros };
+  };
+  const alone: Awaited<ReturnType<typeof measure>>[] = [];
+  const followed: typeof alone = [];
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    alone.push(await measure(false));
+    followed.push(await measure(true));
+  }
+  const ratios = followed.map((one, pair) => one.stepsPerSecond / (alone[pair]?.stepsPerSecond ?? Number.NaN));
+  console.log(
+    `1000 in flight, each followed: ${spread(followed.map((one) => one.stepsPerSecond))} steps/s, ` +
+      `alone ${spread(alone.map((one) => one.stepsPerSecond))}, ratio ${percent(median(ratios))}; processor time of the daemon a step ` +
+      `${spread(followed.map((one) => one.cpuMicros))} us, alone ${spread(alone.map((one) => one.cpuMicros))}; ` +
+      `journals read to their end ${spread(followed.map((one) => one.followed / one.runs))} of the runs`,
+  );
+};
+
 const benchEvents = async (): Promise<void> => {
   const folder = benchFolder();
   const daemon = await serveRuns(folder.path);
@@ -444,6 +472,7 @@ const benchOpen = async (): Promise<void> => {
 const parts = {
   steps: benchSteps,
   reports: benchReports,
+  followers: benchFollowers,
   events: benchEvents,
   beside: benchBeside,
   timers: benchTimers,

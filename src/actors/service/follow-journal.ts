@@ -1,4 +1,5 @@
 import { hasEnded, type JournalEntry, type Run, type RunStatus } from '../../model/run.ts';
+import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RunChange } from '../run/host.ts';
@@ -129,11 +130,12 @@ export const createFollowers = (
             fresh = [];
             const rows = await store.journal(runId, seen, JOURNAL_PAGE, JOURNAL_PAGE_BYTES);
             entries = rows.flatMap(entriesOf).filter(({ seq }) => seq > seen);
+            const weight = rows.reduce((sum, row) => sum + journalWeight(row), 0);
+            isCaughtUp = rows.length < JOURNAL_PAGE && weight < JOURNAL_PAGE_BYTES;
             if (entries.length === 0) {
               // An end that came before wakes nobody again, and one that comes now is in memory.
               const record = await recordOf(runId);
               if (record === undefined || (hasEnded(record.status) && fresh.length === 0)) return;
-              isCaughtUp = true;
               continue;
             }
           }

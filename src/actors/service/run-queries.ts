@@ -82,13 +82,19 @@ export const createRunQueries = (host: {
         // Rows that ended for their weight, and entries that are left of the limit: the rest follows.
         const weight = rows.reduce((sum, row) => sum + journalWeight(row), 0);
         const isCut = maxBytes !== undefined && weight >= maxBytes && events.length < limit;
-        return { ok: true, value: { events, nextAfter: events.at(-1)?.seq ?? after, ...(isCut ? { isCut } : {}) } };
+        const { project } = run.value;
+        return {
+          ok: true,
+          value: { project, events, nextAfter: events.at(-1)?.seq ?? after, ...(isCut ? { isCut } : {}) },
+        };
       }),
 
     followJournal: ({ runId, reach, after }, signal) =>
       attempt(async () => {
         const run = await visible(runId, reach);
-        return run.ok ? { ok: true, value: host.followers.follow(runId, after, signal) } : run;
+        if (!run.ok) return run;
+        const { project } = run.value;
+        return { ok: true, value: { project, pages: host.followers.follow(runId, after, signal) } };
       }),
 
     stepCause: ({ runId, reach, stepId, visit, attempt: number }) =>

@@ -299,12 +299,15 @@ export interface RunQueries {
   /** With `maxBytes` a page of large entries may end before its limit (`isCut`); the rest follows after `nextAfter`. */
   journal(
     query: JournalQuery & { readonly limit: number; readonly maxBytes?: number },
-  ): Promise<Result<{ events: readonly JournalEntry[]; nextAfter: number; isCut?: boolean }>>;
+  ): Promise<Result<{ project: string; events: readonly JournalEntry[]; nextAfter: number; isCut?: boolean }>>;
   /**
    * Pages of new entries in committed order, from `after` on. Ends after `run.finished`, when `signal` aborts, or when the
    * service closes. A slow reader costs nothing: entries are read when it asks.
    */
-  followJournal(query: JournalQuery, signal: AbortSignal): Promise<Result<AsyncIterable<readonly JournalEntry[]>>>;
+  followJournal(
+    query: JournalQuery,
+    signal: AbortSignal,
+  ): Promise<Result<{ project: string; pages: AsyncIterable<readonly JournalEntry[]> }>>;
   /** The chain of journal entries that led to the latest attempt of a step (or the one named), oldest last. */
   stepCause(
     request: Asking & {

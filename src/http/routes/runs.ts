@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../../model/failure.ts';
+import { Refusal, type Result } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { ownProject, type ProjectReach } from '../../model/scope.ts';
+import { ownProject } from '../../model/scope.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { Paging } from '../../store/signals/query.ts';
 import { asksForStream } from '../answer/negotiation.ts';
@@ -55,7 +55,6 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
 
   const ownerOf = (request: FastifyRequest): Promise<string | undefined> =>
     runs.projectOfRun((request.params as PathOf<'getRun'>).run);
-  /** The audit row of a read, refused or not, stands under the project that owns the run. */
   const noteOwner = async (request: FastifyRequest): Promise<void> => {
     const project = await ownerOf(request);
     if (project !== undefined) request.audit.projects = [project];
@@ -73,9 +72,20 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     });
   };
 
+  /** The value of a read of one run, whose project goes into the audit row, refused or not. @throws Refusal */
+  const valueOfRead = async <T extends { readonly project: string }>(
+    request: FastifyRequest,
+    result: Result<T>,
+  ): Promise<T> => {
+    if (result.ok) request.audit.projects = [result.value.project];
+    else await noteOwner(request);
+    return valueOf(result);
+  };
+
   /** Whether this is the last entry that the run will ever have. */
-  const isItsEnd = async (runId: string, reach: ProjectReach, seq: number): Promise<boolean> => {
-    const { events } = valueOf(await runs.journal({ runId, reach, after: seq - 1, limit: 1 }));
+  const isItsEnd = async (request: FastifyRequest, runId: string, seq: number): Promise<boolean> => {
+    const { reach } = request.caller;
+    const { events } = await valueOfRead(request, await runs.journal({ runId, reach, after: seq - 1, limit: 1 }));
     return events[0]?.seq === seq && events[0].kind === 'run.finished';
   };
 
@@ -85,7 +95,8 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     const { reach, keyFingerprint, remoteAddress } = request.caller;
     const release = valueOf(streams.open(keyFingerprint ?? remoteAddress, end));
     try {
-      const pages = valueOf(await runs.followJournal({ runId, reach, after }, over.signal));
+      const followed = await runs.followJournal({ runId, reach, after }, over.signal);
+      const { pages } = await valueOfRead(request, followed);
       void streamEvents(request, reply, asEvents(pages, journalEntryToWire), end, log, timing).finally(release);
     } catch (error) {
       release();
@@ -169,9 +180,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const { wait_ms = 0 } = request.query as QueryOf<'getRun'>;
         const waitMs = Math.min(wait_ms, holdMs);
         const found = await runs.getRun({ runId, reach: request.caller.reach, waitMs }, request.released);
-        if (found.ok) request.audit.projects = [found.value.project];
-        else await noteOwner(request);
-        return runDetailToWire(valueOf(found));
+        return runDetailToWire(await valueOfRead(request, found));
       },
     },
     {
@@ -186,12 +195,11 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
       handler: async (request, reply) => {
         const { run: runId } = request.params as PathOf<'listRunEvents'>;
         const { after = -1, limit = 50 } = request.query as QueryOf<'listRunEvents'>;
-        await noteOwner(request);
         if (asksForStream(request)) {
           // Goes before `after`, which an EventSource repeats as it stood in its URL.
           const seen = lastEventId(request);
           // The one answer after which an EventSource does not come back.
-          if (seen !== undefined && (await isItsEnd(runId, request.caller.reach, seen))) return reply.code(204).send();
+          if (seen !== undefined && (await isItsEnd(request, runId, seen))) return reply.code(204).send();
           await stream(request, reply, runId, seen ?? after);
           return reply;
         }
@@ -203,7 +211,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
           { limit },
           async ({ limit: most, maxBytes }: Pick<Paging, 'limit' | 'maxBytes'>) => {
             const asked = { runId, reach, after: nextAfter, limit: most, ...given({ maxBytes }) };
-            const page = valueOf(await runs.journal(asked));
+            const page = await valueOfRead(request, await runs.journal(asked));
             ({ nextAfter } = page);
             return { items: page.events, ...(page.isCut === true ? { next: [nextAfter] } : {}) };
           },
@@ -251,9 +259,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
           reach: request.caller.reach,
           ...given({ reason: body?.reason }),
         });
-        if (cancelled.ok) request.audit.projects = [cancelled.value.project];
-        else await noteOwner(request);
-        return runToWire(valueOf(cancelled));
+        return runToWire(await valueOfRead(request, cancelled));
       },
     },
     {

@@ -9,7 +9,9 @@ onEachEngine('following a journal', ({ createHarness }) => {
   it('the journal can be followed: pages in committed order until the run has ended', async () => {
     const service = await createHarness({ definitions: [aDefinition('flow', tasks('one'))] });
     const { runId } = await service.start('flow');
-    const stream = must(await service.runs.followJournal({ ...ALL, runId, after: 0 }, new AbortController().signal));
+    const { pages: stream } = must(
+      await service.runs.followJournal({ ...ALL, runId, after: 0 }, new AbortController().signal),
+    );
     const read = (async () => {
       const seen: number[] = [];
       for await (const entries of stream) seen.push(...entries.map(({ seq }) => seq));
@@ -19,7 +21,9 @@ onEachEngine('following a journal', ({ createHarness }) => {
     await settled(service.runs);
     must(await service.complete(lease));
     expect(await read).toEqual([1, 2, 3, 4, 5]);
-    const over = must(await service.runs.followJournal({ ...ALL, runId, after: 5 }, new AbortController().signal));
+    const { pages: over } = must(
+      await service.runs.followJournal({ ...ALL, runId, after: 5 }, new AbortController().signal),
+    );
     const after: unknown[] = [];
     for await (const entries of over) after.push(...entries);
     expect(after).toEqual([]);
@@ -31,7 +35,8 @@ onEachEngine('following a journal', ({ createHarness }) => {
     const gone = new AbortController();
     const count = async (signal: AbortSignal): Promise<number> => {
       let pages = 0;
-      for await (const _ of must(await service.runs.followJournal({ ...ALL, runId, after: -1 }, signal))) pages += 1;
+      for await (const _ of must(await service.runs.followJournal({ ...ALL, runId, after: -1 }, signal)).pages)
+        pages += 1;
       return pages;
     };
     const left = count(gone.signal);
@@ -84,7 +89,7 @@ describe('a follower of a live run', () => {
         journal: async (_, after) => {
           reads += 1;
           const entries = stored.filter(({ seq }) => seq > after);
-          return entries.length === 0 ? [] : [{ entries: JSON.stringify(entries) } as JournalRow];
+          return entries.length === 0 ? [] : [{ entries: JSON.stringify(entries), events: '[]' } as JournalRow];
         },
       },
       {
@@ -117,7 +122,8 @@ describe('a follower of a live run', () => {
     const { followers, commit, reads, looks } = aJournal([entry(0), entry(1)]);
     const { seen, ended } = follow(followers);
     await turn();
-    const before = [reads(), looks()];
+    const before = [1, 0];
+    expect([reads(), looks()]).toEqual(before);
     for (let seq = 2; seq < 500; seq += 1) {
       commit(entry(seq));
       await turn();
