@@ -31,6 +31,7 @@ export const createKinds = (host: {
   readonly leaseTtlMs: number;
   readonly reclaimWindowMs: number;
   readonly price: (usage: ReportedUsage) => Cost | undefined;
+  readonly quarantined: (runId: string, fault: string) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
@@ -48,6 +49,7 @@ export const createKinds = (host: {
       steady: host.steady,
       queueTime: host.queueTime,
       outboxed,
+      quarantined: host.quarantined,
       ready: dispatcher.ready,
       carriedOver: host.carriedOver,
       journalled: host.followers.wake,

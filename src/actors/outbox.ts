@@ -9,6 +9,7 @@ import { failureCodeOf } from '../store/unavailable.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { BuiltSpan, RootSpans } from './root-spans.ts';
 import { ROOT_SPAN, type SpanDraft, spanOfDraft } from './run/run-spans.ts';
+import { Damaged, parseStored } from './run/quarantined.ts';
 
 /** Spans gather this long before they are sent: one batch, and one delete, for many. */
 const GATHER_MS = 250;
@@ -60,8 +61,18 @@ export const createOutbox = (options: {
   const buildSpans = (rows: readonly OutboxRow[], lastRoot: ReadonlyMap<string, number>) =>
     Promise.all(
       rows.map(async ({ no, runId, span }): Promise<BuiltSpan | undefined> => {
-        if (span !== ROOT_SPAN) return { draft: JSON.parse(span) as SpanDraft, characters: span.length };
-        return lastRoot.get(runId) === no ? await options.rootSpan(runId) : undefined;
+        try {
+          if (span !== ROOT_SPAN)
+            return {
+              draft: parseStored<SpanDraft>(runId, span, 'a span that waits to be sent'),
+              characters: span.length,
+            };
+          return lastRoot.get(runId) === no ? await options.rootSpan(runId) : undefined;
+        } catch (error) {
+          if (!(error instanceof Damaged)) throw error;
+          options.onFault(error); // its span is lost; those of others are not to wait for it
+          return undefined;
+        }
       }),
     );
 

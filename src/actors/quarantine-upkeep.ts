@@ -4,7 +4,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import type { Message } from './kernel/message.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import type { RunMessage } from './run/messages.ts';
-import type { Quarantined } from './run/run-state.ts';
+import { Damaged, type Quarantined } from './run/quarantined.ts';
 import type { UpkeepMessage } from './upkeep-actor.ts';
 
 /** How long a timer or lease of a run that cannot be loaded is left alone. */
@@ -29,10 +29,20 @@ export const createQuarantine = (host: {
   const { store, kernel, upkeep } = host;
   let releaseFailed = false;
 
+  const markRun = async (fault: Quarantined): Promise<void> => {
+    const message: RunMessage = {
+      kind: 'quarantine',
+      ...(fault instanceof Damaged ? { damage: fault.fault } : {}),
+    };
+    await kernel.send({ type: 'run', id: fault.runId, body: message });
+  };
+  /** Runs that reads found damaged, while their messages are on their way. */
+  const beingMarked = new Set<string>();
+
   /** Marks the run, and defers its timer or lease, which would fail every second. */
-  const mark = async ({ runId }: Quarantined, { type, id, body }: Message): Promise<void> => {
-    const message: RunMessage = { kind: 'quarantine' };
-    await kernel.send({ type: 'run', id: runId, body: message });
+  const mark = async (fault: Quarantined, { type, id, body }: Message): Promise<void> => {
+    const { runId } = fault;
+    await markRun(fault);
     if (type === 'lease') host.leases.defer(id, DEFERRED_MS);
     const timer = type === 'run' ? (body as RunMessage) : undefined;
     if (timer?.kind === 'timer')
@@ -70,6 +80,14 @@ export const createQuarantine = (host: {
     /** A turn met a run that cannot be loaded. */
     quarantine: (fault: Quarantined, message: Message): void => {
       mark(fault, message).catch(host.onFault);
+    },
+    /** A read met a row of a run that is damaged. Reads of one run may come by the hundred: one message at a time. */
+    damaged: (damage: Damaged): void => {
+      if (beingMarked.has(damage.runId)) return;
+      beingMarked.add(damage.runId);
+      markRun(damage)
+        .catch(host.onFault)
+        .finally(() => beingMarked.delete(damage.runId));
     },
     /** Releases the runs in quarantine that this release can load. Once a start. */
     release,

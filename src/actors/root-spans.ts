@@ -2,6 +2,7 @@ import { hasEnded, type JournalEntry } from '../model/run.ts';
 import type { JsonText } from '../store/runs/records.ts';
 import type { Found, RunStore } from '../store/runs/run-store.ts';
 import { parseDocuments } from './run/run-documents.ts';
+import { entriesOf } from './run/replay.ts';
 import { runSpan, type SpanDraft } from './run/run-spans.ts';
 import { type DraftEvent, MOST_WAIT_EVENTS, waitEventsOf } from './run/wait-events.ts';
 import { contextOf } from './run/stored-context.ts';
@@ -20,12 +21,12 @@ export type BuiltSpan = { readonly draft: SpanDraft; readonly characters: number
 export const createRootSpans = (store: Pick<RunStore, 'load' | 'journalBefore'>) => {
   /** The latest of them, oldest first. Read backwards, so that a long life costs no more than a short one. */
   const waitEvents = async (runId: string, waits: number | undefined): Promise<readonly DraftEvent[]> => {
-    const rows: JournalEntry[][] = [];
+    const rows: (readonly JournalEntry[])[] = [];
     let opened = 0;
     for (let reads = 0, before = Number.MAX_SAFE_INTEGER; reads < MOST_READS; reads += 1) {
       const read = await store.journalBefore(runId, before, ROWS_A_READ);
       for (const row of read) {
-        const entries = JSON.parse(row.entries) as JournalEntry[];
+        const entries = entriesOf(row);
         rows.push(entries);
         for (const { kind } of entries) if (kind === 'run.waiting') opened += 1;
         before = row.firstSeq - 1;
@@ -44,7 +45,7 @@ export const createRootSpans = (store: Pick<RunStore, 'load' | 'journalBefore'>)
     ])) as [Found['run'], Found['documents']];
     if (stored === undefined || documents === undefined) return undefined;
     const { record } = stored;
-    const { input, output } = parseDocuments({ ...documents, state: [] });
+    const { input, output } = parseDocuments(runId, { ...documents, state: [] });
     const { usage, error, waits } = contextOf(record);
     const { endedAt: at } = record;
     const end =

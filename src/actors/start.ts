@@ -22,7 +22,7 @@ import { createNumbers, createResume } from './resume.ts';
 import { createRootSpans } from './root-spans.ts';
 import { MAX_DESCENDANTS } from './run/descendants.ts';
 import { createPrograms } from './run/program.ts';
-import { Quarantined } from './run/run-state.ts';
+import { Damaged, Quarantined } from './run/quarantined.ts';
 import { changeSet } from './runs-kernel.ts';
 import type { ActorSource } from './service/actor-directory.ts';
 import { createCalls } from './service/calls.ts';
@@ -47,6 +47,8 @@ export type RunsOptions = {
   readonly price: (usage: ReportedUsage) => Cost | undefined;
   /** A fault that no caller gets as an answer: a loop that failed and goes on, a bug in a turn. */
   readonly onFault?: (error: unknown) => void;
+  /** A run was quarantined; the fault holds no payload. Reported once a start. */
+  readonly onQuarantine?: (run: { readonly runId: string; readonly fault: string }) => void;
   /** Most runs below one root. */
   readonly maxDescendants?: number;
   /** The wall clock was set by more than five seconds. Reported once. */
@@ -116,7 +118,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   };
   const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
   const storedRuns = createStoredRuns(store, programs);
-  const followers = createFollowers(store, storedRuns, clock, closing.signal);
+  const damaged = (damage: Damaged): void => quarantine.damaged(damage);
+  const followers = createFollowers(store, storedRuns, clock, closing.signal, damaged);
 
   const resume = createResume({ store, now, queueTimes, numbers, leases, leaseTtlMs });
 
@@ -140,6 +143,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       reclaimWindowMs,
       price: options.price,
       outboxed: () => outbox.kick(),
+      quarantined: (runId, fault) => options.onQuarantine?.({ runId, fault }),
       carriedOver: {
         add: (timer) => carriedOver.add(timer),
         addFirst: (timer) => carriedOver.addFirst(timer),
@@ -183,7 +187,10 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       await upkeep({ kind: 'delivered', upTo });
     },
     backlog: asked.backlog,
-    onFault,
+    onFault: (error) => {
+      if (error instanceof Damaged) damaged(error);
+      else onFault(error);
+    },
   });
   const registry = createWorkerRegistry({ store, clock: serviceClock, upkeep, held: leases.held });
   const liveWorkers = createLiveWorkers({ registry, dispatcher, steady, heartbeatMs });
@@ -210,7 +217,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   });
   const actors = [
     ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
-    ...createStoredActors({ store, storedRuns, mailbox: kernel.mailbox }),
+    ...createStoredActors({ store, storedRuns, damaged, mailbox: kernel.mailbox }),
   ];
 
   await resume.start();
@@ -241,6 +248,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       programs,
       storedRuns,
       followers,
+      damaged,
       dispatcher,
       registry,
       leases,

@@ -3,6 +3,7 @@ import { type RunningRuns, startRuns } from '../actors/start.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';
+import type { Counters } from '../model/counters.ts';
 import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import { emptyBatch } from '../model/signal.ts';
 import type { Cost, Span } from '../model/span.ts';
@@ -40,6 +41,7 @@ export const openRuns = async (
   roomFlag: RoomFlag,
   pipeline: Pick<Pipeline, 'write'>,
   log: Logger,
+  counters: Counters,
   onFatal: (message: string) => void,
 ): Promise<{ readonly runs: RunningRuns; readonly watchJournal: WatchJournal }> => {
   const { runsData, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
@@ -52,6 +54,10 @@ export const openRuns = async (
       store,
       writeSpans: writeSpansTo(pipeline),
       price: priceReport,
+      onQuarantine: ({ runId, fault }) => {
+        counters.runsQuarantined += 1;
+        log.warn({ run_id: runId, fault }, 'a run was quarantined: nothing moves it');
+      },
       onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
       maxDescendants,
       onClockJump: ({ from, to }) =>

@@ -205,7 +205,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
 
   const hasRuns = settings.runsData !== undefined;
-  const { runs, watchJournal } = await openRuns(settings, runsRoom, pipeline, log, (message) =>
+  const { runs, watchJournal } = await openRuns(settings, runsRoom, pipeline, log, counters, (message) =>
     endBroken({}, message),
   ).catch(async (error: unknown) => {
     await store.close();

@@ -24,14 +24,16 @@ export const encodeSnapshot = (machineVersion: number, snapshot: { value: unknow
 
 /** @throws Unloadable on text that is not a stored snapshot */
 export const decodeSnapshot = (text: string): Persisted => {
+  let held: { m?: unknown; v?: unknown; c?: unknown } | null;
   try {
-    const { m, v, c } = JSON.parse(text) as { m?: unknown; v?: unknown; c?: unknown };
-    if (typeof m !== 'number' || v === undefined || typeof c !== 'object' || c === null)
-      throw new Error('it lacks machine version, value or context');
-    return { machineVersion: m, value: v, context: c };
-  } catch (cause) {
-    throw new Unloadable(`not a stored snapshot: ${(cause as Error).message}`, { cause });
+    held = JSON.parse(text) as typeof held;
+  } catch {
+    throw new Unloadable('not a stored snapshot: it is not JSON'); // the parser's own words would quote it
   }
+  const { m, v, c } = held ?? {};
+  if (typeof m !== 'number' || v === undefined || typeof c !== 'object' || c === null)
+    throw new Unloadable('not a stored snapshot: it lacks machine version, value or context');
+  return { machineVersion: m, value: v, context: c };
 };
 
 /**

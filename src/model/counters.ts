@@ -23,6 +23,8 @@ export type Counters = {
   forwardDropped: number;
   /** Transitions of monitors and SLOs that the runs store did not take in time. */
   watchTransitionsDropped: number;
+  /** Runs that were quarantined: this release cannot load them, or a row of them is damaged. */
+  runsQuarantined: number;
   /** Reads refused because the answers under way filled their room. */
   answersRefused: number;
   /** Connections cut because their reader took nothing, or too little, of what waited for it. */
@@ -51,6 +53,7 @@ export const createCounters = (): Counters => ({
   auditWriteFailures: 0,
   forwardDropped: 0,
   watchTransitionsDropped: 0,
+  runsQuarantined: 0,
   answersRefused: 0,
   slowReadersCut: 0,
   connectionsRefused: 0,

@@ -89,6 +89,8 @@ export type RunSummary = {
   readonly definitionId: string;
   readonly definitionVersion: number;
   readonly status: RunStatus;
+  /** Why the run is quarantined: nothing moves it. */
+  readonly fault?: string;
   /** Of a queued run that was read, as of that moment; it is not stored. */
   readonly queuedReason?: QueuedReason;
   /** The step where the run is, while it is open. */
@@ -188,6 +190,8 @@ const journalKinds = [
   'run.finished',
 ] as const;
 export type JournalKind = (typeof journalKinds)[number];
+const knownKinds: ReadonlySet<string> = new Set(journalKinds);
+export const isJournalKind = (kind: string): kind is JournalKind => knownKinds.has(kind);
 
 /** One change of a run. `seq` counts from 0 without a gap, in the order of the commits. */
 export type JournalEntry = {

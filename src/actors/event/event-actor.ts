@@ -11,7 +11,8 @@ import { noteEventId, readEventId, readMailbox, writeMailbox } from './event-mai
 import { type Programs, stepAt } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
 import { isWaitingFor } from '../run/steps/wait-event.ts';
-import { Quarantined, readRun, type RunActor } from '../run/run-state.ts';
+import { Quarantined } from '../run/quarantined.ts';
+import { readRun, type RunActor } from '../run/run-state.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
 import type { EventMessage } from './messages.ts';

@@ -3,7 +3,7 @@ import { restore, Unloadable } from '../../machines/persisted.ts';
 import type { AttemptRecord } from '../../store/runs/run-store.ts';
 import { byId } from '../kernel/slot.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
-import { Quarantined } from '../run/run-state.ts';
+import { Quarantined } from '../run/quarantined.ts';
 
 /** A lease in memory: its row, whose columns brought the machine back to life. */
 export type LeaseActor = { readonly record: AttemptRecord; readonly snapshot: LeaseSnapshot };

@@ -33,6 +33,8 @@ export type RunHost = {
   readonly ready: (entry: Runnable) => void;
   /** Entries were committed for this run. */
   readonly journalled: (runId: string, change: RunChange) => void;
+  /** A run was quarantined. */
+  readonly quarantined: (runId: string, fault: string) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   /** Timers were committed that carry work over to the next commits. */

@@ -66,7 +66,7 @@ export type RunMessage =
   /** From a child: it, or a run below it, spent this. */
   | { readonly kind: 'spent'; readonly usage: RunUsage }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
-  | { readonly kind: 'quarantine' }
+  | { readonly kind: 'quarantine'; readonly damage?: string }
   | { readonly kind: 'release' };
 
 /** What the actor takes that starts runs. */

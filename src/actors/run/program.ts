@@ -23,6 +23,14 @@ export { RUN_MACHINE_VERSION };
 /** The largest definitions take megabytes as a machine, so only those in use are kept compiled. */
 const PROGRAMS_KEPT = 200;
 
+const documentOf = ({ id, version, document }: DefinitionRecord): unknown => {
+  try {
+    return JSON.parse(document);
+  } catch {
+    throw new Unloadable(`definition ${id} version ${version} cannot be read: the row is damaged`);
+  }
+};
+
 /**
  * Compiles stored definitions at their first use and keeps those last used. A definition is immutable, so what was compiled
  * stays right; the fingerprint in the key keeps one that was never committed from standing in for another.
@@ -34,7 +42,7 @@ export const createPrograms = (kept: number = PROGRAMS_KEPT) => {
     const key = `${record.id}@${record.version}#${record.hash}`;
     let program = programs.get(key);
     if (program === undefined) {
-      const parsed = parseStoredDefinition(JSON.parse(record.document));
+      const parsed = parseStoredDefinition(documentOf(record));
       if (!parsed.ok)
         throw new Unloadable(`definition ${record.id} version ${record.version}: ${parsed.failure.message}`);
       const machine = compileRun(parsed.value);

@@ -6,9 +6,11 @@ import { readLease } from '../lease/lease-state.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
+import { readCorrelation, readDocuments } from './run-documents.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
-import { bringToLife, Quarantined, readRun, type RunActor, runSlot } from './run-state.ts';
+import { Quarantined } from './quarantined.ts';
+import { bringToLife, readRun, type RunActor, runSlot } from './run-state.ts';
 import { awaitsChild, CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import { hostOf } from './steps/step-hosts.ts';
 import { restoredCountdown } from './timer-rows.ts';
@@ -20,12 +22,25 @@ const readHeldLease = (turn: Turn, { snapshot }: RunActor): void => {
   if (leaseId !== undefined) readLease(turn, leaseId);
 };
 
-/** Marks a run that cannot be loaded, it or its lease. Reads its row only: the rest may be what is wrong with it. */
-export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
+/** @throws Quarantined when this release cannot load it, or a row that it needs to go on is damaged */
+const readRest = (turn: Turn, run: RunActor): void => {
+  readHeldLease(turn, run);
+  readCorrelation(run.record);
+  readDocuments(turn, run);
+};
+
+/**
+ * Marks a run that cannot be loaded, it or its lease, or of which something is damaged.
+ * @param damage what a read met: another row than those that a run needs to go on may be damaged
+ */
+export const quarantine = (host: RunHost, turn: Turn, runId: string, damage?: string): void => {
   let run: RunActor | undefined;
   try {
     run = readRun(turn, host.programs, runId);
-    if (run !== undefined) readHeldLease(turn, run);
+    if (run !== undefined) {
+      readRest(turn, run);
+      if (damage !== undefined) throw new Quarantined(runId, damage);
+    }
     return; // Released, or erased, since somebody met it.
   } catch (error) {
     if (!(error instanceof Quarantined)) throw error;
@@ -37,6 +52,7 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string): void => {
     const record = { ...rest, fault: error.fault, version: rest.version + 1 };
     turn.rows.runsUpdated.push({ before: stored.record, after: record });
     turn.write(runSlot, runId, { record, nextSeq: stored.nextSeq } satisfies StoredRun);
+    turn.after(() => host.quarantined(runId, error.fault));
   }
 };
 
@@ -62,7 +78,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   let revived: RunActor;
   try {
     revived = bringToLife(turn, host.programs, { ...stored, record: withoutFault });
-    readHeldLease(turn, revived);
+    readRest(turn, revived);
   } catch (error) {
     if (error instanceof Quarantined) return;
     throw error;

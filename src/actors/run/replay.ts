@@ -1,14 +1,28 @@
 import { childrenToStart, placeOf, type RunEvent, type RunSnapshot } from '../../machines/run.ts';
 import { step as transition } from '../../machines/transition.ts';
-import type { JournalEntry } from '../../model/run.ts';
+import { isJournalKind, type JournalEntry } from '../../model/run.ts';
 import type { JournalRow, RunStore } from '../../store/runs/run-store.ts';
 import { type Program, stepAt } from './program.ts';
+import { Damaged, parseStored } from './quarantined.ts';
 import { reviveRun } from './run-state.ts';
 
 /** Rows read at once. */
 const SLICE = 200;
 
-export const entriesOf = (row: JournalRow): readonly JournalEntry[] => JSON.parse(row.entries) as JournalEntry[];
+/** @throws Damaged when they are no entries any more */
+export const entriesOf = ({ runId, firstSeq, lastSeq, entries }: JournalRow): readonly JournalEntry[] => {
+  const what = `the part of its journal from ${firstSeq} to ${lastSeq}`;
+  const held = parseStored<readonly Partial<JournalEntry>[] | null>(runId, entries, what);
+  if (!Array.isArray(held) || !held.every(isEntry)) throw new Damaged(runId, what);
+  return held as JournalEntry[];
+};
+const isEntry = (held: Partial<JournalEntry> | null): boolean =>
+  typeof held?.seq === 'number' &&
+  typeof held.at === 'number' &&
+  typeof held.kind === 'string' &&
+  isJournalKind(held.kind) &&
+  typeof held.data === 'object' &&
+  held.data !== null;
 
 /** One entry of a journal, when the journal reaches it. */
 export const entryAt = async (
@@ -42,7 +56,11 @@ export const snapshotAt = async (
     const rows = await store.journal(runId, next - 1, SLICE);
     for (const row of rows) {
       let at = row.firstSeq;
-      const steps = JSON.parse(row.events) as Step[];
+      const steps = parseStored<Step[]>(
+        runId,
+        row.events,
+        `the part of its journal from ${row.firstSeq} to ${row.lastSeq}`,
+      );
       for (const [index, [event, entries]] of steps.entries()) {
         if (at > seq && entries > 0) return snapshot;
         // A checkpoint stands between rows, so no event before it is taken twice.

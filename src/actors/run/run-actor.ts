@@ -74,7 +74,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         case 'spent':
           return takeSpending(host, turn, runId, body.usage);
         case 'quarantine':
-          return quarantine(host, turn, runId);
+          return quarantine(host, turn, runId, body.damage);
         case 'release':
           return release(host, turn, runId);
         default: {

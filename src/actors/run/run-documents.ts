@@ -2,8 +2,9 @@ import type { RunContext } from '../../machines/run.ts';
 import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../../model/time.ts';
-import type { StoredDocuments } from '../../store/runs/run-store.ts';
+import type { RunRecord, StoredDocuments } from '../../store/runs/run-store.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
+import { Damaged, parseStored } from './quarantined.ts';
 import type { RunActor } from './run-state.ts';
 
 /** The payloads of a run, parsed. Read when an expression or a worker needs them. */
@@ -19,12 +20,17 @@ export type RunDocuments = {
 
 const isParsed = (value: StoredDocuments | RunDocuments): value is RunDocuments => !Array.isArray(value.state);
 
-export const parseDocuments = (stored: StoredDocuments): RunDocuments => ({
-  input: JSON.parse(stored.input) as Json,
-  ...(stored.output === undefined ? {} : { output: JSON.parse(stored.output) as Json }),
-  ...(stored.event === undefined ? {} : { event: JSON.parse(stored.event) as JsonObject }),
-  state: parsedMap(stored.state, (body) => body),
-  steps: parsedMap(stored.steps, (output) => ({ output })),
+/** @throws Damaged when one of them is no JSON any more */
+export const parseDocuments = (runId: string, stored: StoredDocuments): RunDocuments => ({
+  input: parseStored<Json>(runId, stored.input, 'its input'),
+  ...(stored.output === undefined ? {} : { output: parseStored<Json>(runId, stored.output, 'its output') }),
+  ...(stored.event === undefined
+    ? {}
+    : { event: parseStored<JsonObject>(runId, stored.event, 'the last event it took') }),
+  state: parsedMap(stored.state, (key, body) => parseStored<Json>(runId, body, `"${key}" of its state`)),
+  steps: parsedMap(stored.steps, (step, body) => ({
+    output: parseStored<Json>(runId, body, `the output of step "${step}"`),
+  })),
   characters:
     stored.input.length +
     (stored.output?.length ?? 0) +
@@ -68,22 +74,26 @@ export const NO_OUTPUT = '';
 /** Keys come from outside, so the object has no prototype to be mistaken for. */
 const parsedMap = <T>(
   rows: readonly (readonly [string, string])[],
-  wrap: (body: Json) => T,
+  parse: (key: string, body: string) => T,
 ): { readonly [key: string]: T } => {
   const map: Record<string, T> = Object.create(null);
-  for (const [key, body] of rows) if (body !== NO_OUTPUT) map[key] = wrap(JSON.parse(body) as Json);
+  for (const [key, body] of rows) if (body !== NO_OUTPUT) map[key] = parse(key, body);
   return map;
 };
 
 export const readDocuments = (turn: Turn, run: RunInHand): RunDocuments => {
   const key = documentsKeyOf(run);
   const found = turn.read(documentsSlot, key);
-  if (found === undefined) throw new Error(`run ${key.runId} has no documents`);
+  if (found === undefined) throw new Damaged(key.runId, 'its input');
   if (isParsed(found)) return found;
-  const parsed = parseDocuments(found);
+  const parsed = parseDocuments(key.runId, found);
   turn.keep(documentsSlot, key, parsed);
   return parsed;
 };
+
+/** @throws Damaged when it is no JSON any more */
+export const readCorrelation = ({ runId, correlation }: Pick<RunRecord, 'runId' | 'correlation'>): JsonObject =>
+  parseStored(runId, correlation, 'its correlation');
 
 /** What templates and conditions of this run read. @see `model/definition/expression-scope.ts` */
 export const scopeOf = (run: RunInHand, documents: RunDocuments, item?: Json): ExpressionScope => {
@@ -100,7 +110,7 @@ export const scopeOf = (run: RunInHand, documents: RunDocuments, item?: Json): E
       created_at: formatTimestamp(unixNanoFromMillis(record.createdAt)),
       project: record.project,
     },
-    correlation: JSON.parse(record.correlation) as JsonObject,
+    correlation: readCorrelation(record),
     visits,
     ...(item === undefined ? {} : { item }),
     ...(documents.event === undefined ? {} : { event: documents.event }),

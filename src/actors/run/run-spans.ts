@@ -15,6 +15,7 @@ import type { StepError } from '../../model/definition/step-error.ts';
 import { unixNanoFromMillis } from '../../model/time.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import type { DraftEvent } from './wait-events.ts';
+import { readCorrelation } from './run-documents.ts';
 
 /**
  * Ids of a run's trace come from the ids of its parts, so that a span that is sent twice is the same span twice. A UUIDv7
@@ -63,7 +64,7 @@ export type SpanDraft = {
 
 const base = (record: RunRecord) => ({
   traceId: record.traceId,
-  correlation: JSON.parse(record.correlation) as JsonObject,
+  correlation: readCorrelation(record),
   project: record.project,
   runId: record.runId,
 });

@@ -4,20 +4,8 @@ import type { JournalEntry } from '../../model/run.ts';
 import type { Changes, RunRecord, StoredRun } from '../../store/runs/run-store.ts';
 import { byId } from '../kernel/slot.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
+import { Damaged, Quarantined } from './quarantined.ts';
 import { type Program, type Programs, readProgram, runMigrations } from './program.ts';
-
-/** A run that this release cannot load. It is quarantined: nothing moves it, and it stays readable. */
-export class Quarantined extends Error {
-  readonly runId: string;
-  /** Why, in words for those who look at the actor. */
-  readonly fault: string;
-  constructor(runId: string, fault: string, options?: { cause?: unknown }) {
-    super(`run ${runId} is quarantined: ${fault}`, options);
-    this.name = 'Quarantined';
-    this.runId = runId;
-    this.fault = fault;
-  }
-}
 
 /** A run in memory: its row, its snapshot brought to life, and the journal entries that are not yet committed. */
 export type RunActor = {
@@ -63,6 +51,7 @@ export const readRun = (turn: Turn, programs: Programs, runId: string): RunActor
 export const bringToLife = (turn: Turn, programs: Programs, { record, nextSeq }: StoredRun): RunActor => {
   const { runId } = record;
   if (record.fault !== undefined) throw new Quarantined(runId, record.fault);
+  if (record.damage !== undefined) throw new Damaged(runId, record.damage);
   try {
     const program = readProgram(turn, programs, record);
     return {

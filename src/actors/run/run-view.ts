@@ -1,14 +1,19 @@
 import type { RunSnapshot } from '../../machines/run.ts';
-import type { JsonObject } from '../../model/json.ts';
 import { addUsage, type Run, type RunSummary, type RunUsage, shownMoneyOf } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
-import type { RunDocuments } from './run-documents.ts';
+import { Damaged, readable } from './quarantined.ts';
+import { readCorrelation, type RunDocuments } from './run-documents.ts';
 import type { RunActor } from './run-state.ts';
 
-/** A run as lists show it. @param currency of the price book */
-export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSnapshot['context'] }): RunSummary => {
+/** A run as lists show it. @param met what is damaged, and left out */
+export const summaryOf = (
+  record: RunRecord,
+  snapshot: { readonly context: RunSnapshot['context'] },
+  met: (damage: Damaged) => void = () => {},
+): RunSummary => {
   const { usage, error, stepCount } = snapshot.context;
+  if (record.damage !== undefined && record.fault === undefined) met(new Damaged(record.runId, record.damage));
   return {
     runId: record.runId,
     traceId: record.traceId,
@@ -19,7 +24,8 @@ export const summaryOf = (record: RunRecord, snapshot: { readonly context: RunSn
     status: record.status,
     ...(record.cursor === undefined ? {} : { cursor: record.cursor }),
     ...(record.status === 'failed' && error !== undefined ? { error } : {}),
-    correlation: JSON.parse(record.correlation) as JsonObject,
+    correlation: readable(() => readCorrelation(record), met) ?? {},
+    ...(record.fault === undefined ? {} : { fault: record.fault }),
     ...(record.idempotencyKey === undefined ? {} : { idempotencyKey: record.idempotencyKey }),
     usage,
     ...costOf(usage),

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { Message } from '../kernel/message.ts';
 import { overloaded } from '../run/run-failures.ts';
-import { Quarantined } from '../run/run-state.ts';
+import { Quarantined } from '../run/quarantined.ts';
 
 /** Most calls that wait for a commit at once. A client beyond them would time out before its answer. */
 const BACKLOG_LIMIT = 10_000;

@@ -1,4 +1,5 @@
 import { SERVICE } from '../../model/definition/owner.ts';
+import { Unloadable } from '../../machines/persisted.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
@@ -9,12 +10,21 @@ import { notFound } from '../run/run-failures.ts';
 import { attempt } from './calls.ts';
 import type { DefinitionQueries, DefinitionVersion } from './runs-service.ts';
 
+/** @throws Unloadable for a damaged row: the answer is a conflict that says so */
+const documentOf = ({ id, version, document }: DefinitionRecord): JsonObject => {
+  try {
+    return JSON.parse(document) as JsonObject;
+  } catch {
+    throw new Unloadable(`definition ${id} version ${version} cannot be read: the row is damaged`);
+  }
+};
+
 const versionOf = (record: DefinitionRecord): DefinitionVersion => ({
   owner: record.owner,
   id: record.id,
   version: record.version,
   createdAt: record.createdAt,
-  document: JSON.parse(record.document) as JsonObject,
+  document: documentOf(record),
 });
 
 /** A version that this owner stored, else that of the service. */
@@ -74,7 +84,7 @@ export const createDefinitionQueries = ({
               definitions.some((held) => held.id === id && held.version === version),
             ).length,
           })),
-          latest: JSON.parse(latest.document) as JsonObject,
+          latest: documentOf(latest),
         },
       };
     }),

@@ -3,6 +3,7 @@ import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { RunChange } from '../run/host.ts';
+import { Damaged } from '../run/quarantined.ts';
 import { entriesOf } from '../run/replay.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -25,6 +26,7 @@ export const createFollowers = (
   { recordOf }: Pick<StoredRuns, 'recordOf'>,
   clock: Pick<Clock, 'after'>,
   closing: AbortSignal,
+  damaged: (damage: Damaged) => void,
 ) => {
   const followers = new Map<string, Set<(change: RunChange) => void>>();
   let endsAwaited = 0;
@@ -146,7 +148,9 @@ export const createFollowers = (
         }
       } catch (error) {
         // The store closes with the service, and a read under way fails: that ends the stream like the close itself.
-        if (!closing.aborted) throw error;
+        if (closing.aborted) return;
+        if (!(error instanceof Damaged)) throw error;
+        damaged(error); // the stream ends here, and a page of the journal says why
       } finally {
         stopListening();
         signal.removeEventListener('abort', onOver);

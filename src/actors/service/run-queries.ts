@@ -3,6 +3,8 @@ import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
+import type { Result } from '../../model/failure.ts';
+import { Damaged } from '../run/quarantined.ts';
 import { entriesOf } from '../run/replay.ts';
 import { notFound, overloaded, outOfReach } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
@@ -20,10 +22,22 @@ export const createRunQueries = (host: {
   /** What the wall clock will show at a time of the steady one. */
   readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
+  /** A read met a row of a run that is damaged. */
+  readonly damaged: (damage: Damaged) => void;
   readonly followers: Pick<Followers, 'follow' | 'mayAwaitEnd' | 'untilEnded'>;
 }): RunQueries => {
   const { store } = host;
   const { recordOf, visible, programOf } = host.storedRuns;
+  /** A read that cannot go round what is damaged: the run is quarantined, and the answer says why. */
+  const reading = <T>(work: () => Promise<Result<T>>): Promise<Result<T>> =>
+    attempt(async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof Damaged) host.damaged(error);
+        throw error;
+      }
+    });
   return {
     getRun: ({ runId, reach, waitMs = 0 }, signal) =>
       attempt(async () => {
@@ -39,7 +53,7 @@ export const createRunQueries = (host: {
         const { record } = rows.stored;
         if (!reaches(reach, record.project)) return outOfReach('run');
         const reasons = await host.liveWorkers.queuedReasons([record]);
-        return { ok: true, value: withReason(detailOfRows(rows, host.wallOf), reasons) };
+        return { ok: true, value: withReason(detailOfRows(rows, host.wallOf, host.damaged), reasons) };
       }),
 
     listRuns: (query) =>
@@ -61,7 +75,7 @@ export const createRunQueries = (host: {
           ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: String(after[1]) } }),
         });
         const reasons = await host.liveWorkers.queuedReasons(records);
-        const runs = records.map((record) => withReason(summaryOfRecord(record), reasons));
+        const runs = records.map((record) => withReason(summaryOfRecord(record, host.damaged), reasons));
         return {
           ok: true,
           value: pageOf(runs, limit, (last) => [last.updatedAt, last.runId]),
@@ -71,7 +85,7 @@ export const createRunQueries = (host: {
     projectOfRun: async (runId) => (await recordOf(runId))?.project,
 
     journal: ({ runId, reach, after, limit, maxBytes }) =>
-      attempt(async () => {
+      reading(async () => {
         const run = await visible(runId, reach);
         if (!run.ok) return run;
         const rows = await store.journal(runId, after, limit, maxBytes);
@@ -90,7 +104,7 @@ export const createRunQueries = (host: {
       }),
 
     followJournal: ({ runId, reach, after }, signal) =>
-      attempt(async () => {
+      reading(async () => {
         const run = await visible(runId, reach);
         if (!run.ok) return run;
         const { project } = run.value;
@@ -98,7 +112,7 @@ export const createRunQueries = (host: {
       }),
 
     stepCause: ({ runId, reach, stepId, visit, attempt: number }) =>
-      attempt(async () => {
+      reading(async () => {
         const run = await visible(runId, reach);
         if (!run.ok) return run;
         const program = await programOf(run.value);

@@ -14,6 +14,7 @@ import type {
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
 import { errorOfChild } from '../run/child-error.ts';
+import { type Damaged, parseStored, readable } from '../run/quarantined.ts';
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
 import { summaryOf } from '../run/run-view.ts';
 import { spanIdOf } from '../run/run-spans.ts';
@@ -26,9 +27,38 @@ export const withReason = <T extends RunSummary>(run: T, reasons: ReadonlyMap<st
   return queuedReason === undefined ? run : { ...run, queuedReason };
 };
 
-export const summaryOfRecord = (record: RunRecord): RunSummary => summaryOf(record, { context: contextOf(record) });
+type Met = (damage: Damaged) => void;
 
+/** @param met what is damaged, and left out */
+export const summaryOfRecord = (record: RunRecord, met?: Met): RunSummary =>
+  summaryOf(record, { context: contextOf(record) }, met);
+
+/** @throws Damaged when what it reported is no JSON any more */
 export const attemptOf = (record: AttemptRecord & { readonly output?: string }): Attempt => ({
+  ...attemptWithoutReports(record),
+  ...reportsOf(record),
+});
+
+type Reports = Pick<Attempt, 'output' | 'error' | 'usage' | 'cost'>;
+const reportsOf = ({
+  runId,
+  stepId,
+  output,
+  error,
+  usage,
+  cost,
+}: AttemptRecord & { readonly output?: string }): Reports => {
+  const part = (text: string, what: string): unknown =>
+    parseStored<unknown>(runId, text, `${what} of an attempt of step "${stepId}"`);
+  return {
+    ...(output === undefined || output === NO_OUTPUT ? {} : { output: part(output, 'the output') as Json }),
+    ...(error === undefined ? {} : { error: part(error, 'the error') as StepError }),
+    ...(usage === undefined ? {} : { usage: part(usage, 'the usage') as ReportedUsage[] }),
+    ...(cost === undefined ? {} : { cost: part(cost, 'the cost') as Cost }),
+  };
+};
+
+const attemptWithoutReports = (record: AttemptRecord): Attempt => ({
   leaseId: record.leaseId,
   stepId: record.stepId,
   visit: record.visit,
@@ -39,16 +69,27 @@ export const attemptOf = (record: AttemptRecord & { readonly output?: string }):
   ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),
   ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
   ...(isLive(record.state) ? { leaseExpiresAt: record.expiresAt } : {}),
-  ...(record.output === undefined || record.output === NO_OUTPUT ? {} : { output: JSON.parse(record.output) as Json }),
-  ...(record.error === undefined ? {} : { error: JSON.parse(record.error) as StepError }),
-  ...(record.usage === undefined ? {} : { usage: JSON.parse(record.usage) as ReportedUsage[] }),
-  ...(record.cost === undefined ? {} : { cost: JSON.parse(record.cost) as Cost }),
   spanId: spanIdOf(record.leaseId),
 });
 
-export const runOfRows = ({ stored, documents }: RunRows): Run => {
-  const { input, output, state } = parseDocuments(documents);
-  return { ...summaryOfRecord(stored.record), input, ...(output === undefined ? {} : { output }), state };
+/** @param met what is damaged, and left out; the first of it is the fault of the run, where it has none yet */
+export const runOfRows = ({ stored, documents }: RunRows, met: Met = () => {}): Run => {
+  const { record } = stored;
+  let fault = record.fault;
+  const noted: Met = (damage) => {
+    fault ??= damage.fault;
+    met(damage);
+  };
+  const summary = summaryOfRecord(record, noted);
+  const parsed = readable(() => parseDocuments(record.runId, documents), noted);
+  const { input, output, state } = parsed ?? { input: null, output: undefined, state: {} };
+  return {
+    ...summary,
+    ...(fault === undefined ? {} : { fault }),
+    input,
+    ...(output === undefined ? {} : { output }),
+    state,
+  };
 };
 
 /** The timeout of a body that runs: kept with its lease, not among the timers of the run, and a timer all the same. */
@@ -76,27 +117,46 @@ const childOf = (record: RunRecord): ChildRun[] => {
   ];
 };
 
-/** @param wallOf what the wall clock will show at a time of the steady one */
-export const detailOfRows = (rows: RunRows, wallOf: (steady: UnixMs) => UnixMs): RunDetail => ({
-  ...runOfRows(rows),
-  attempts: rows.attempts.map(attemptOf),
-  timers: [
-    ...rows.timers
-      // When its trace is sent moves nothing in the run.
-      .filter(({ name }) => name !== SHOW_TIMER)
-      .map(({ name, dueAt, countdown, stepId }) => ({
-        name,
-        ...(dueAt === undefined ? {} : { dueAt: countdown === undefined ? dueAt : wallOf(countdown.dueAt) }),
-        ...(stepId === undefined ? {} : { stepId }),
-      })),
-    ...timeoutsOf(rows.attempts),
-  ],
-  waits: rows.waits.map(({ event, key, stepId, since, deadlineAt }) => ({
-    event,
-    key,
-    stepId,
-    since,
-    ...(deadlineAt === undefined ? {} : { deadlineAt }),
-  })),
-  children: rows.children.flatMap(childOf),
-});
+/**
+ * @param wallOf what the wall clock will show at a time of the steady one
+ * @param met what is damaged, and left out
+ */
+export const detailOfRows = (
+  rows: RunRows,
+  wallOf: (steady: UnixMs) => UnixMs,
+  met: (damage: Damaged) => void = () => {},
+): RunDetail => {
+  let fault: string | undefined;
+  const noted: Met = (damage) => {
+    fault ??= damage.fault;
+    met(damage);
+  };
+  const run = runOfRows(rows, noted);
+  const attempts = rows.attempts.map(
+    (record) => readable(() => attemptOf(record), noted) ?? attemptWithoutReports(record),
+  );
+  return {
+    ...run,
+    ...(run.fault === undefined && fault !== undefined ? { fault } : {}),
+    attempts,
+    timers: [
+      ...rows.timers
+        // When its trace is sent moves nothing in the run.
+        .filter(({ name }) => name !== SHOW_TIMER)
+        .map(({ name, dueAt, countdown, stepId }) => ({
+          name,
+          ...(dueAt === undefined ? {} : { dueAt: countdown === undefined ? dueAt : wallOf(countdown.dueAt) }),
+          ...(stepId === undefined ? {} : { stepId }),
+        })),
+      ...timeoutsOf(rows.attempts),
+    ],
+    waits: rows.waits.map(({ event, key, stepId, since, deadlineAt }) => ({
+      event,
+      key,
+      stepId,
+      since,
+      ...(deadlineAt === undefined ? {} : { deadlineAt }),
+    })),
+    children: rows.children.flatMap(childOf),
+  };
+};

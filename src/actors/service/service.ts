@@ -21,6 +21,7 @@ import type { RunsService } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import { createWorkerCommands } from './worker-commands.ts';
 import { createWorkerQueries } from './worker-queries.ts';
+import type { Damaged } from '../run/quarantined.ts';
 
 /** Puts the service together of its parts, a file each. */
 export const createService = (host: {
@@ -31,6 +32,7 @@ export const createService = (host: {
   readonly programs: Programs;
   readonly storedRuns: StoredRuns;
   readonly followers: Followers;
+  readonly damaged: (damage: Damaged) => void;
   readonly dispatcher: Dispatcher;
   readonly registry: WorkerRegistry;
   readonly leases: LeaseWatch;

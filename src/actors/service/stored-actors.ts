@@ -12,6 +12,7 @@ import { notFound } from '../run/run-failures.ts';
 import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
 import type { ActorSnapshot } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
+import { Damaged } from '../run/quarantined.ts';
 
 const readable = (record: RunRecord) => {
   try {
@@ -23,6 +24,8 @@ const readable = (record: RunRecord) => {
 
 /** Runs and leases: actors that are rows of the store, newest first. */
 export const createStoredActors = (host: {
+  /** A read met a row of a run that is damaged. */
+  readonly damaged: (damage: Damaged) => void;
   readonly store: Pick<RunStore, 'listActors' | 'findAttempt' | 'checkpoint' | 'journal'>;
   readonly storedRuns: StoredRuns;
   /** Messages to an actor that are not answered yet. */
@@ -55,6 +58,11 @@ export const createStoredActors = (host: {
     };
   };
 
+  const noted = (error: unknown): never => {
+    if (error instanceof Damaged) host.damaged(error);
+    throw error;
+  };
+
   const runSnapshot = async (
     runId: string,
     reach: ProjectReach,
@@ -74,7 +82,7 @@ export const createStoredActors = (host: {
     } as const;
     if (atSeq !== undefined) {
       const program = await programOf(record);
-      const snapshot = program === undefined ? undefined : await snapshotAt(store, program, runId, atSeq);
+      const snapshot = program === undefined ? undefined : await snapshotAt(store, program, runId, atSeq).catch(noted);
       if (snapshot === undefined) return notFound('journal entry', `${atSeq} of run ${runId}`);
       return {
         ok: true,

@@ -47,7 +47,7 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
       findings.push(
         fault(
           `${counted(quarantined, 'actor')} quarantined: this release cannot load ${quarantined === 1 ? 'it' : 'them'}, and the durable runs stand still`,
-          'GET /v1/api/actors?status=quarantined names them; start the release that wrote them',
+          'GET /v1/api/actors?status=quarantined names them, and GET /v1/api/runs/{run} says why: start the release that wrote them, or, where a row is damaged, put a backup in place of the file',
         ),
       );
     const stuck = await runs.reads.stuckRuns();

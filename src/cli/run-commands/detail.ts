@@ -50,6 +50,7 @@ const facts = (run: RunDetail, { moment }: Moments): string[] =>
   tableLines(
     [
       ['status', place(run)],
+      run.fault !== undefined && ['quarantined', printable(run.fault, MOST_CHARACTERS)],
       ['project', printable(run.project)],
       ['started', moment(run.created_at)],
       run.ended_at === undefined

@@ -27,8 +27,9 @@ export const errorText = (
 ): string =>
   `${printable(kind, 80)}${code === undefined ? '' : ` (${printable(code, 80)})`}: ${printable(message, most)}`;
 
-const noteOf = ({ queued_reason: reason, error, parent_run_id: parent }: RunSummary): string =>
+const noteOf = ({ fault, queued_reason: reason, error, parent_run_id: parent }: RunSummary): string =>
   [
+    ...(fault === undefined ? [] : [`quarantined: ${printable(fault, MOST_CHARACTERS)}`]),
     ...(reason === undefined ? [] : [queuedText(reason)]),
     ...(error === undefined ? [] : [errorText(error, MOST_CHARACTERS)]),
     ...(parent === undefined ? [] : [`child of ${printable(parent)}`]),

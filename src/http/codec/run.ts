@@ -46,6 +46,7 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     definition_id: run.definitionId,
     definition_version: run.definitionVersion,
     status: run.status,
+    fault: run.fault,
     queued_reason: run.queuedReason,
     cursor: run.cursor,
     error: run.error === undefined ? undefined : errorToWire(run.error),

@@ -86,6 +86,11 @@ const exposed: readonly Exposed[] = [
     read: (c) => c.watchTransitionsDropped,
   },
   {
+    name: 'svc_runs_quarantined_total',
+    help: 'Runs that were quarantined: this release cannot load them, or a row of them is damaged.',
+    read: (c) => c.runsQuarantined,
+  },
+  {
     name: 'svc_answers_refused_total',
     help: 'Reads refused because the answers under way filled --max-answer-bytes.',
     read: (c) => c.answersRefused,

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: d939465257257b1a1e78a84afbc79ed3e819530c6f529010057a38efc042d536
-// content sha256: b213f02c1e7e4240ad53a65a2c77b98d618874f70d9f315292b4eaf968949a53
+// source sha256: cbc0629e5e8cb40c2c5fd7c2d7fa0d47808f53958cda1d36d4ef3f39b1c9405d
+// content sha256: e042493fc1c296b20649a0c39f85ebf2144b511cdd10fa65139492ce3578736a
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2652,6 +2652,8 @@ export interface components {
             /** Format: int64 */
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
+            /** @description Why the run is quarantined: this release cannot load it, or a row of it is damaged. Nothing moves it, and what cannot be read is left out. */
+            readonly fault?: string;
             readonly queued_reason?: components["schemas"]["QueuedReason"];
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;
@@ -6073,6 +6075,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -6110,6 +6113,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -6406,6 +6410,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -6440,6 +6445,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];

@@ -53,6 +53,8 @@ export type RunProgress = {
   readonly queueOrder?: number;
   /** Why this release cannot load the run: set while it is quarantined. */
   readonly fault?: string;
+  /** What of the row could not be read; it is not stored. */
+  readonly damage?: string;
   /** What all runs below it spent: those that it started, and those that these started. Absent where it started none. */
   readonly descendants?: RunUsage;
 };

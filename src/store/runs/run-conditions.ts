@@ -24,7 +24,12 @@ const hasCorrelation = (
   wanted: RunListQuery['correlation'],
 ): boolean => {
   if (wanted === undefined || wanted.length === 0) return true;
-  const own = JSON.parse(correlation) as Readonly<Record<string, unknown>>;
+  let own: Readonly<Record<string, unknown>>;
+  try {
+    own = JSON.parse(correlation) as typeof own;
+  } catch {
+    return false; // a damaged row: a read of the run says so
+  }
   return wanted.every(([name, value]) => Object.hasOwn(own, name) && own[name] === value);
 };
 

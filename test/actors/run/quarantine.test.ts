@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Quarantined } from '../../../src/actors/run/run-state.ts';
+import { Quarantined } from '../../../src/actors/run/quarantined.ts';
 import { type RunningRuns, startRuns } from '../../../src/actors/start.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../src/machines/persisted.ts';
 import { type Changes, noChanges } from '../../../src/store/runs/run-store.ts';

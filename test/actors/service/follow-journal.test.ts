@@ -57,6 +57,7 @@ describe('waiting for the end of runs', () => {
       { recordOf: async () => ({ status: 'running' }) as RunRecord },
       createFakeClock().clock,
       closing.signal,
+      () => {},
     );
     const untilEnded = (runId: string) => followers.untilEnded(runId, 60_000, undefined, async () => 'running');
     const waits = Array.from({ length: ENDS_AWAITED - 1 }, () => untilEnded('one'));
@@ -100,6 +101,7 @@ describe('a follower of a live run', () => {
       },
       createFakeClock().clock,
       closing.signal,
+      () => {},
     );
     const commit = (...entries: JournalEntry[]): void => {
       stored.push(...entries);

@@ -65,6 +65,7 @@ describe('operational endpoints', () => {
       'svc_signals_doubtful_time_total',
       'svc_forward_dropped_total',
       'svc_watch_transitions_dropped_total',
+      'svc_runs_quarantined_total',
       'svc_answers_refused_total',
       'svc_slow_readers_cut_total',
       'svc_connections_refused_total',

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 5fa34ba6d46a39aa35f2242b9ffad030ac14311141bc93b7b12530ac30dcf29f
-// content sha256: 4c1d2dc99e8a69f7c571dc81242c530de4a46c78d1017ccbc8c5b0fcddeaaf3d
+// source sha256: 382944f2ed8b37fe3ab2617a798e38df06588d73a0889b81a41967316bda7869
+// content sha256: dfdfeb9a4f5055501b736a07825375400fc72b8b1cf80a720366efc6ab91f053
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1120,6 +1120,8 @@ export interface components {
             /** Format: int64 */
             readonly definition_version: number;
             readonly status: components["schemas"]["RunStatus"];
+            /** @description Why the run is quarantined: this release cannot load it, or a row of it is damaged. Nothing moves it, and what cannot be read is left out. */
+            readonly fault?: string;
             readonly queued_reason?: components["schemas"]["QueuedReason"];
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;

@@ -15,7 +15,8 @@ import type { RunMessage } from '../messages.ts';
 import { latestFor, type PinnedDefinition, type Program, readProgram } from '../program.ts';
 import type { RunDocuments } from '../run-documents.ts';
 import { stepSpan, visitSpanIdOf } from '../run-spans.ts';
-import { Quarantined, readRun, type RunActor, runSlot, standing } from '../run-state.ts';
+import { Quarantined } from '../quarantined.ts';
+import { readRun, type RunActor, runSlot, standing } from '../run-state.ts';
 import {
   addEntry,
   addOutbox,
@@ -28,6 +29,8 @@ import {
   type Work,
 } from '../work.ts';
 import type { EffectHost, StepHost } from './step-host.ts';
+import { parseStored } from '../quarantined.ts';
+import { readCorrelation } from '../run-documents.ts';
 
 type ChildMessage = RunMessage & { readonly kind: 'child' };
 /** How a child ended. */
@@ -206,7 +209,7 @@ const startChildren: EffectHost = (work) => {
     definitionVersion: latest.version,
   };
   const program = readProgram(turn, host.programs, pinned);
-  const correlation = JSON.parse(record.correlation) as JsonObject;
+  const correlation = readCorrelation(record);
   for (let index = children.started; index < children.started + count; index += 1) {
     const item = items.value?.[index];
     const { input, refusal } = inputOf(work, compiled, program, item);
@@ -357,7 +360,7 @@ const storedEnd = ({ index, runId, status, output, snapshot }: ChildResult): Chi
       index,
       runId,
       status,
-      ...(output === undefined ? {} : { output: JSON.parse(output) as Json }),
+      ...(output === undefined ? {} : { output: parseStored<Json>(runId, output, 'its output') }),
       ...(error === undefined ? {} : { error }),
     },
   ];

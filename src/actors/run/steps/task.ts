@@ -1,7 +1,7 @@
 import { type RunEvent, visitOf } from '../../../machines/run.ts';
 import type { TaskStep } from '../../../model/definition/definition.ts';
 import { render } from '../../../model/definition/template.ts';
-import type { Json, JsonObject } from '../../../model/json.ts';
+import type { Json } from '../../../model/json.ts';
 import type { Lease } from '../../../model/run.ts';
 import type { LeaseMessage } from '../../lease/messages.ts';
 import { storedSlot } from '../../runs-kernel.ts';
@@ -10,6 +10,8 @@ import { spanIdOf } from '../run-spans.ts';
 import { type RunActor, standing } from '../run-state.ts';
 import { compiledAt, documentsOf, failStep, patchState, scope, setOutput, type Work } from '../work.ts';
 import type { EffectHost, StepHost } from './step-host.ts';
+import { parseStored } from '../quarantined.ts';
+import { readCorrelation } from '../run-documents.ts';
 
 /** From its lease: how an attempt ended. */
 type LeaseReport = Extract<RunMessage, { readonly leaseId: string }>;
@@ -82,13 +84,15 @@ export const offerTask = (work: Work, { workerId, offerTtlMs, granted }: RunMess
     ...(input?.value === undefined ? {} : { input: input.value }),
     steps: documents.steps,
     state: documents.state,
-    correlation: JSON.parse(record.correlation) as JsonObject,
+    correlation: readCorrelation(record),
     stepKey: visitKeyOf(runId, step.id, visit),
     traceId: record.traceId,
     spanId: spanIdOf(leaseId),
     leaseExpiresAt: lapsesAt,
     ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
-    ...(lastDetails === undefined ? {} : { lastDetails: JSON.parse(lastDetails) as Json }),
+    ...(lastDetails === undefined
+      ? {}
+      : { lastDetails: parseStored<Json>(runId, lastDetails, 'the last details of a step') }),
   };
   turn.atEnd(() => {
     granted(lease);

@@ -11,6 +11,7 @@ import { stepAt } from '../program.ts';
 import { type RunActor, standing } from '../run-state.ts';
 import { compiledAt, documentsOf, failStep, scope, setDocuments, setOutput, type Work } from '../work.ts';
 import type { EffectHost, StepHost } from './step-host.ts';
+import { parseStored } from '../quarantined.ts';
 
 /** True when an event of this name and key would move the run now. */
 export const isWaitingFor = (run: RunActor, event: string, key: string): boolean => {
@@ -91,7 +92,13 @@ export const waitEventHost: StepHost<WaitEventStep> = {
     if (parked === undefined && step.acceptParked && mailbox.moreParked) throw new DeferredTurn();
     if (parked !== undefined) {
       takeParked(turn, mailbox, parked, work.runId);
-      takeEvent(work, step.id, step.event, key.value, JSON.parse(parked.payload) as Json);
+      takeEvent(
+        work,
+        step.id,
+        step.event,
+        key.value,
+        parseStored<Json>(work.runId, parked.payload, 'the parked event that it takes'),
+      );
       return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
     }
     return {
@@ -135,7 +142,7 @@ export const waitEventHost: StepHost<WaitEventStep> = {
           kind: 'deliver',
           event: step.event,
           key,
-          payload: JSON.parse(parked.payload) as Json,
+          payload: parseStored<Json>(runId, parked.payload, 'the parked event that it takes'),
         };
         turn.tell({ type: 'run', id: runId }, body);
       }

@@ -149,8 +149,8 @@ export const queriesOf = (db: Database.Database) => {
         const output = record.state === 'succeeded' ? outputs.get(`${record.stepId}/${record.visit}`) : undefined;
         return { ...record, ...(output === undefined ? {} : { output }) };
       });
-      const documents = lookups.documentsOf(runId, []);
-      if (documents === undefined) throw new Error(`run ${runId} has no input`);
+      // A run whose input is lost is damaged; no JSON text is empty.
+      const documents = lookups.documentsOf(runId, []) ?? { input: '', state: [], steps: [] };
       return {
         stored,
         documents,

@@ -27,6 +27,18 @@ const textAs = <K extends string>(key: K, value: Row[string] | undefined): { rea
 const numberAs = <K extends string>(key: K, value: Row[string] | undefined): { readonly [N in K]?: number } =>
   typeof value === 'number' ? ({ [key]: value } as { [N in K]: number }) : {};
 
+/** A column that cannot be read stops no list of others: those who get the record quarantine the run. */
+const descendantsAs = (
+  value: Row[string] | undefined,
+): { readonly descendants?: RunUsage; readonly damage?: string } => {
+  if (typeof value !== 'string') return {};
+  try {
+    return { descendants: JSON.parse(value) as RunUsage };
+  } catch {
+    return { damage: 'what its descendants spent' };
+  }
+};
+
 export const runOf = (row: Row): RunRecord => ({
   runId: text(row, 'run_id'),
   traceId: text(row, 'trace_id'),
@@ -57,8 +69,8 @@ export const runOf = (row: Row): RunRecord => ({
   updatedAt: number(row, 'updated_at'),
   ...numberAs('endedAt', row['ended_at']),
   ...numberAs('queueOrder', row['queue_order']),
+  ...descendantsAs(row['descendants']),
   ...textAs('fault', row['fault']),
-  ...(typeof row['descendants'] === 'string' ? { descendants: JSON.parse(row['descendants']) as RunUsage } : {}),
 });
 
 export const attemptOf = (row: Row): AttemptRecord => ({
