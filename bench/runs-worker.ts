@@ -2,6 +2,7 @@
  * The other side of the benches of durable runs, in a process of its own: starts runs, serves their steps over kept-alive
  * connections, and prints one line of JSON. Started by `bench/runs.ts` with the plan on standard input.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { quantile } from './pairs.ts';
 
@@ -84,9 +85,11 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
       }),
   );
   let followed = 0;
-  const follow = (runId: string): Promise<void> =>
+  /** @returns whether the service took it: a stream that has ended for us may still count there, and a thousand are its bound */
+  const followOnce = (runId: string): Promise<boolean> =>
     new Promise((resolve, reject) => {
       let tail = '';
+      let isTaken = false;
       streams[begun % streams.length]?.dispatch(
         {
           path: `/v1/api/runs/${runId}/events`,
@@ -95,13 +98,15 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
         },
         {
           onRequestStart: () => {},
-          onResponseStart: () => {},
+          onResponseStart: (_, statusCode) => {
+            isTaken = statusCode !== 429;
+          },
           onResponseData: (_, chunk) => {
             tail = (tail + chunk.toString('utf8')).slice(-1000);
           },
           onResponseEnd: () => {
             if (tail.includes('run.finished')) followed += 1;
-            resolve();
+            resolve(isTaken);
           },
           onResponseError: (_, error) => {
             reject(error);
@@ -109,6 +114,10 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
         },
       );
     });
+
+  const follow = async (runId: string): Promise<void> => {
+    while (!(await followOnce(runId))) await sleep(20);
+  };
 
   const leftAt = new Map<string, number>();
   const startedAt = new Map<string, number>();
