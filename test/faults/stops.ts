@@ -288,13 +288,16 @@ export const stopUnderLoad = async (options: {
   readonly stops: number;
   readonly seed: number;
   readonly folder: string;
+  /** No further stop after so long. */
+  readonly minutes?: number;
 }): Promise<StopFigures> => {
   const random = seededRandom(options.seed);
   const before = Object.fromEntries(kinds.map((kind) => [kind, nothing()])) as Record<Kind, Record<Outcome, number>>;
   const after = nothing();
   const exitCodes = new Set<number | null>();
   const times: number[] = [];
-  for (let stop = 0; stop < options.stops; stop += 1) {
+  const until = performance.now() + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+  while (times.length < options.stops && performance.now() < until) {
     const { code, ms } = await stopOnce(options.folder, random, (kind, wasBefore, outcome) => {
       (wasBefore ? before[kind] : after)[outcome] += 1;
     });
@@ -302,7 +305,7 @@ export const stopUnderLoad = async (options: {
     times.push(ms);
   }
   return {
-    stops: options.stops,
+    stops: times.length,
     before,
     after,
     exitCodes: [...exitCodes],
@@ -312,13 +315,18 @@ export const stopUnderLoad = async (options: {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { stops: { type: 'string', default: '500' }, seed: { type: 'string', default: '1' } },
+    options: {
+      stops: { type: 'string', default: '500' },
+      seed: { type: 'string', default: '1' },
+      minutes: { type: 'string', default: '60' },
+    },
   });
   const folder = temporaryFolder();
   try {
     const { before, ...rest } = await stopUnderLoad({
       stops: Number(values.stops),
       seed: Number(values.seed),
+      minutes: Number(values.minutes),
       folder: folder.path,
     });
     console.table(before);

@@ -34,9 +34,16 @@ export const runTooLarge = (characters: number, limit: number): Refused =>
     message: `input, state and outputs of the run hold ${characters} characters, more than ${limit}; complete the step without output and state_patch, or fail it`,
   });
 
-export const overloaded = (waiting: number): Refused =>
+export const overloaded = (waiting: number, limit: number): Refused =>
   refused({
     code: 'overloaded',
-    message: `${waiting} calls wait for the runs store; try again in a second`,
+    message: `${waiting} calls wait for the runs store, at most ${limit} may; try again in a second`,
+    retryAfterSeconds: 1,
+  });
+
+export const tooManyOfCaller = (caller: string, waiting: number, limit: number): Refused =>
+  refused({
+    code: 'overloaded',
+    message: `${waiting} calls of ${caller} wait for the runs store, at most half of what others leave of ${limit} may; try again in a second`,
     retryAfterSeconds: 1,
   });

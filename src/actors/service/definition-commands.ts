@@ -2,7 +2,7 @@ import type { RunStore } from '../../store/runs/run-store.ts';
 import { checkDefinitions } from '../definition/check-definitions.ts';
 import type { DefinitionMessage } from '../definition/definition-actor.ts';
 import { ownerOfStored } from '../definition/owner.ts';
-import { attempt, type Calls } from './calls.ts';
+import { attempt, callerOfOwner, type Calls } from './calls.ts';
 import type { DefinitionCommands } from './runs-service.ts';
 
 /** Definitions that come without a worker. @see Interface decisions, "Definitions without a worker" */
@@ -20,7 +20,7 @@ export const createDefinitionCommands = (host: {
       const owner = ownerOfStored(request.reach, request.project);
       if (!owner.ok) return owner;
       const body: DefinitionMessage = { owner: owner.value, documents: request.definitions };
-      return host.calls.ask({ type: 'definition', id: '', body });
+      return host.calls.ask(callerOfOwner(owner.value), { type: 'definition', id: '', body });
     },
 
     checkDefinitions: (request) =>

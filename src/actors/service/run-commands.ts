@@ -6,7 +6,7 @@ import type { EventMessage } from '../event/messages.ts';
 import type { RunMessage, Started, StartMessage } from '../run/messages.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
-import { attempt, type Calls } from './calls.ts';
+import { attempt, callerOfProject, type Calls } from './calls.ts';
 import type { Followers } from './follow-journal.ts';
 import { runOfRows, withReason } from './run-views.ts';
 import type { RunCommands } from './runs-service.ts';
@@ -20,7 +20,7 @@ export const createRunCommands = (host: {
   readonly followers: Pick<Followers, 'mayAwaitEnd' | 'untilEnded'>;
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
 }): RunCommands => {
-  const { ask } = host.calls;
+  const { ask, askAlways } = host.calls;
   const { followers } = host;
 
   const read = async (runId: string): Promise<Run | undefined> => {
@@ -54,7 +54,11 @@ export const createRunCommands = (host: {
         ...(request.definitionVersion === undefined ? {} : { definitionVersion: request.definitionVersion }),
         ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
       };
-      const started = await ask<Started>({ type: 'start', id: request.project, body });
+      const started = await ask<Started>(callerOfProject(request.project), {
+        type: 'start',
+        id: request.project,
+        body,
+      });
       if (!started.ok) return started;
       const { value } = started;
       const { waitMs = 0 } = request;
@@ -74,7 +78,7 @@ export const createRunCommands = (host: {
 
     cancelRun: ({ runId, reason, reach }) => {
       const body: RunMessage = { kind: 'cancel', reach, ...(reason === undefined ? {} : { reason }) };
-      return ask({ type: 'run', id: runId, body }, { always: true });
+      return askAlways({ type: 'run', id: runId, body });
     },
 
     signalRun: ({ runId, reach, event, payload, eventId }) =>
@@ -89,7 +93,7 @@ export const createRunCommands = (host: {
           payload,
           ...(eventId === undefined ? {} : { eventId }),
         };
-        return ask({ type: 'event', id: run.value.project, body });
+        return ask(callerOfProject(run.value.project), { type: 'event', id: run.value.project, body });
       }),
 
     publishEvent: async ({ reach, project, event, key, payload, eventId }) => {
@@ -101,7 +105,7 @@ export const createRunCommands = (host: {
         payload,
         ...(eventId === undefined ? {} : { eventId }),
       };
-      return ask({ type: 'event', id: project, body });
+      return ask(callerOfProject(project), { type: 'event', id: project, body });
     },
   };
 };

@@ -42,7 +42,7 @@ export const createRunQueries = (host: {
     getRun: ({ runId, reach, waitMs = 0 }, signal) =>
       attempt(async () => {
         if (waitMs > 0) {
-          if (!host.followers.mayAwaitEnd()) return overloaded(ENDS_AWAITED);
+          if (!host.followers.mayAwaitEnd()) return overloaded(ENDS_AWAITED, ENDS_AWAITED);
           await host.followers.untilEnded(runId, waitMs, signal, async () => {
             const run = await visible(runId, reach);
             return run.ok ? run.value.status : undefined;

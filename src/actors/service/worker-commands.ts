@@ -10,7 +10,7 @@ import type { UpkeepMessage } from '../upkeep-actor.ts';
 import type { Dispatcher } from '../workers/dispatcher.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import type { Registered, RegisterMessage } from '../workers/worker-actor.ts';
-import { attempt, type Calls } from './calls.ts';
+import { attempt, callerOfWorker, type Calls } from './calls.ts';
 import type { HeldLease, WorkerCommands } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -32,7 +32,11 @@ export const createWorkerCommands = (host: {
   const { ask } = host.calls;
 
   const lease = async <T>(request: HeldLease, body: LeaseMessage): Promise<Result<T>> => {
-    const answer = await ask<T>({ type: 'lease', id: request.leaseId, body });
+    const answer = await ask<T>(callerOfWorker(request.workerId, request.reach), {
+      type: 'lease',
+      id: request.leaseId,
+      body,
+    });
     // Only the holder of a lease is taken for the worker that it says it is.
     if (answer.ok) registry.seen(request.workerId);
     return answer;
@@ -61,7 +65,7 @@ export const createWorkerCommands = (host: {
           ...(concurrency === undefined ? {} : { concurrency }),
         },
       };
-      const registered = await ask<Registered>({ type: 'worker', id: workerId, body });
+      const registered = await ask<Registered>(callerOfWorker(workerId, reach), { type: 'worker', id: workerId, body });
       if (!registered.ok) return registered;
       registry.registered(registered.value.worker);
       dispatcher.forgive(workerId);
@@ -95,7 +99,7 @@ export const createWorkerCommands = (host: {
           if (!run.ok) return run;
         }
         if (host.closing.aborted) return { ok: true, value: [] };
-        if (dispatcher.waiting() >= CLAIMS_LIMIT) return overloaded(dispatcher.waiting());
+        if (dispatcher.waiting() >= CLAIMS_LIMIT) return overloaded(dispatcher.waiting(), CLAIMS_LIMIT);
         const { leases, matched } = dispatcher.claim(
           {
             worker,

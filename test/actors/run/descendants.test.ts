@@ -58,6 +58,28 @@ onEachEngine('how many runs may stand below a root', ({ createHarness, open }) =
     expect((await service.detail(runId)).children).toHaveLength(3);
   });
 
+  it.each([
+    ['at the bound all of them start', 0, 0],
+    ['one over it, the branch whose runs do not fit fails and the others go on', 1, 1],
+  ])('51 children with 20 each: %s', async (_, over, failed) => {
+    const service = await createHarness({
+      maxDescendants: 51 + 51 * 20 - over,
+      definitions: [
+        leaf,
+        aDefinition('branch', [each('leaf', 20)]),
+        aDefinition('flow', [{ ...each('branch', 51), on_item_error: 'collect' }]),
+      ],
+    });
+    const { runId, traceId } = await service.start('flow');
+    await settled(service.runs);
+    const { children, status } = await service.detail(runId);
+    expect(status).toBe('waiting');
+    expect(children.filter((one) => one.status === 'waiting')).toHaveLength(51 - failed);
+    expect(children.filter((one) => one.error?.limit === 'descendants')).toHaveLength(failed);
+    expect(await sizeOf(service, traceId)).toEqual({ traceId, descendants: 51 + (51 - failed) * 20 });
+    expect(service.faults).toEqual([]);
+  });
+
   it('counts the runs below runs, those that have ended too, and what turns of one commit start', async () => {
     const service = await createHarness({
       maxDescendants: 9,
@@ -143,6 +165,23 @@ onEachEngine('a run that starts itself without end', ({ createHarness }) => {
     expect((await service.runs.counts()).openRuns).toBe(0);
     const [size] = await service.store.load([{ kind: 'tree_size', traceId }]);
     expect(size).toEqual({ traceId, descendants: 1000 });
+    expect(service.faults).toEqual([]);
+  });
+
+  it('and grows while it is cancelled ends at once, long before the bound', async () => {
+    const service = await createHarness({
+      maxDescendants: 50_000,
+      definitions: [aDefinition('bomb', [each('bomb', 50)])],
+    });
+    const { runId, traceId } = await service.start('bomb');
+    await until(async () => (await service.runs.counts()).openRuns > 500);
+    must(await service.runs.cancelRun({ reach: 'all', runId }));
+    await until(async () => (await service.runs.counts()).openRuns === 0);
+    await settled(service.runs);
+    expect(await service.detail(runId)).toMatchObject({ status: 'cancelled', timers: [] });
+    const [size] = await service.store.load([{ kind: 'tree_size', traceId }]);
+    expect((size as { descendants: number }).descendants).toBeLessThan(25_000);
+    expect((await service.runs.counts()).openRuns).toBe(0);
     expect(service.faults).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { describe, expect, it } from 'vitest';
-import type { Changes, ChildResult } from '../../../src/store/runs/run-store.ts';
+import type { CarriedOverTimer, Changes, ChildResult, RunRecord } from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { AT, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
 
@@ -194,6 +194,42 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await store.backlog(14, 19)).toMatchObject({ overdueTimers: 0, nextTimerAt: 15 });
       expect(await store.backlog(10, 19)).toMatchObject({ overdueTimers: 0, nextTimerAt: 11 });
       expect(await store.backlog(15, 20)).toMatchObject({ overdueTimers: 2, nextTimerAt: 15 });
+    });
+
+    it('work carried over is found by run and name, a page at a time, when it is due, and is no other due timer', async () => {
+      const { store, commit, put, find } = await opened();
+      const [a, b, c] = [aRun('a', { project: 'q' }), aRun('b', { traceId: 'b'.repeat(32) }), aRun('c')] as const;
+      await put(a, b, c);
+      await commit((changes) =>
+        changes.timersSet.push(
+          { runId: 'b', name: 'children', dueAt: 10 },
+          { runId: 'a', name: 'children', dueAt: 20 },
+          { runId: 'b', name: 'cancel', dueAt: 15 },
+          { runId: 'c', name: 'cancel', dueAt: 21 },
+          { runId: 'a', name: 'sleep', dueAt: 5 },
+          { runId: 'c', name: 'children', dueAt: 900, countdown: { dueAt: 40, setAt: 1, ms: 899 } },
+        ),
+      );
+      const look = async (more: { wall?: number; steady?: number; limit?: number; after?: CarriedOverTimer } = {}) =>
+        (await find({ kind: 'carried_over', wall: 20, steady: 39, limit: 10, ...more })) as readonly CarriedOverTimer[];
+      const due = await look();
+      const of = ({ runId, project, traceId }: RunRecord, name: string, dueAt: number): CarriedOverTimer => ({
+        runId,
+        name,
+        dueAt,
+        project,
+        traceId,
+      });
+      expect(due).toEqual([of(a, 'children', 20), of(b, 'cancel', 15), of(b, 'children', 10)]);
+      expect(await look({ wall: 19 })).toEqual(due.slice(1));
+      expect(await look({ wall: 21, steady: 40 })).toEqual([...due, of(c, 'cancel', 21), of(c, 'children', 900)]);
+      const [first, second, third] = due;
+      expect(await look({ limit: 1 })).toEqual([first]);
+      expect(await look({ limit: 1, ...(first === undefined ? {} : { after: first }) })).toEqual([second]);
+      expect(await look({ limit: 10, ...(second === undefined ? {} : { after: second }) })).toEqual([third]);
+      expect((await store.dueTimers(20, 10, 39)).map(({ name }) => name)).toEqual(['sleep']);
+      await commit((changes) => changes.timersCleared.push({ runId: 'b', name: 'cancel' }));
+      expect(await look()).toEqual([first, third]);
     });
 
     it('a start counts on by the wall clock, and from the beginning what was set later than that shows', async () => {
