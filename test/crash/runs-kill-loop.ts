@@ -9,16 +9,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Agent, request } from 'undici';
-import type { components } from '../../src/model/generated/openapi.ts';
+import { Agent } from 'undici';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
-import { NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
-
-type Run = components['schemas']['RunDetail'];
-type Entry = components['schemas']['JournalEntry'];
-type Trace = components['schemas']['TraceDetail'];
+import { awaitTrace, call, countOpenRuns, readApi, readTree, runFault, type Trace, treesIn } from './runs-verify.ts';
 
 const WORKERS = 2;
 const STARTERS = 4;
@@ -39,15 +34,6 @@ export type RunsKillFigures = {
   readonly bodies: number;
   readonly acknowledgedCompletes: number;
   readonly orphans: number;
-};
-
-const call = async (dispatcher: Agent, method: 'GET' | 'POST', url: string, body?: object) => {
-  const answer = await request(url, {
-    method,
-    dispatcher,
-    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
 };
 
 /** Every other worker reports many steps in one call. */
@@ -71,32 +57,6 @@ const readLedgers = (folder: string): string[][] =>
     .filter((name) => name.endsWith('.ledger'))
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
     .map((line) => line.split(' '));
-
-/** Says what is wrong with the journal of an ended run, or nothing. */
-const journalFault = (entries: readonly Entry[]): string | undefined => {
-  for (const [at, { seq }] of entries.entries()) if (seq !== at) return `journal entry ${at} has seq ${seq}`;
-  if (entries.at(-1)?.kind !== 'run.finished') return `the journal ends with ${entries.at(-1)?.kind}`;
-  const moved = entries.filter(({ kind }) => kind === 'cursor.moved');
-  const nap = moved.findIndex(({ step_id }) => step_id === 'nap');
-  const from = moved[nap];
-  const to = moved[nap + 1];
-  if (from === undefined) return undefined;
-  if (to === undefined) return 'it slept and never went on';
-  const slept = Date.parse(to.at) - Date.parse(from.at);
-  return slept < NAP_MS ? `it slept ${slept} ms of ${NAP_MS}` : undefined;
-};
-
-const attemptsFault = (attempts: Run['attempts']): string | undefined => {
-  const succeeded = new Set<string>();
-  for (const { step_id, visit, status } of attempts) {
-    if (status === 'offered' || status === 'running') return `an attempt of ${step_id} is still ${status}`;
-    if (status !== 'succeeded') continue;
-    const place = `${step_id} ${visit}`;
-    if (succeeded.has(place)) return `${place} succeeded twice`;
-    succeeded.add(place);
-  }
-  return undefined;
-};
 
 /** @throws Error that names the seed and the run on the first promise that does not hold */
 export const runsKillLoop = async (options: {
@@ -150,14 +110,7 @@ export const runsKillLoop = async (options: {
     }
   };
 
-  const openRuns = async (): Promise<number> => {
-    let count = 0;
-    for (const status of ['queued', 'running', 'waiting']) {
-      const { body } = await call(dispatcher, 'GET', `${url}/v1/api/runs?limit=1000&status=${status}`);
-      count += (body['runs'] as unknown[]).length;
-    }
-    return count;
-  };
+  const openRuns = (): Promise<number> => countOpenRuns(dispatcher, url);
 
   for (let cycle = 0; cycle < options.cycles; cycle += 1) {
     let stopped = false;
@@ -215,81 +168,44 @@ export const runsKillLoop = async (options: {
     ranOnce.set(place, (ranOnce.get(place) ?? 0) + 1);
   }
 
-  const read = async <T>(path: string): Promise<T> => {
-    const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api${path}`);
-    if (status !== 200) throw fail(`${path} answered ${status}`);
-    return body as T;
-  };
   let orphans = 0;
-  const check = async (runId: string, definition: 'load' | 'kid', traceId?: string): Promise<number> => {
-    const run = await read<Run>(`/runs/${runId}`);
-    const about = (what: string | undefined): void => {
-      if (what !== undefined) throw fail(`run ${runId} (${definition}): ${what}`);
-    };
-    if (run.status !== 'succeeded') about(`it is ${run.status}: ${JSON.stringify(run.error)}`);
-    if (run.timers.length + run.waits.length > 0) about('it has ended and still waits');
-    about(attemptsFault(run.attempts));
-    for (const { lease_id, status } of run.attempts) {
-      if (status === 'orphaned') orphans += 1;
-      if (done.delete(lease_id) && status !== 'succeeded')
-        about(`the complete of ${lease_id} was acknowledged; it is ${status}`);
-    }
-    const times = (step: string): number => ranOnce.get(`${runId} ${step} 1`) ?? 0;
-    const succeeded = run.attempts.filter(({ status }) => status === 'succeeded').length;
-    if (run.usage.total_tokens !== succeeded * USAGE_TOKENS)
-      about(`it counts ${run.usage.total_tokens} tokens of ${succeeded} attempts`);
-    // The run, its attempts, and the usage that each of those reported once.
-    let spans = 1 + run.attempts.length + succeeded;
-    if (definition === 'load') {
-      if (times('charge') > 1) about(`its at_most_once body ran ${times('charge')} times`);
-      if (times('reserve') < 1 || times('finish') < 1) about('a body that succeeded never ran');
-      if (run.children.length !== 2) about(`it has ${run.children.length} children`);
-      const journal = await read<{ events: Entry[] }>(`/runs/${runId}/events?limit=1000`);
-      about(journalFault(journal.events));
-      spans += 1; // of the visit of the step that started the children
-    }
-    for (const child of run.children) spans += await check(child.run_id, 'kid', run.trace_id);
-    if (traceId !== undefined && run.trace_id !== traceId) about('it is not in the trace of its parent');
-    return spans;
-  };
+  const times = (runId: string, step: string): number => ranOnce.get(`${runId} ${step} 1`) ?? 0;
   const checkWaits = async ({ trace_id, span_id }: Trace['spans'][number]): Promise<void> => {
-    const { span } = await read<{ span: { events?: { name: string }[] } }>(`/traces/${trace_id}/spans/${span_id}`);
+    type Detail = { span: { events?: { name: string }[] } };
+    const { span } = await readApi<Detail>(dispatcher, url, `/traces/${trace_id}/spans/${span_id}`);
     const names = (span.events ?? []).map(({ name }) => name);
     // Children are waited for in any case; a wait ends before the next one opens.
     if (names.length < 2 || names.some((name, at) => name !== (at % 2 === 0 ? 'wait.opened' : 'wait.ended')))
       throw fail(`trace ${trace_id}: its root has the events ${names.join(', ')}`);
   };
-  const checkTrace = async (runId: string, spans: number): Promise<void> => {
-    const { trace_id, tree_usage: tree, tree_cost: cost } = await read<Run>(`/runs/${runId}`);
-    let last = '';
-    const isThere = async (): Promise<boolean> => {
-      const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api/traces/${trace_id}?payloads=none`);
-      const found = status === 200 ? (body as unknown as Trace).spans : [];
-      const roots = found.filter((span) => span.is_root);
-      const [root] = roots;
-      if (found.length === spans && roots.length === 1 && root?.end_time !== undefined) {
-        const { trace } = body as unknown as Trace;
-        if (trace.usage?.total_tokens !== tree?.total_tokens || trace.cost?.total_cost !== cost?.total_cost)
-          throw fail(
-            `run ${runId}: ${JSON.stringify([tree, cost])} is not ${JSON.stringify([trace.usage, trace.cost])}`,
-          );
-        await checkWaits(root);
-        return true;
+  const check = async (rootId: string): Promise<void> => {
+    const tree = await readTree(dispatcher, url, rootId);
+    for (const one of treesIn(tree)) {
+      const { run_id: runId, definition_id: definition, status, error, attempts } = one.run;
+      const about = (what: string | undefined): void => {
+        if (what !== undefined) throw fail(`run ${runId} (${definition}): ${what}`);
+      };
+      if (status !== 'succeeded') about(`it is ${status}: ${JSON.stringify(error)}`);
+      about(runFault(one));
+      for (const attempt of attempts) {
+        if (attempt.status === 'orphaned') orphans += 1;
+        if (done.delete(attempt.lease_id) && attempt.status !== 'succeeded')
+          about(`the complete of ${attempt.lease_id} was acknowledged; it is ${attempt.status}`);
       }
-      last = `${found.length} spans instead of ${spans}, ${roots.length} of them roots`;
-      return false;
-    };
-    // Its spans are sent behind its commits, and those of other runs before them.
-    const giveUpAt = performance.now() + SETTLE_MS;
-    while (!(await isThere())) {
-      if (performance.now() > giveUpAt) throw fail(`run ${runId}: its trace has ${last}`);
-      await sleep(100);
+      if (definition !== 'load') continue;
+      if (times(runId, 'charge') > 1) about(`its at_most_once body ran ${times(runId, 'charge')} times`);
+      if (times(runId, 'reserve') < 1 || times(runId, 'finish') < 1) about('a body that succeeded never ran');
     }
+    // Its spans are sent behind its commits, and those of other runs before them.
+    const trace = await awaitTrace(dispatcher, url, tree, SETTLE_MS).catch((error: unknown) => {
+      throw fail(String(error));
+    });
+    for (const span of trace.spans) if (span.is_root) await checkWaits(span);
   };
 
   for (const { runId, n } of started) {
     if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
-    await checkTrace(runId, await check(runId, 'load'));
+    await check(runId);
   }
   // Each start once: what was sent again was recognised.
   if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');

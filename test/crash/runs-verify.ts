@@ -1,0 +1,143 @@
+/** How runs that have ended are held to the promises about journal, attempts and trace, whatever was done to the service meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Agent, request } from 'undici';
+import type { components } from '../../src/model/generated/openapi.ts';
+import { NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
+
+export type Run = components['schemas']['RunDetail'];
+export type Entry = components['schemas']['JournalEntry'];
+export type Trace = components['schemas']['TraceDetail'];
+
+/** A run, and all that it started, with their journals. */
+export type Tree = { readonly run: Run; readonly journal: readonly Entry[]; readonly children: readonly Tree[] };
+
+export type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
+
+/** Asks the service, and reads its answer. @throws Error when the connection broke */
+export const call = async (dispatcher: Agent, method: 'GET' | 'POST', url: string, body?: object): Promise<Answer> => {
+  const answer = await request(url, {
+    method,
+    dispatcher,
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  return { status: answer.statusCode, body: (await answer.body.json()) as Answer['body'] };
+};
+
+/** Reads from the API. @throws Error for any answer but 200 */
+export const readApi = async <T>(dispatcher: Agent, url: string, path: string): Promise<T> => {
+  const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api${path}`);
+  if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
+  return body as T;
+};
+
+export const countOpenRuns = async (dispatcher: Agent, url: string): Promise<number> => {
+  let count = 0;
+  for (const status of ['queued', 'running', 'waiting'])
+    count += (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?limit=1000&status=${status}`)).runs.length;
+  return count;
+};
+
+export const readTree = async (dispatcher: Agent, url: string, runId: string): Promise<Tree> => {
+  const run = await readApi<Run>(dispatcher, url, `/runs/${runId}`);
+  const { events } = await readApi<{ events: Entry[] }>(dispatcher, url, `/runs/${runId}/events?limit=1000`);
+  const children: Tree[] = [];
+  for (const { run_id } of run.children) children.push(await readTree(dispatcher, url, run_id));
+  return { run, journal: events, children };
+};
+
+export const treesIn = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(treesIn)];
+
+const journalFault = (entries: readonly Entry[]): string | undefined => {
+  for (const [at, { seq }] of entries.entries()) if (seq !== at) return `journal entry ${at} has seq ${seq}`;
+  if (entries[0]?.kind !== 'run.started') return `the journal begins with ${entries[0]?.kind}`;
+  const ends = entries.filter(({ kind }) => kind === 'run.finished').length;
+  if (ends !== 1 || entries.at(-1)?.kind !== 'run.finished')
+    return `the journal has ${ends} ends, and its last entry is ${entries.at(-1)?.kind}`;
+  const won = new Set<string>();
+  for (const { kind, step_id, visit } of entries) {
+    if (kind !== 'step.finished') continue;
+    if (won.has(`${step_id} ${visit}`)) return `visit ${visit} of ${step_id} was finished twice`;
+    won.add(`${step_id} ${visit}`);
+  }
+  const moved = entries.filter(({ kind }) => kind === 'cursor.moved');
+  const nap = moved.findIndex(({ step_id }) => step_id === 'nap');
+  const [from, to] = [moved[nap], moved[nap + 1]];
+  if (from === undefined || to === undefined) return undefined;
+  const slept = Date.parse(to.at) - Date.parse(from.at);
+  return slept < NAP_MS ? `it slept ${slept} ms of ${NAP_MS}` : undefined;
+};
+
+const attemptsFault = (attempts: Run['attempts']): string | undefined => {
+  const succeeded = new Set<string>();
+  for (const { step_id, visit, status } of attempts) {
+    if (status === 'offered' || status === 'running') return `an attempt of ${step_id} is still ${status}`;
+    if (status !== 'succeeded') continue;
+    const place = `${step_id} ${visit}`;
+    if (succeeded.has(place)) return `${place} succeeded twice`;
+    succeeded.add(place);
+  }
+  return undefined;
+};
+
+const CHILDREN = 2;
+
+/** Says what is wrong with a run of `runs-definitions.ts` that has ended, or nothing. */
+export const runFault = ({ run, journal, children }: Tree): string | undefined => {
+  const succeeded = run.attempts.filter(({ status }) => status === 'succeeded');
+  const finished = new Set(journal.flatMap(({ kind, lease_id }) => (kind === 'step.finished' ? [lease_id] : [])));
+  if (run.timers.length + run.waits.length > 0) return 'it has ended and still waits';
+  if (run.usage.total_tokens !== succeeded.length * USAGE_TOKENS)
+    return `it counts ${run.usage.total_tokens} tokens of ${succeeded.length} attempts`;
+  if (succeeded.length !== finished.size || succeeded.some(({ lease_id }) => !finished.has(lease_id)))
+    return `${succeeded.length} attempts succeeded, and the journal has ${finished.size}`;
+  if (run.definition_id === 'load' && run.status === 'succeeded' && children.length !== CHILDREN)
+    return `it has ${children.length} children`;
+  const stray = children.find((child) => child.run.trace_id !== run.trace_id);
+  if (stray !== undefined) return `its child ${stray.run.run_id} is not in its trace`;
+  return journalFault(journal) ?? attemptsFault(run.attempts);
+};
+
+/** Ids of a run's own span. @see Interface decisions, "12. Decided since", "Runs as traces" */
+const spanIdOf = (runId: string): string => runId.replaceAll('-', '').slice(16);
+
+/**
+ * Says how the trace of a tree of ended runs differs from what the runs say of themselves, or nothing: one span a run, one an
+ * attempt, one for the usage of each that succeeded, one for each visit of a step that starts children, and no other.
+ */
+export const traceFault = (tree: Tree, trace: Trace | undefined): string | undefined => {
+  const all = treesIn(tree);
+  const attempts = all.flatMap(({ run }) => run.attempts);
+  const named = new Set([...all.map(({ run }) => spanIdOf(run.run_id)), ...attempts.map(({ span_id }) => span_id)]);
+  const others =
+    attempts.filter(({ status }) => status === 'succeeded').length +
+    all.flatMap(({ journal }) => journal).filter(({ kind, step_id }) => kind === 'cursor.moved' && step_id === 'sub')
+      .length;
+  const spans = trace?.spans ?? [];
+  const found = new Set(spans.map(({ span_id }) => span_id));
+  if (found.size !== spans.length) return `${spans.length - found.size} of its spans are there twice`;
+  const missing = [...named].filter((id) => !found.has(id));
+  if (missing.length > 0) return `the spans ${missing.join(', ')} of runs and attempts are missing`;
+  if (found.size !== named.size + others) return `it has ${found.size} spans instead of ${named.size + others}`;
+  const roots = spans.filter((span) => span.is_root);
+  if (roots.length !== 1) return `it has ${roots.length} roots`;
+  const open = spans.filter(({ end_time }) => end_time === undefined).length;
+  if (open > 0) return `${open} of its spans have no end`;
+  const { usage, cost } = trace?.trace ?? {};
+  const { run } = tree;
+  const spent = [(run.tree_usage ?? run.usage).total_tokens, (run.tree_cost ?? run.cost)?.total_cost ?? 0];
+  const shown = [usage?.total_tokens ?? 0, cost?.total_cost ?? 0];
+  return String(spent) === String(shown) ? undefined : `it shows ${String(shown)} where the run spent ${String(spent)}`;
+};
+
+/** Waits until the trace of a tree agrees with it, as spans are sent behind the commits. @throws Error with the last difference */
+export const awaitTrace = async (dispatcher: Agent, url: string, tree: Tree, withinMs: number): Promise<Trace> => {
+  const giveUpAt = performance.now() + withinMs;
+  for (;;) {
+    const { status, body } = await call(dispatcher, 'GET', `${url}/v1/api/traces/${tree.run.trace_id}?payloads=none`);
+    const trace = status === 200 ? (body as unknown as Trace) : undefined;
+    const fault = traceFault(tree, trace);
+    if (trace !== undefined && fault === undefined) return trace;
+    if (performance.now() > giveUpAt) throw new Error(`run ${tree.run.run_id}: its trace: ${fault}`);
+    await sleep(100);
+  }
+};
