@@ -78,15 +78,17 @@ export const find = async (url: string, entry: Entry, dispatcher: Agent): Promis
 
 /**
  * Checks the files of a service that has stopped: every page, every index entry, and the full-text index by its own rule.
+ * @param runsPath the runs file, where there is one
  * @throws Error with the first fault that was found
  */
-export const checkFiles = (path: string): void => {
-  for (const file of [path, `${path}.fts`]) {
+export const checkFiles = (path: string, runsPath?: string): void => {
+  const search = `${path}.fts`;
+  for (const file of [path, search, ...(runsPath === undefined ? [] : [runsPath])]) {
     const db = new Database(file, { fileMustExist: true });
     try {
       const found = db.prepare<[], string>('PRAGMA integrity_check').pluck().all();
       if (found.length !== 1 || found[0] !== 'ok') throw new Error(`integrity of ${file}: ${found.join('; ')}`);
-      if (file !== path) db.exec(`INSERT INTO span_search (span_search) VALUES ('integrity-check')`);
+      if (file === search) db.exec(`INSERT INTO span_search (span_search) VALUES ('integrity-check')`);
     } finally {
       db.close();
     }

@@ -1,5 +1,6 @@
 /** What a power cut can have left of a folder, out of the journal of everything that was done to it. */
-import { basename } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
 export type JournalRecord = {
   readonly kind: 'write' | 'truncate' | 'sync' | 'synced' | 'unlink' | 'rename';
@@ -55,12 +56,35 @@ export const readJournal = (journal: Buffer): JournalRecord[] => {
 /** The files of a folder, by name. */
 export type Image = ReadonlyMap<string, Buffer>;
 
+/** What a folder holds that outlives a power cut. */
+export const filesOf = (folder: string): Image =>
+  new Map(
+    readdirSync(folder)
+      .filter((name) => !name.endsWith('-shm') && statSync(join(folder, name)).isFile())
+      .map((name) => [name, readFileSync(join(folder, name))]),
+  );
+
+/** Makes a folder hold an image, and nothing else. */
+export const layDown = (image: Image, folder: string): void => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [name, content] of image) writeFileSync(join(folder, name), content, { mode: 0o600 });
+};
+
 /** How much of what was not synced has reached the disk. */
 export type Luck = {
   /** Chance of each write and truncate that no sync covers. */
   readonly kept: number;
   /** Of the writes that are kept, the share of which only the beginning is. */
   readonly torn: number;
+};
+
+/** A disk is sometimes as unlucky, and sometimes as lucky, as can be. */
+export const drawLuck = (random: () => number): Luck => {
+  const drawn = random();
+  if (drawn < 0.15) return { kept: 0, torn: 0 };
+  if (drawn < 0.25) return { kept: 1, torn: 0 };
+  return { kept: random(), torn: 0.1 };
 };
 
 /** Smallest piece that a disk writes whole. */

@@ -3,7 +3,7 @@
  * left to what it had acknowledged by then. Run as a command: `node test/faults/power-cut.ts --images 1000 --seed 7`,
  * with `--minutes 10` to end sooner.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { checkFiles, find, post } from '../crash/verify.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
 import { buildShim, type Disk, openDisk } from './disk.ts';
-import { type Image, imageAt, type JournalRecord, type Luck, readJournal } from './image.ts';
+import { drawLuck, filesOf, type Image, imageAt, type JournalRecord, layDown, readJournal } from './image.ts';
 
 const WRITERS = 6;
 const MAX_SPANS_PER_BATCH = 30;
@@ -60,19 +60,6 @@ export type PowerCutOptions = {
   readonly onImage?: (image: number) => void;
   /** Ends sooner when this is over, in milliseconds. */
   readonly withinMs?: number;
-};
-
-const filesOf = (folder: string): Image =>
-  new Map(
-    readdirSync(folder)
-      .filter((name) => !name.endsWith('-shm') && statSync(join(folder, name)).isFile())
-      .map((name) => [name, readFileSync(join(folder, name))]),
-  );
-
-const layDown = (image: Image, folder: string): void => {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const [name, content] of image) writeFileSync(join(folder, name), content, { mode: 0o600 });
 };
 
 const isWorthACut = (sent: readonly Sent[]): boolean =>
@@ -135,14 +122,6 @@ const load = async (
   await Promise.all(writers);
   await dispatcher.destroy();
   return sent;
-};
-
-/** A disk is sometimes as unlucky, and sometimes as lucky, as can be. */
-const drawLuck = (random: () => number): Luck => {
-  const drawn = random();
-  if (drawn < 0.15) return { kept: 0, torn: 0 };
-  if (drawn < 0.25) return { kept: 1, torn: 0 };
-  return { kept: random(), torn: 0.1 };
 };
 
 /**
