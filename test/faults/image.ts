@@ -87,6 +87,16 @@ export const drawLuck = (random: () => number): Luck => {
   return { kept: random(), torn: 0.1 };
 };
 
+/**
+ * A moment at which the power goes: behind any record, one as likely as another. By bytes, a file that a start fills with zeros
+ * would draw most of the cuts. Most of them fall after `from`, an eighth anywhere.
+ */
+export const drawCut = (records: readonly JournalRecord[], random: () => number, from: number): number => {
+  const later = records.findIndex(({ end }) => end > from);
+  const first = random() < 1 / 8 || later < 0 ? 0 : later;
+  return records[first + Math.floor(random() * (records.length - first))]?.end ?? 0;
+};
+
 /** Smallest piece that a disk writes whole. */
 const SECTOR_BYTES = 512;
 

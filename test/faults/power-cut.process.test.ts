@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../daemon.ts';
 import { buildShim } from './disk.ts';
-import { imageAt, readJournal } from './image.ts';
+import { drawCut, imageAt, readJournal } from './image.ts';
 import { powerCut } from './power-cut.ts';
 
 const folder = temporaryFolder();
@@ -99,5 +99,20 @@ describe('the image of a power cut', () => {
     expect(textsOf(journal, { kept: 1, torn: 1 }, undefined, { a: '' })).toEqual({ a: 'x'.repeat(1024) });
     const cut = journalOf(['T', 'a', 2], ['W', 'a', 3, 'd']);
     expect(textsOf(cut, everything, undefined, { a: 'abcdef' })).toEqual({ a: 'ab\0d' });
+  });
+
+  it('is cut behind any record, one as likely as another however long they are, and mostly after the load began', () => {
+    const records = readJournal(
+      journalOf(['W', 'a', 0, 'x'.repeat(10_000)], ['S', 'a', 1], ['E', 'a', 1], ['W', 'a', 0, 'y']),
+    );
+    const ends = records.map(({ end }) => end);
+    const drawn = (from: number, ...numbers: number[]): number => drawCut(records, () => numbers.shift() ?? 0, from);
+    expect([0, 0.26, 0.51, 0.99].map((place) => drawn(0, 0.5, place))).toEqual(ends);
+    // From the moment at which the second record was there, an eighth of the cuts aside.
+    expect([0, 0.99].map((place) => drawn(ends[1] ?? 0, 0.125, place))).toEqual([ends[2], ends[3]]);
+    expect(drawn(ends[1] ?? 0, 0.124, 0)).toBe(ends[0]);
+    // A load that wrote nothing.
+    expect(drawn(ends[3] ?? 0, 0.5, 0.99)).toBe(ends[3]);
+    expect(drawCut([], () => 0.5, 0)).toBe(0);
   });
 });

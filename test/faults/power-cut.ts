@@ -13,7 +13,7 @@ import { checkFiles, find, post } from '../crash/verify.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
 import { buildShim, type Disk, openDisk } from './disk.ts';
-import { drawLuck, filesOf, type Image, imageAt, type JournalRecord, layDown, readJournal } from './image.ts';
+import { drawCut, drawLuck, filesOf, type Image, imageAt, type JournalRecord, layDown, readJournal } from './image.ts';
 
 const WRITERS = 6;
 const MAX_SPANS_PER_BATCH = 30;
@@ -189,7 +189,7 @@ export const powerCut = async (options: PowerCutOptions): Promise<PowerCutFigure
       ({ kind }) => options.liesAboutSyncs !== true || kind !== 'synced',
     );
     for (let n = 0; n < (options.imagesPerRun ?? 10) && images < options.images; n += 1) {
-      const cut = Math.floor(random() * (journal.length + 1));
+      const cut = drawCut(records, random, sent[0]?.sentAt ?? 0);
       await check(imageAt(records, base, cut, drawLuck(random), random), sent, cut);
       images += 1;
       options.onImage?.(images);
