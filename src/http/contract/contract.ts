@@ -162,6 +162,21 @@ const NAMES_FIELD: ReadonlyMap<string, string> = new Map([
 ]);
 const MAX_FIELD_CHARACTERS = 256;
 
+/**
+ * The error to tell of those that a body met. Where a value may have several forms and has none, it is the one that lies deepest: it
+ * is of the form that was meant. Where all forms are of another type, all of them are named.
+ */
+const tellingOf = (errors: readonly ErrorObject[]): ErrorObject | undefined => {
+  const [first] = errors;
+  if (errors.at(-1)?.keyword !== 'anyOf' || first === undefined) return first;
+  const depth = ({ instancePath }: ErrorObject): number => instancePath.split('/').length;
+  const deepest = Math.max(...errors.map(depth));
+  const forms = errors.filter((error) => depth(error) === deepest && error.keyword !== 'anyOf');
+  const other = forms.find(({ keyword }) => keyword !== 'type');
+  const [form = first] = forms;
+  return other ?? { ...form, params: { type: forms.flatMap(({ params }): unknown => params['type']) } };
+};
+
 /** Name of the field that an error of a body is about, from the root of the body: `correlation.tags.3`. */
 const fieldOf = (error: ErrorObject): string => {
   const parts = error.instancePath
@@ -179,7 +194,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Whether a member may be null: those with a type or a list of words say it, any other is left to the validator. */
 const mayBeNull = (schema: Schema): boolean => {
-  const { type, enum: words } = schema;
+  const { type, enum: words, anyOf } = schema;
+  if (Array.isArray(anyOf)) return anyOf.some((one: Schema) => mayBeNull(resolve(one)));
   if (Array.isArray(words)) return words.includes(null);
   return type === undefined || [type].flat().includes('null');
 };
@@ -292,7 +308,7 @@ const compileOperation = (
   const firstError = (body: unknown): ErrorObject | undefined => {
     if (bodySchema === undefined) return undefined;
     validate ??= ajvs.bodies.compile(withKnownReferences(bodySchema) as Schema);
-    return validate(body) ? undefined : validate.errors?.[0];
+    return validate(body) ? undefined : tellingOf(validate.errors ?? []);
   };
   const refused = operation['x-refused-parameters'] ?? {};
   return {

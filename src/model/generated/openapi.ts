@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: cbc0629e5e8cb40c2c5fd7c2d7fa0d47808f53958cda1d36d4ef3f39b1c9405d
-// content sha256: e042493fc1c296b20649a0c39f85ebf2144b511cdd10fa65139492ce3578736a
+// source sha256: 6e39b7f8bc5cd32c297582ecf7fd92ab8527d17ef3ade18bbc0f1bb903d851b4
+// content sha256: ef7e1d6bf0c11bc244c1abcedc4a1cc03bdfcd798314b2416478d1ad6fc55e7e
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1569,7 +1569,7 @@ export interface components {
             readonly field?: string;
         };
         /** @description Opaque; absent on the last page */
-        readonly Cursor: string;
+        readonly NextCursor: string;
         readonly FilterText: string;
         /**
          * Format: time-parameter
@@ -3160,7 +3160,7 @@ export interface components {
         /** Format: int64 */
         readonly TokenCount: number;
         /** @description One report of usage, or a list of them. */
-        readonly StepUsage: Record<string, never> | readonly unknown[];
+        readonly StepUsage: components["schemas"]["ReportedUsage"] | readonly components["schemas"]["ReportedUsage"][];
         readonly StepResult: {
             readonly worker_id: components["schemas"]["WorkerId"];
             /** @description Any JSON */
@@ -4117,7 +4117,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly traces: readonly components["schemas"]["TraceSummary"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4287,7 +4287,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly spans: readonly components["schemas"]["Span"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4343,7 +4343,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly logs: readonly components["schemas"]["LogRecord"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4383,7 +4383,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly metrics: readonly components["schemas"]["MetricName"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4432,7 +4432,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly points: readonly components["schemas"]["MetricPoint"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4474,7 +4474,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly aspect_notes: readonly components["schemas"]["AspectNote"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4526,7 +4526,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly scores: readonly components["schemas"]["Score"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4702,7 +4702,7 @@ export interface operations {
                         readonly sessions: readonly (components["schemas"]["RollUp"] & {
                             readonly session_id: string;
                         })[];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4748,7 +4748,7 @@ export interface operations {
                         readonly users: readonly (components["schemas"]["RollUp"] & {
                             readonly user_id: string;
                         })[];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4789,7 +4789,7 @@ export interface operations {
                             readonly first_seen?: components["schemas"]["Timestamp"];
                             readonly last_seen?: components["schemas"]["Timestamp"];
                         }[];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5005,7 +5005,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly datasets: readonly components["schemas"]["Dataset"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5154,7 +5154,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly items: readonly components["schemas"]["DatasetItem"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5405,7 +5405,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly experiments: readonly components["schemas"]["Experiment"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5556,7 +5556,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly monitors: readonly components["schemas"]["Monitor"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5627,7 +5627,7 @@ export interface operations {
                     readonly "application/json": {
                         readonly evaluations: readonly components["schemas"]["MonitorEvaluation"][];
                         readonly transitions: readonly components["schemas"]["WatchTransition"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5668,7 +5668,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly slos: readonly components["schemas"]["Slo"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5739,7 +5739,7 @@ export interface operations {
                     readonly "application/json": {
                         readonly evaluations: readonly components["schemas"]["SloEvaluation"][];
                         readonly transitions: readonly components["schemas"]["WatchTransition"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5830,7 +5830,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly entries: readonly components["schemas"]["AuditEntry"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5925,7 +5925,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly runs: readonly components["schemas"]["RunSummary"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6230,7 +6230,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly events: readonly components["schemas"]["ParkedEvent"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6313,7 +6313,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly definitions: readonly components["schemas"]["DefinitionSummary"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6478,7 +6478,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly workers: readonly components["schemas"]["Worker"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6518,7 +6518,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly leases: readonly components["schemas"]["LiveLease"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6930,7 +6930,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly actors: readonly components["schemas"]["Actor"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7007,7 +7007,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly machines: readonly components["schemas"]["Machine"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };

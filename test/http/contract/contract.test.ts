@@ -44,6 +44,56 @@ describe('the document', () => {
   });
 });
 
+describe('the document is read by generators of other languages', () => {
+  const schemas: [place: string, schema: Record<string, unknown>][] = [];
+  const walk = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (!Array.isArray(value)) schemas.push([place, value as Record<string, unknown>]);
+    for (const [key, part] of Object.entries(value))
+      if (key !== 'example' && key !== 'examples') walk(part, `${place}/${key}`);
+  };
+  walk(openapi, '');
+  const placesOf = (isSo: (schema: Record<string, unknown>) => boolean): string[] =>
+    schemas.flatMap(([place, schema]) => (isSo(schema) ? [place] : []));
+
+  it('a value has one type, or is null: other forms are branches of `anyOf`', () =>
+    expect(placesOf(({ type }) => Array.isArray(type) && type.filter((name) => name !== 'null').length !== 1)).toEqual(
+      [],
+    ));
+  it('no schema depends on `if`', () => expect(placesOf((schema) => 'if' in schema && 'then' in schema)).toEqual([]));
+  it('no two components have one name, in whatever case: they become types of one package', () => {
+    const names = Object.values(openapi.components).flatMap((section) =>
+      Object.keys(section).map((name) => name.toLowerCase()),
+    );
+    expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
+  });
+});
+
+describe('a value that may have several forms', () => {
+  const complete = (usage: unknown): string => {
+    try {
+      apiOperations().get('completeStep')?.checkJson({ worker_id: 'w', usage });
+      return 'taken';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const report = { input_tokens: 1 };
+  it.each([
+    ['one form', report, 'taken'],
+    ['the other', [report, report], 'taken'],
+    ['neither', 'much', '`usage` must be an object or an array'],
+    ['a member that neither knows', { much: 1 }, '`usage.much` is not known here'],
+    ['a fault within one', { input_tokens: -1 }, '`usage.input_tokens` must be at least 0'],
+    ['a fault within the other', [report, { input_tokens: -1 }], '`usage.1.input_tokens` must be at least 0'],
+  ])('%s', (_name, usage, outcome) => expect(complete(usage)).toBe(outcome));
+  it('where no form is null, null means absent', () => {
+    const body = { worker_id: 'w', usage: null };
+    apiOperations().get('completeStep')?.checkTyped(body);
+    expect(body).toEqual({ worker_id: 'w' });
+  });
+});
+
 describe('the document and the domain speak of the same values', () => {
   const schemas = openapi.components.schemas;
   const sorts = openapi.paths['/v1/api/traces'].get.parameters.find((parameter) => parameter.name === 'sort')?.schema;

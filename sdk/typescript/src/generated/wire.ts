@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 382944f2ed8b37fe3ab2617a798e38df06588d73a0889b81a41967316bda7869
-// content sha256: dfdfeb9a4f5055501b736a07825375400fc72b8b1cf80a720366efc6ab91f053
+// source sha256: c227bb0dffa86a30eb7c0b14adb5500a9868aff1245179a504f93551e9906098
+// content sha256: e4b9596a1c146f50e7ef0a118c9cd9140e54393cc4f132b6f3435374ed502fea
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -541,8 +541,6 @@ export interface components {
             readonly is_estimated: boolean;
             readonly price_book_id?: string;
         };
-        /** @description Opaque; absent on the last page */
-        readonly Cursor: string;
         /**
          * Workflow definition
          * @description What a worker registers: an immutable graph of steps. A text may hold ${path} templates where this says template; a condition is a CEL expression.
@@ -993,6 +991,8 @@ export interface components {
             readonly project?: components["schemas"]["ProjectName"];
             readonly concurrency?: number;
         };
+        /** @description Opaque; absent on the last page */
+        readonly NextCursor: string;
         readonly ProjectName: string;
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
@@ -1271,7 +1271,7 @@ export interface components {
             readonly usage?: components["schemas"]["StepUsage"];
         };
         /** @description One report of usage, or a list of them. */
-        readonly StepUsage: readonly components["schemas"]["ReportedUsage"][] | components["schemas"]["ReportedUsage"];
+        readonly StepUsage: components["schemas"]["ReportedUsage"] | readonly components["schemas"]["ReportedUsage"][];
         readonly StoredDefinition: {
             readonly id: string;
             /** Format: int64 */
@@ -1440,7 +1440,6 @@ export type CheckedDefinitions = components['schemas']['CheckedDefinitions'];
 export type ChildStep = components['schemas']['ChildStep'];
 export type Claim = components['schemas']['Claim'];
 export type Cost = components['schemas']['Cost'];
-export type Cursor = components['schemas']['Cursor'];
 export type Definition = components['schemas']['Definition'];
 export type DefinitionDurationMs = components['schemas']['DefinitionDurationMs'];
 export type DefinitionId = components['schemas']['DefinitionId'];
@@ -1477,6 +1476,7 @@ export type NewRun = components['schemas']['NewRun'];
 export type NewScore = components['schemas']['NewScore'];
 export type NewSpan = components['schemas']['NewSpan'];
 export type NewWorker = components['schemas']['NewWorker'];
+export type NextCursor = components['schemas']['NextCursor'];
 export type ProjectName = components['schemas']['ProjectName'];
 export type QueuedReason = components['schemas']['QueuedReason'];
 export type Registration = components['schemas']['Registration'];
@@ -1605,7 +1605,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly runs: readonly components["schemas"]["RunSummary"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -1845,7 +1845,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly definitions: readonly components["schemas"]["DefinitionSummary"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -1956,7 +1956,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly workers: readonly components["schemas"]["Worker"][];
-                        readonly next_cursor?: components["schemas"]["Cursor"];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
