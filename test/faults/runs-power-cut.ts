@@ -66,7 +66,6 @@ const nothingHeld: Held = { runs: new Map(), parked: new Set() };
 const zeros = {
   /** Of the following, what was acknowledged before a cut and found after it, over all images. */
   starts: 0,
-  declared: 0,
   completes: 0,
   fails: 0,
   events: 0,
@@ -80,6 +79,8 @@ const zeros = {
   reportsRepeated: 0,
   /** Runs that were open after a cut; all of them ended. */
   openAfterCut: 0,
+  /** Bodies that were declared before a cut or after it, each once in its journal. */
+  declared: 0,
   atMostOnceBodies: 0,
   orphans: 0,
   spans: 0,
