@@ -1,6 +1,6 @@
 import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from '../../machines/dispatcher.ts';
 import { createResident, type ResidentActor } from '../../machines/resident.ts';
-import { type DefinitionOwner, ownedId, projectOfOwner } from '../../model/definition/owner.ts';
+import { type DefinitionOwner, ownedId, ownerAndId, projectOfOwner } from '../../model/definition/owner.ts';
 import type { Json } from '../../model/json.ts';
 import { createRate } from '../../model/rate.ts';
 import type { Lease, UnixMs } from '../../model/run.ts';
@@ -12,9 +12,12 @@ import type { Message } from '../kernel/message.ts';
 import type { FollowUp } from '../runs-kernel.ts';
 import type { RunMessage } from '../run/messages.ts';
 import type { PinnedDefinition } from '../run/program.ts';
+import { createWaitingClaims, type Indexed } from './waiting-claims.ts';
 
 /** Runs of one owner's definition that can be offered, in order. Memory holds the head; the tail waits in the store. */
 type Queue = {
+  /** By `ownedId`. */
+  readonly definition: string;
   /** Ascending by order. */
   entries: Runnable[];
   /** The store may hold runs beyond `watermark` that memory does not. */
@@ -24,13 +27,14 @@ type Queue = {
   uncommitted: Runnable[];
 };
 
-type Claim = {
+type Claim = Indexed & {
   readonly worker: WorkerRecord;
   readonly max: number;
   readonly reach: ProjectReach;
+  /** Later claims have a larger one. */
+  readonly no: number;
   /** On the clock that does not jump. */
   readonly arrivedAt: number;
-  readonly runId: string | undefined;
   /** A claim on one run reads that run once, in case memory does not know it. */
   asked: boolean;
   granted: number;
@@ -83,7 +87,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const queueLimit = options.queueLimit ?? defaults.queueLimit;
   const queues = new Map<string, Queue>();
   const known = new Map<string, Runnable>();
-  const claims = new Set<Claim>();
+  /** Those of which a claim might have something: in memory, or still to be read. */
+  const open = new Set<Queue>();
+  const waiting = createWaitingClaims<Claim>();
+  const claims = waiting.all;
+  let lastNo = 0;
   /** Claims that get an offer in the open group, and those that get one in the group in commit. */
   const fulfilled = new Set<Claim>();
   const sealed = new Set<Claim>();
@@ -99,25 +107,20 @@ export const createDispatcher = (options: DispatcherOptions) => {
     if (value !== actor.value()) actor.send({ type: factOf[value] });
   };
 
-  /** By `ownedId`. */
+  /** The queue of a definition, by `ownedId`; of every one that somebody waits for there is one. */
   const queueOf = (definition: string): Queue => {
     let queue = queues.get(definition);
     if (queue === undefined) {
-      queue = { entries: [], more: true, watermark: -1, uncommitted: [] };
+      queue = { definition, entries: [], more: true, watermark: -1, uncommitted: [] };
       queues.set(definition, queue);
+      open.add(queue);
     }
     return queue;
   };
 
-  const isClaimed = (entry: Runnable): boolean => {
-    for (const { worker } of claims) if (holds(worker, entry)) return true;
-    return false;
-  };
-
-  /** Whether a claim names this run: it does not wait for the run's place in the queue. */
-  const isNamed = ({ runId }: Runnable): boolean => {
-    for (const claim of claims) if (claim.runId === runId) return true;
-    return false;
+  const noteOpen = (queue: Queue): void => {
+    if (queue.more || queue.entries.length > 0) open.add(queue);
+    else open.delete(queue);
   };
 
   const insert = (queue: Queue, entry: Runnable): void => {
@@ -132,13 +135,14 @@ export const createDispatcher = (options: DispatcherOptions) => {
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
     // While a claim on this definition waits, entries that it may not have must not push out entries that it may have.
-    if (entries.length > queueLimit && !isClaimed(entry)) {
+    if (entries.length > queueLimit && !waiting.byDefinition.has(queue.definition)) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;
       queue.more = true;
       queue.watermark = kept.at(-1)?.order ?? -1;
     }
+    noteOpen(queue);
   };
 
   const remove = (entry: Runnable): void => {
@@ -147,6 +151,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     if (queue === undefined) return;
     const at = queue.entries.indexOf(entry);
     if (at >= 0) queue.entries.splice(at, 1);
+    noteOpen(queue);
   };
 
   const versionKey = (workerId: string, pinned: PinnedDefinition): string =>
@@ -168,22 +173,45 @@ export const createDispatcher = (options: DispatcherOptions) => {
   /** The oldest entry that this claim may have, or the slice that is to be read first. */
   const bestFor = (claim: Claim): Runnable | SliceWanted | undefined => {
     let best: Runnable | undefined;
-    const { owner, definitions } = claim.worker;
-    const ids = new Set(definitions.map(({ id }) => id));
-    for (const id of ids) {
-      const queue = queueOf(ownedId(owner, id));
+    for (const definition of claim.definitions) {
+      const queue = queueOf(definition);
+      if (!open.has(queue)) continue;
       const found = queue.entries.find((entry) => mayServe(claim, entry));
       if (found === undefined && queue.more)
-        return {
-          kind: 'runnable',
-          definitionOwner: owner,
-          definitionId: id,
-          after: queue.watermark,
-          limit: queueLimit / 2,
-        };
+        return { kind: 'runnable', ...ownerAndId(definition), after: queue.watermark, limit: queueLimit / 2 };
       if (found !== undefined && (best === undefined || found.order < best.order)) best = found;
     }
     return best;
+  };
+
+  /** The claim that came first of those that may have something of this queue, if it came before `no`. */
+  const firstFor = (queue: Queue, no: number): Claim | undefined => {
+    for (const claim of waiting.byDefinition.get(queue.definition) ?? []) {
+      if (claim.no >= no) return undefined;
+      if (claim.granted >= claim.max || claim.runId !== undefined) continue;
+      if (queue.more || queue.entries.some((entry) => mayServe(claim, entry))) return claim;
+    }
+    return undefined;
+  };
+
+  /** The claim that came first of those that may have something; of those on one run, where the run is in memory. */
+  const firstClaim = (): Claim | undefined => {
+    let first: Claim | undefined;
+    const before = (): number => first?.no ?? Number.POSITIVE_INFINITY;
+    // Whichever are fewer: definitions that have steps, or those that somebody waits for.
+    if (open.size <= waiting.byDefinition.size) for (const queue of open) first = firstFor(queue, before()) ?? first;
+    else
+      for (const definition of waiting.byDefinition.keys()) {
+        const queue = queueOf(definition);
+        if (open.has(queue)) first = firstFor(queue, before()) ?? first;
+      }
+    for (const [runId, onRun] of waiting.byRun) {
+      const entry = known.get(runId);
+      if (entry === undefined) continue;
+      for (const claim of onRun)
+        if (claim.no < before() && claim.granted < claim.max && serves(claim, entry)) first = claim;
+    }
+    return first;
   };
 
   const offer = (claim: Claim, runId: string, stale: () => void): Message => {
@@ -219,9 +247,9 @@ export const createDispatcher = (options: DispatcherOptions) => {
     );
     for (const claim of claims)
       if (isSeenBy(reach, claim))
-        for (const id of new Set(claim.worker.definitions.map((definition) => definition.id))) {
-          const key = ownedId(claim.worker.owner, id);
-          const count = counts.get(key) ?? countOf(claim.worker.owner, id, 0);
+        for (const key of claim.definitions) {
+          const { definitionOwner, definitionId } = ownerAndId(key);
+          const count = counts.get(key) ?? countOf(definitionOwner, definitionId, 0);
           count.waitingClaims += 1;
           counts.set(key, count);
         }
@@ -232,7 +260,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
   };
 
   const end = (claim: Claim): void => {
-    claims.delete(claim);
+    waiting.delete(claim);
     claim.stopWaiting();
   };
 
@@ -247,6 +275,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     for (const entry of uncommitted)
       if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
       else insert(queue, entry);
+    noteOpen(queue);
   };
 
   /**
@@ -254,32 +283,23 @@ export const createDispatcher = (options: DispatcherOptions) => {
    * queue at once; a group that fails drops all queues.
    */
   const next = (): { readonly offer: Message } | { readonly wanted: SliceWanted } | undefined => {
-    for (const claim of claims) {
-      if (claim.granted >= claim.max) continue;
-      if (claim.runId !== undefined) {
-        const entry = known.get(claim.runId);
-        if (entry !== undefined && serves(claim, entry)) {
-          remove(entry);
-          return { offer: offer(claim, entry.runId, () => {}) };
-        }
-        continue;
-      }
-      const best = bestFor(claim);
-      if (best === undefined) continue;
-      if ('kind' in best) return { wanted: best };
-      remove(best);
-      return { offer: offer(claim, best.runId, () => {}) };
-    }
-    return undefined;
+    const claim = firstClaim();
+    if (claim === undefined) return undefined;
+    const best = claim.runId === undefined ? bestFor(claim) : known.get(claim.runId);
+    if (best === undefined) return undefined;
+    if ('kind' in best) return { wanted: best };
+    remove(best);
+    return { offer: offer(claim, best.runId, () => {}) };
   };
 
   /** A run that a claim names and that memory may not know. */
   const unasked = (): string | undefined => {
-    for (const claim of claims)
-      if (claim.runId !== undefined && !claim.asked) {
-        claim.asked = true;
-        if (!known.has(claim.runId)) return claim.runId;
-      }
+    for (const [runId, onRun] of waiting.byRun)
+      for (const claim of onRun)
+        if (!claim.asked) {
+          claim.asked = true;
+          if (!known.has(runId)) return runId;
+        }
     return undefined;
   };
 
@@ -287,7 +307,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
       const queue = queueOf(queueKeyOf(entry));
-      if (queue.more && entry.order > queue.watermark && !isNamed(entry)) queue.uncommitted.push(entry);
+      if (queue.more && entry.order > queue.watermark && !waiting.byRun.has(entry.runId)) queue.uncommitted.push(entry);
       else insert(queue, entry);
     },
 
@@ -355,8 +375,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
           if (claim !== undefined && claims.has(claim)) cancelTimer = clock.after(request.waitMs, giveUp);
         };
         signal?.addEventListener('abort', giveUp, { once: true });
+        const { owner, definitions } = request.worker;
         claim = {
+          no: (lastNo += 1),
           worker: request.worker,
+          definitions: [...new Set(definitions.map(({ id }) => ownedId(owner, id)))],
           max: request.max,
           reach: request.reach,
           arrivedAt: clock.monotonic(),
@@ -371,7 +394,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
             signal?.removeEventListener('abort', giveUp);
           },
         };
-        claims.add(claim);
+        waiting.add(claim);
+        for (const definition of claim.definitions) queueOf(definition);
         rates.claims.add(claim.arrivedAt);
         review();
         if (signal?.aborted === true) giveUp();
@@ -409,6 +433,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** The group failed: memory may be ahead of the store, so all of it is dropped. Claims that got an offer fail. */
     dropped: (error: unknown): void => {
       queues.clear();
+      open.clear();
+      for (const definition of waiting.byDefinition.keys()) queueOf(definition);
       known.clear();
       for (const claim of [...sealed, ...fulfilled]) {
         end(claim);

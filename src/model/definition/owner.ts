@@ -13,3 +13,10 @@ export const projectOfOwner = (owner: DefinitionOwner): { readonly project?: str
 
 /** One text for a definition of all versions. No id has an `@` in it, so the two parts cannot be confused. */
 export const ownedId = (owner: DefinitionOwner, id: string): string => `${id}@${owner}`;
+/** What `ownedId` made one text of. */
+export const ownerAndId = (
+  owned: string,
+): { readonly definitionOwner: DefinitionOwner; readonly definitionId: string } => {
+  const at = owned.indexOf('@');
+  return { definitionOwner: owned.slice(at + 1), definitionId: owned.slice(0, at) };
+};
