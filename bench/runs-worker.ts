@@ -81,7 +81,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
       new Pool(plan.url, {
         connections: STREAMS_PER_ADDRESS,
         pipelining: 1,
-        connect: { localAddress: `127.0.0.${n + 2}` },
+        localAddress: `127.0.0.${n + 2}`,
       }),
   );
   let followed = 0;
