@@ -50,6 +50,7 @@ import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
 import { examineRunning } from './doctor/running.ts';
 import { createLogger } from './logger.ts';
 import { exitNow } from './exit-now.ts';
+import { listenHost } from './listen-host.ts';
 import { openRuns } from './open-runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
@@ -328,7 +329,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     },
   });
   try {
-    await app.listen({ host: settings.host, port: settings.port });
+    await app.listen({ host: await listenHost(settings.host), port: settings.port });
   } catch (error) {
     await runs.close();
     await store.close();
