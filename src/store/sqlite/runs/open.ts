@@ -120,11 +120,11 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     close: async () => {
       if (closed) return;
       closed = true;
-      const ends = [writer.call((lastId += 1), 'close', [])];
-      const started = await reader?.catch(() => undefined); // one that did not start holds nothing
-      if (started !== undefined) ends.push(started.call((lastId += 1), 'close', []));
       // A thread that has ended already has released the file as well.
-      await Promise.allSettled(ends);
+      const end = (one: Thread | undefined) => Promise.allSettled([one?.call((lastId += 1), 'close', [])]);
+      await end(await reader?.catch(() => undefined)); // one that did not start holds nothing
+      // Last, because the last connection to close folds the log into the file, and a reader cannot.
+      await end(writer);
     },
   };
 };
