@@ -48,6 +48,7 @@ const wordsOfShape: Readonly<Record<string, string>> = {
   id: 'an [id](#names)',
   template: 'any JSON, a [template](#templates)',
   retry: '[retry](#retries)',
+  task_limits: '[limits](#limits)',
   next: '[next](#where-a-run-goes-next)',
   on_error: '[on_error](#errors)',
   step: 'a [step](#the-kinds-of-steps)',
@@ -169,6 +170,7 @@ const boundsTable = (): string =>
 export const workflowTables: Readonly<Record<string, () => string>> = {
   definition: () => memberTable(definitionSchema, ['$schema']),
   limits: () => memberTable(definitionSchema.properties.limits),
+  task_limits: () => memberTable(definition('task_limits')),
   retry: () => memberTable(definition('retry')),
   next: () => memberTable(itemsOf('next')),
   on_error: () => memberTable(itemsOf('on_error')),

@@ -47,11 +47,20 @@ export type RunContext = {
   readonly dueAt?: UnixMs | null | undefined;
   readonly children?: { readonly total: number; readonly started: number; readonly finished: number } | undefined;
   readonly usage: RunUsage;
+  /** Of the tasks that have limits of their own, over all their visits. Absent before the first attempt of one has ended. */
+  readonly totals?: { readonly [stepId: string]: TaskTotal };
   /** Waits, sleeps and backoffs so far. Absent where a release began to count that did not know of earlier ones. */
   readonly waits?: number;
   /** The error that was last handed to `on_error`, then the one that the run failed with. */
   readonly error?: RunError;
 };
+
+/** What the attempts of one task came to, in all its visits. */
+export type TaskTotal = { readonly attempts: number; readonly usage: RunUsage };
+
+/** What the attempts of a task came to so far. Own properties alone: a step may be called `constructor`. */
+export const totalOf = ({ totals }: Pick<RunContext, 'totals'>, step: string): TaskTotal =>
+  (totals !== undefined && Object.hasOwn(totals, step) ? totals[step] : undefined) ?? { attempts: 0, usage: noUsage };
 
 /** Entries into a step so far. Own properties alone: a step may be called `constructor`. */
 export const entriesOf = (visits: RunContext['visits'], step: string): number =>
@@ -200,6 +209,16 @@ const runSetup = setup({
       const usage = 'usage' in event ? event.usage : undefined;
       return usage === undefined ? {} : { usage: addUsage(context.usage, usage) };
     }),
+    /** An attempt ended. One that its worker could not serve cost nothing; what it reported counts all the same. */
+    countAttempt: assign(({ context, event }, params: { readonly step: string }) => {
+      const { attempts, usage } = totalOf(context, params.step);
+      const reported = 'usage' in event ? event.usage : undefined;
+      const total = {
+        attempts: errorOf(event)?.class === 'unservable' ? attempts : attempts + 1,
+        usage: reported === undefined ? usage : addUsage(usage, reported),
+      };
+      return { totals: { ...context.totals, [params.step]: total } };
+    }),
     countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
     countWait: assign({ waits: ({ context }) => (context.waits ?? 0) + 1 }),
     countOrphan: assign({ orphans: ({ context }) => context.orphans + 1 }),
@@ -311,7 +330,10 @@ const phases = (step: Step): object => {
     case 'task': {
       const { delivery } = step;
       const { maxAttempts } = step.retry;
-      const noteEnd: readonly Action[] = ['forgetLease', 'countUsage'];
+      const inTotal: readonly Action[] =
+        step.limits === undefined ? [] : [{ type: 'countAttempt', params: { step: step.id } }];
+      const noteEnd: readonly Action[] = ['forgetLease', 'countUsage', ...inTotal];
+      const noteOrphan: readonly Action[] = ['forgetLease', 'countOrphan', ...inTotal];
       return {
         opening: { entry: ['open'], on: { 'step.opened': { target: 'queued', actions: ['joinQueue'] } } },
         queued: {
@@ -350,9 +372,9 @@ const phases = (step: Step): object => {
               {
                 guard: { type: 'mayReclaim', params: { delivery, maxOrphans: MAX_ORPHANS } },
                 target: 'queued',
-                actions: ['forgetLease', 'countOrphan', 'joinQueue', journal('step.requeued')],
+                actions: [...noteOrphan, 'joinQueue', journal('step.requeued')],
               },
-              ...errorWays(step.id, step.onError, ['forgetLease', 'countOrphan', journal('step.failed')]),
+              ...errorWays(step.id, step.onError, [...noteOrphan, journal('step.failed')]),
             ],
           },
         },

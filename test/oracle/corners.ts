@@ -28,6 +28,27 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.fail(await begin(), 'w1', { class: 'retryable', message: '' }, undefined, [{ cost: 2 }]);
   await pair.compare();
 
+  // The money and the attempts of one task, over its visits, however they end.
+  await start('capped');
+  await pair.complete(await begin(), 'w1', 1, undefined, [{ cost: 0.5 }]);
+  await pair.compare();
+  await pair.fail(await begin(), 'w1', { class: 'mine', message: '' }, undefined, [{ cost: 0.5 }]);
+  await pair.compare();
+  await start('capped');
+  await begin();
+  await pair.pass(config.leaseTtlMs + config.reclaimWindowMs);
+  await pair.compare();
+  const beaten = await begin();
+  await pair.hop(6_000);
+  await pair.heartbeat(beaten, 'w1');
+  await pair.pass(7_000);
+  await pair.compare();
+  await pair.fail(await begin(), 'w1', { class: 'rate_limited', message: '' });
+  await pair.compare();
+  await start('capped');
+  for (let n = 0; n < 3; n += 1) await pair.complete(await begin(), 'w1', n);
+  await pair.compare();
+
   // Its steps, its branches and its conditions.
   await start('loop');
   for (const n of [2, 2, 2]) {
@@ -233,6 +254,9 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.compare();
 
   // Time: never due, the whole run.
+  await start('dated', { at: 'tomorrow' });
+  await pair.compare();
+  await end();
   await start('dated', { at: '2400-01-01T00:00:00Z' });
   await pair.compare();
   await pair.pass(21_000);

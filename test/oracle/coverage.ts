@@ -18,7 +18,9 @@ export const mustBeSeen: readonly string[] = [
       `collected ${status}`,
     ]),
     ['item refused'],
-    ['max_steps', 'run_timeout_ms', 'max_cost_usd'].map((limit) => `limit ${limit}`),
+    ['max_steps', 'run_timeout_ms', 'max_cost_usd', 'max_attempts_total', 'max_cost_usd of a task'].map(
+      (limit) => `limit ${limit}`,
+    ),
     ['backoff', 'run_timeout', 'sleep', 'wait'].map((name) => `timer ${name}`),
     ['retryable', 'rate_limited', 'timeout'].map((cls) => `again after ${cls}`),
     ['fatal', 'timeout', 'orphaned', 'unservable', 'expression', 'cancelled', 'retryable'].map(

@@ -69,6 +69,16 @@ export const definitions: readonly Json[] = [
     ],
     { limits: { max_steps: 4 } },
   ),
+  document('capped', [
+    task('dear', {
+      limits: { max_attempts_total: 3, max_cost_usd: 1 },
+      timeout_ms: 12_001,
+      retry: { backoff_ms: 0 },
+      next: [{ when: 'visits.dear < 3', to: 'dear' }, { to: 'end' }],
+      on_error: [{ class: 'mine', to: 'after' }],
+    }),
+    { id: 'after', kind: 'wait_event', event: 'go', key: 'never' },
+  ]),
   document('ask', [
     {
       id: 'soft',
@@ -159,6 +169,7 @@ export const ids = [
   'once',
   'retry',
   'loop',
+  'capped',
   'ask',
   'open',
   'kid',
@@ -225,6 +236,16 @@ export const anyDefinition = fc.integer({ min: 1, max: 4 }).chain((last) => {
             'n is ${state.n?}',
           ),
           retry: fc.constantFrom(undefined, { max_attempts: 1 }, { backoff_ms: 0 }, { backoff_ms: 2_001, ...none }),
+          limits: fc.constantFrom(
+            undefined,
+            undefined,
+            { max_attempts_total: 2 },
+            { max_cost_usd: 0.9 },
+            {
+              max_attempts_total: 1,
+              max_cost_usd: 2,
+            },
+          ),
         }),
       },
       fc.record({

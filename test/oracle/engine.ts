@@ -239,10 +239,10 @@ export const createEngine = (config: Config, startAt: number) => {
   const cancelRun = (run: Run): void => {
     if (!isOver(run)) finish(run, 'cancelled', {});
   };
-  const hitLimit = (run: Run, limit: NonNullable<StepError['limit']>): void => {
+  const hitLimit = (run: Run, limit: NonNullable<StepError['limit']>, stepId = run.cursor): void => {
     note(`limit ${limit}`);
     finish(run, 'failed', {
-      error: { class: 'limit', message: '', limit, ...(run.cursor === undefined ? {} : { stepId: run.cursor }) },
+      error: { class: 'limit', message: '', limit, ...(stepId === undefined ? {} : { stepId }) },
     });
   };
 
@@ -309,8 +309,11 @@ export const createEngine = (config: Config, startAt: number) => {
   const enter = (run: Run, stepId: string): void => {
     const visit = arrive(run, stepId);
     if (run.stepCount > run.program.definition.limits.maxSteps) return hitLimit(run, 'max_steps');
+    const spender = tooDear(run);
+    if (spender !== undefined) return endTooDear(run, spender);
     const at = stepOf(run);
     const { step } = at;
+    if (step.kind === 'task' && triedEnough(run, step)) return hitLimit(run, 'max_attempts_total');
     note(`step ${step.kind}`);
     if (visit > 1) note('second visit');
     switch (step.kind) {
@@ -565,9 +568,38 @@ export const createEngine = (config: Config, startAt: number) => {
       run.cost = (run.cost ?? 0) + cost;
     }
   };
-  const tooDear = (run: Run): boolean => {
+  /** The attempts of one task in one run, whatever the visit. */
+  const attemptsAt = (run: Run, stepId: string): readonly Attempt[] =>
+    run.attempts.filter((one) => one.stepId === stepId);
+  /** Who has spent all that it may: `run`, or the id of a task; no task of ours is called so. */
+  const tooDear = (run: Run): string | undefined => {
     const { maxCostUsd } = run.program.definition.limits;
-    return maxCostUsd !== undefined && run.cost !== undefined && run.cost >= maxCostUsd;
+    if (maxCostUsd !== undefined && run.cost !== undefined && run.cost >= maxCostUsd) return 'run';
+    return run.program.definition.steps.find((step) => {
+      const most = step.kind === 'task' ? step.limits?.maxCostUsd : undefined;
+      const costs = attemptsAt(run, step.id).flatMap(({ cost }) => cost ?? []);
+      return most !== undefined && costs.length > 0 && Math.round(costs.reduce((a, b) => a + b) * 1e9) / 1e9 >= most;
+    })?.id;
+  };
+  const endTooDear = (run: Run, who: string): void => {
+    if (who !== 'run') note('limit max_cost_usd of a task');
+    hitLimit(run, 'max_cost_usd', who === 'run' ? run.cursor : who);
+  };
+  /** Whether the task has had as many attempts as it may have in all its visits. */
+  const triedEnough = (run: Run, step: TaskStep): boolean => {
+    const most = step.limits?.maxAttemptsTotal;
+    const counted = ['succeeded', 'failed', 'orphaned'];
+    return (
+      most !== undefined &&
+      attemptsAt(run, step.id).filter(({ status, live }) => !live && counted.includes(status)).length >= most
+    );
+  };
+  /** The task at the cursor is to be tried again: ends the run instead where a limit says so. */
+  const stopTrying = (run: Run): boolean => {
+    const spender = tooDear(run);
+    if (spender !== undefined) endTooDear(run, spender);
+    else if (triedEnough(run, taskOf(run))) hitLimit(run, 'max_attempts_total');
+    return isOver(run);
   };
   /** The four refusals, in their order; the last is for those who report. */
   const refusal = (one: Attempt | undefined, worker: string): Answer | undefined => {
@@ -642,7 +674,7 @@ export const createEngine = (config: Config, startAt: number) => {
     if (one.timeoutAt !== undefined && one.timeoutAt <= now) {
       endLease(one, 'failed');
       note('timed out');
-      tryAgain(run, one, { class: 'timeout', message: '' });
+      if (tryAgain(run, one, { class: 'timeout', message: '' })) stopTrying(run);
     } else if (one.status === 'offered') {
       endLease(one, 'lapsed');
       queueAgain(run, one, run.here.since);
@@ -657,7 +689,11 @@ export const createEngine = (config: Config, startAt: number) => {
       note('reclaimed');
       const error = { class: 'orphaned', message: '' };
       one.error = error;
-      if (taskOf(run).delivery === 'at_least_once' && run.here.orphans < LAST_ORPHAN) return queueAgain(run, one, now);
+      if (taskOf(run).delivery === 'at_least_once' && run.here.orphans < LAST_ORPHAN) {
+        queueAgain(run, one, now);
+        stopTrying(run);
+        return undefined;
+      }
       if (run.here.orphans === LAST_ORPHAN) note('the tenth orphan');
       journal(run, 'step.failed', held(one));
       failStep(run, error);
@@ -836,8 +872,9 @@ export const createEngine = (config: Config, startAt: number) => {
         endLease(one, 'succeeded');
         run.state = { ...run.state, ...patch };
         journal(run, 'step.finished', held(one));
-        if (tooDear(run)) hitLimit(run, 'max_cost_usd');
-        else goOn(run, output);
+        const spender = tooDear(run);
+        if (spender === undefined) goOn(run, output);
+        else endTooDear(run, spender);
         return ok(going(run), run);
       }),
     fail: (
@@ -873,10 +910,7 @@ export const createEngine = (config: Config, startAt: number) => {
           endLease(one, 'failed');
           willRetry = tryAgain(run, one, error, retryAfterMs);
           // The money of a failed try is looked at wherever the run would go on.
-          if (tooDear(run) && !isOver(run)) {
-            willRetry = false;
-            hitLimit(run, 'max_cost_usd');
-          }
+          if (willRetry) willRetry = !stopTrying(run);
         }
         return ok({ ...going(run), willRetry }, run);
       }),

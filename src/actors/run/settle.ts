@@ -8,11 +8,11 @@ import type { Turn } from '../runs-kernel.ts';
 import { conclude, finish } from './ending.ts';
 import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
-import { overBudget, tooManySteps } from './limits.ts';
+import { overBudget, tooManyAttempts, tooManySteps } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { offerSoon, queueOrderOf } from './queue-place.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
-import { type RunActor, runSlot } from './run-state.ts';
+import { type RunActor, runSlot, willRetry } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 import { showWaits } from './show-waits.ts';
 import type { EffectHost, Moment } from './steps/step-host.ts';
@@ -23,7 +23,7 @@ import { addEntry, carryOver, compiledAt, failStep, scope, stepIdOf, type Work, 
 /** The step at hand is to be entered: the event with which the machine goes on. */
 const open = (work: Work): RunEvent => {
   if (work.refusal !== undefined) return { type: 'run.failed', at: work.turn.at, error: work.refusal };
-  const limit = tooManySteps(work) ?? overBudget(work);
+  const limit = tooManySteps(work) ?? overBudget(work) ?? tooManyAttempts(work);
   if (limit !== undefined) return limit;
   const compiled = compiledAt(work);
   return hostOf(compiled).open(work, compiled);
@@ -97,6 +97,8 @@ export const tellParent = (turn: Turn, { parent }: Pick<RunRecord, 'parent'>, us
   turn.tell({ type: 'run', id: parent.runId }, message);
 };
 
+const endsAttempt = ({ type }: RunEvent): boolean => type === 'step.failed' || type === 'step.orphaned';
+
 /** Takes the queued events, and those that they cause, until the run waits. */
 export const settle = (work: Work): void => {
   for (let event = work.queue.shift(); event !== undefined; event = work.queue.shift()) {
@@ -112,12 +114,13 @@ export const settle = (work: Work): void => {
       host(work, moment, params);
     }
     slot[1] = work.entries.length - entriesBefore;
-    if (!('usage' in event) || event.usage === undefined) continue;
-    tellParent(work.turn, work.record, event.usage);
-    // Usage of a failed try counts too: the limit is checked wherever the run would go on.
+    if ('usage' in event && event.usage !== undefined) tellParent(work.turn, work.record, event.usage);
+    else if (!endsAttempt(event)) continue;
+    // A failed try counts too: limits are checked wherever the run would go on.
     if (work.queue.length > 0) continue;
     const place = placeOf(work.snapshot.value);
-    const limit = place.at === 'step' && place.phase !== 'routing' ? overBudget(work) : undefined;
+    if (place.at !== 'step' || place.phase === 'routing') continue;
+    const limit = overBudget(work) ?? (willRetry(place.phase) ? tooManyAttempts(work) : undefined);
     if (limit !== undefined) work.queue.push(limit);
   }
 };

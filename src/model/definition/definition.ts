@@ -59,6 +59,14 @@ export type TaskStep = Onward & {
   /** Counted from `started`; absent: none. */
   readonly timeoutMs?: number;
   readonly retry: Retry;
+  readonly limits?: TaskLimits;
+};
+
+/** Over all visits of the task in one run. */
+export type TaskLimits = {
+  /** Attempts, but for lapsed offers and those that a worker could not serve; one more ends the run. */
+  readonly maxAttemptsTotal?: number;
+  readonly maxCostUsd?: number;
 };
 
 /** The run waits for an event of this name and key. */

@@ -28,14 +28,17 @@ export type OnwardDocument = {
   readonly on_error?: readonly { readonly class?: string; readonly code?: string; readonly to: string }[];
 };
 
+export type TaskDocument = OnwardDocument & {
+  readonly kind: 'task';
+  readonly input?: Json;
+  readonly delivery?: 'at_least_once' | 'at_most_once';
+  readonly timeout_ms?: number;
+  readonly retry?: RetryDocument;
+  readonly limits?: { readonly max_attempts_total?: number; readonly max_cost_usd?: number };
+};
+
 export type StepDocument =
-  | (OnwardDocument & {
-      readonly kind: 'task';
-      readonly input?: Json;
-      readonly delivery?: 'at_least_once' | 'at_most_once';
-      readonly timeout_ms?: number;
-      readonly retry?: RetryDocument;
-    })
+  | TaskDocument
   | (OnwardDocument & {
       readonly kind: 'wait_event';
       readonly event: string;

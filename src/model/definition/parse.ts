@@ -4,8 +4,21 @@ import type { Failure, Result } from '../failure.ts';
 import type { Json } from '../json.ts';
 import { parseTimestamp } from '../time.ts';
 import { parseCondition } from './condition.ts';
-import { type Definition, definitionBounds, definitionDefaults, type Retry, type Step } from './definition.ts';
-import { type DefinitionDocument, documentLeadsOn, type RetryDocument, type StepDocument } from './document.ts';
+import {
+  type Definition,
+  definitionBounds,
+  definitionDefaults,
+  type Retry,
+  type Step,
+  type TaskLimits,
+} from './definition.ts';
+import {
+  type DefinitionDocument,
+  documentLeadsOn,
+  type RetryDocument,
+  type StepDocument,
+  type TaskDocument,
+} from './document.ts';
 import { type Fault, faultOfValidation } from './fault.ts';
 import { branchesOf, findGraphFaults } from './graph.ts';
 import { compileInputSchema } from './input-schema/compile.ts';
@@ -203,6 +216,14 @@ const retryOf = (documents: readonly (RetryDocument | undefined)[]): Retry => {
   };
 };
 
+const taskLimitsOf = ({
+  max_attempts_total: maxAttemptsTotal,
+  max_cost_usd: maxCostUsd,
+}: NonNullable<TaskDocument['limits']>): TaskLimits => ({
+  ...(maxAttemptsTotal === undefined ? {} : { maxAttemptsTotal }),
+  ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
+});
+
 const stepOf = (step: StepDocument, following: string | undefined, defaults: RetryDocument | undefined): Step => {
   if (!documentLeadsOn(step)) return step;
   const onward = { id: step.id, next: branchesOf(step, following), onError: step.on_error ?? [] };
@@ -217,6 +238,7 @@ const stepOf = (step: StepDocument, following: string | undefined, defaults: Ret
         delivery,
         ...(step.timeout_ms === undefined ? {} : { timeoutMs: step.timeout_ms }),
         retry: delivery === 'at_most_once' ? { ...retry, maxAttempts: 1 } : retry,
+        ...(step.limits === undefined ? {} : { limits: taskLimitsOf(step.limits) }),
       };
     }
     case 'wait_event':

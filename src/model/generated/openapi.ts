@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 6e39b7f8bc5cd32c297582ecf7fd92ab8527d17ef3ade18bbc0f1bb903d851b4
-// content sha256: ef7e1d6bf0c11bc244c1abcedc4a1cc03bdfcd798314b2416478d1ad6fc55e7e
+// source sha256: efaf0a9c218201b3a7fe6d37c7e38115c484b46eedf7eaf4782efe2a580ca4f9
+// content sha256: 05c2433269c08448c1ffb05c55ba82943452d9b8c0c427fe79296c7b610f87ec
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2630,10 +2630,10 @@ export interface components {
             readonly message: string;
             readonly step_id?: string;
             /**
-             * @description Present with class `limit`
+             * @description Present with class `limit`. The message says whether it is a limit of the run or of a task, and `step_id` names the task
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "descendants";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
         };
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is

@@ -70,6 +70,13 @@ describe('a definition that is accepted', () => {
     expect(work).toMatchObject({ retry: { maxAttempts: 1 } });
   });
 
+  it('has limits of a task only where the task names them', () => {
+    const limited = task({ limits: { max_attempts_total: 3, max_cost_usd: 0.5 } });
+    const [work] = parsed(steps(limited)).steps;
+    expect(work).toMatchObject({ limits: { maxAttemptsTotal: 3, maxCostUsd: 0.5 } });
+    expect(parsed(steps(task())).steps[0]).not.toHaveProperty('limits');
+  });
+
   it('is frozen, and shares nothing with the document', () => {
     const document = steps(task({ input: { a: { b: 1 } } }));
     const definition = parsed(document);
@@ -136,6 +143,17 @@ describe('a definition that is refused names each fault with its path', () => {
       steps(task({ delivery: 'exactly_once' })),
       'steps[0].delivery: must be one of ["at_least_once","at_most_once"], not "exactly_once"',
     ],
+    [
+      'max_attempts_total of zero',
+      steps(task({ limits: { max_attempts_total: 0 } })),
+      'steps[0].limits.max_attempts_total: must be >= 1, not 0',
+    ],
+    [
+      'a cost limit of a task below zero',
+      steps(task({ limits: { max_cost_usd: -1 } })),
+      'steps[0].limits.max_cost_usd: must be >= 0, not -1',
+    ],
+    ['a limit of a run on a task', steps(task({ limits: { max_steps: 1 } })), 'steps[0].limits.max_steps: unknown key'],
     [
       'max_attempts of zero',
       steps(task({ retry: { max_attempts: 0 } })),

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: c227bb0dffa86a30eb7c0b14adb5500a9868aff1245179a504f93551e9906098
-// content sha256: e4b9596a1c146f50e7ef0a118c9cd9140e54393cc4f132b6f3435374ed502fea
+// source sha256: 5032c13625dba404822c7441193e0d9506917947f09390cdfcdcc01d94e3f331
+// content sha256: b59b11daffcaf3a0647485abef38665cc015bd8149c1d3c52deb6ee82a5dce95
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -651,6 +651,13 @@ export interface components {
             readonly version: number;
             readonly created_at: components["schemas"]["Timestamp"];
         };
+        /** @description Limits of one task in one run, over all its visits; passing one ends the run as failed, with class limit, and no on_error takes that. */
+        readonly DefinitionTaskLimits: {
+            /** @description Attempts in all visits together, however they ended, but for offers that lapsed and bodies that a worker could not serve; one more ends the run. */
+            readonly max_attempts_total?: number;
+            /** @description The run ends when the priced usage that attempts of this task reported reaches it, failed ones included. */
+            readonly max_cost_usd?: number;
+        };
         /** @description Any JSON; its texts may hold ${path}, or ${path?} where the path may be missing. */
         readonly DefinitionTemplate: Json;
         readonly DefinitionVersion: {
@@ -1100,10 +1107,10 @@ export interface components {
             readonly message: string;
             readonly step_id?: string;
             /**
-             * @description Present with class `limit`
+             * @description Present with class `limit`. The message says whether it is a limit of the run or of a task, and `step_id` names the task
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "descendants";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
         };
         /**
          * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
@@ -1307,6 +1314,8 @@ export interface components {
             readonly timeout_ms?: components["schemas"]["DefinitionPositiveDurationMs"];
             /** @description Its members win over those of the definition's defaults, one by one. */
             readonly retry?: components["schemas"]["DefinitionRetry"];
+            /** @description Over all visits of this task in one run. */
+            readonly limits?: components["schemas"]["DefinitionTaskLimits"];
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
         };
@@ -1451,6 +1460,7 @@ export type DefinitionPositiveDurationMs = components['schemas']['DefinitionPosi
 export type DefinitionRetry = components['schemas']['DefinitionRetry'];
 export type DefinitionStep = components['schemas']['DefinitionStep'];
 export type DefinitionSummary = components['schemas']['DefinitionSummary'];
+export type DefinitionTaskLimits = components['schemas']['DefinitionTaskLimits'];
 export type DefinitionTemplate = components['schemas']['DefinitionTemplate'];
 export type DefinitionVersion = components['schemas']['DefinitionVersion'];
 export type Error = components['schemas']['Error'];
