@@ -4,11 +4,12 @@ import type { Json } from '../model/json.ts';
 import { createRate } from '../model/rate.ts';
 import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
+import { addresseeOf } from '../store/runs/records.ts';
 import { failureCodeOf } from '../store/unavailable.ts';
 import type { Clock, ServiceClock } from './kernel/clock.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
-import type { RunMessage } from './run/messages.ts';
+import type { TimerMessage } from './timer-message.ts';
 
 const TICK_MS = 1000;
 /** Timers that one read takes. */
@@ -53,8 +54,8 @@ export const createTimer = (host: {
       const due = await store.dueTimers(now(), TIMER_SLICE, serviceClock.steady());
       const answers = await kernel.handle(
         due.map(({ runId, name, dueAt }) => {
-          const body: RunMessage = { kind: 'timer', name, dueAt };
-          return { type: 'run', id: runId, body };
+          const body: TimerMessage = { kind: 'timer', name, dueAt };
+          return { ...addresseeOf({ runId, name }), body };
         }),
       );
       rates.timers.add(clock.monotonic(), due.length);

@@ -2,9 +2,10 @@ import type { UsageDelta } from '../../machines/run.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
+import type { JournalEntry, Lease, Run, RunError, RunUsage } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunIdentity } from '../../store/runs/run-store.ts';
+import type { TimerMessage } from '../timer-message.ts';
 
 /** What a run takes. */
 export type RunMessage =
@@ -51,7 +52,7 @@ export type RunMessage =
   | { readonly kind: 'lapsed'; readonly leaseId: string }
   | { readonly kind: 'orphaned'; readonly leaseId: string; readonly bodyRan: boolean }
   | { readonly kind: 'note'; readonly entry: Omit<JournalEntry, 'seq'> }
-  | { readonly kind: 'timer'; readonly name: string; readonly dueAt: UnixMs }
+  | TimerMessage
   | { readonly kind: 'deliver'; readonly event: string; readonly key: string; readonly payload: Json }
   | {
       readonly kind: 'child';

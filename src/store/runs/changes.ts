@@ -1,11 +1,13 @@
 import type { UnixMs } from '../../model/run.ts';
 import type {
+  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
   DocumentName,
   JournalRow,
   JsonText,
+  KeptActorType,
   OutboxRow,
   ParkedEvent,
   RunRecord,
@@ -18,6 +20,8 @@ import type {
 
 /** One change of a run: the row that the store must hold, and the row that follows it. `version` grows by one. */
 export type RunUpdate = { readonly before: RunRecord; readonly after: RunRecord };
+/** The same of an actor with a row of its own. */
+export type ActorUpdate = { readonly before: ActorRecord; readonly after: ActorRecord };
 
 /**
  * All that one group of turns decided. Written as one transaction or not at all. Rows are cleared and closed before others
@@ -55,6 +59,11 @@ export type Changes = {
   readonly workersSeen: { readonly workerId: string; readonly at: UnixMs }[];
   /** Workers that go, unless they were last seen at `before` or later. */
   readonly workersForgotten: { readonly workerId: string; readonly before: UnixMs }[];
+  readonly actorsInserted: ActorRecord[];
+  /** Where the store holds another version than that of `before`, the complete commit fails. */
+  readonly actorsUpdated: ActorUpdate[];
+  /** Their timers go with them. Removed before others are inserted. */
+  readonly actorsRemoved: { readonly type: KeptActorType; readonly id: string }[];
   readonly outbox: OutboxRow[];
   /** Rows up to this number were delivered. */
   outboxDelivered: number | undefined;
@@ -87,6 +96,9 @@ export const noChanges = (): Changes => ({
   workers: [],
   workersSeen: [],
   workersForgotten: [],
+  actorsInserted: [],
+  actorsUpdated: [],
+  actorsRemoved: [],
   outbox: [],
   outboxDelivered: undefined,
   erased: [],

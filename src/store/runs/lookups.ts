@@ -1,10 +1,12 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type {
+  ActorRecord,
   AttemptRecord,
   CarriedOverTimer,
   DefinitionRecord,
   JsonText,
+  KeptActorType,
   ParkedEvent,
   SeenEvent,
   StoredDocuments,
@@ -56,6 +58,15 @@ export type Lookup =
       /** By which countdowns are due. */
       readonly steady: UnixMs;
       readonly after?: Pick<CarriedOverTimer, 'runId' | 'name'>;
+      readonly limit: number;
+    }
+  | { readonly kind: 'kept_actor'; readonly type: KeptActorType; readonly id: string }
+  /** Actors of a type, or those of them that carry a fault, by id from beyond `after`. */
+  | {
+      readonly kind: 'kept_actors';
+      readonly type: KeptActorType;
+      readonly which: 'all' | 'quarantined';
+      readonly after: string;
       readonly limit: number;
     }
   /** How many runs stand below the root of a trace. */
@@ -114,6 +125,8 @@ export type Found = {
   runnable: readonly Runnable[];
   quarantined: readonly string[];
   carried_over: readonly CarriedOverTimer[];
+  kept_actor: ActorRecord | undefined;
+  kept_actors: readonly ActorRecord[];
   tree_size: TreeSize;
   open_children: readonly string[];
   child_results: readonly ChildResult[];

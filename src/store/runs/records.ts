@@ -116,6 +116,7 @@ export type TimerCountdown = {
 };
 
 export type TimerRecord = {
+  /** The run; of the names in `actorTimerNames`, the actor of that type. */
   readonly runId: string;
   readonly name: string;
   /** By the wall clock. Absent: never due. With a countdown it only says which timer of its name this is. */
@@ -123,6 +124,38 @@ export type TimerRecord = {
   readonly stepId?: string;
   readonly countdown?: TimerCountdown;
 };
+
+/** Actors that are rows of their own, and no runs or leases. */
+export const keptActorTypes = ['schedule', 'bulk'] as const;
+export type KeptActorType = (typeof keptActorTypes)[number];
+
+/**
+ * An actor with a row of its own. What it was made of is apart from its snapshot, so that a change of the snapshot does not write
+ * it again.
+ */
+export type ActorRecord = {
+  readonly type: KeptActorType;
+  readonly id: string;
+  readonly project: string;
+  readonly document: JsonText;
+  /** The form of `machines/persisted.ts`. */
+  readonly snapshot: JsonText;
+  readonly status: 'active' | 'done';
+  /** Counts the changes; an update names the one it starts from. */
+  readonly version: number;
+  readonly createdAt: UnixMs;
+  readonly updatedAt: UnixMs;
+  /** Why this release cannot load it: set while it is quarantined. */
+  readonly fault?: string;
+};
+
+/** Timers that bear the name of a type belong to the actor of that type which has their `runId`. */
+export const actorTimerNames: readonly string[] = keptActorTypes;
+/** The actor that takes the message of a timer. */
+export const addresseeOf = ({ runId, name }: { readonly runId: string; readonly name: string }) => ({
+  type: actorTimerNames.includes(name) ? name : 'run',
+  id: runId,
+});
 
 /**
  * Timers by which one commit leaves work to the next: they follow it at once, so those who look for deadlines do not look at them.

@@ -2,11 +2,13 @@ import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
 import type {
+  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
   JournalRow,
   JsonText,
+  KeptActorType,
   ParkedEventSummary,
   RunIdentity,
   RunRecord,
@@ -63,7 +65,7 @@ export type RunRows = {
   readonly children: readonly RunRecord[];
 };
 export type ActorRow = {
-  readonly type: 'run' | 'lease';
+  readonly type: 'run' | 'lease' | KeptActorType;
   readonly id: string;
   readonly project: string;
   readonly machine: string;
@@ -74,10 +76,18 @@ export type ActorRow = {
 };
 export type ActorListQuery = {
   readonly reach: ProjectReach;
-  readonly type: 'run' | 'lease';
+  readonly type: 'run' | 'lease' | KeptActorType;
   readonly status?: 'active' | 'done' | 'quarantined';
   /** By id, descending: the newest first. */
   readonly before?: string;
+  readonly limit: number;
+};
+
+export type KeptActorQuery = {
+  readonly type: KeptActorType;
+  readonly reach: ProjectReach;
+  /** By id, ascending. */
+  readonly after?: string;
   readonly limit: number;
 };
 
@@ -135,6 +145,8 @@ export interface RunQueries {
   /** How many live leases of runs of these projects each worker holds; those that hold none are left out. */
   leasesHeld(reach: readonly string[]): Promise<ReadonlyMap<string, number>>;
   listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
+  /** By id, ascending. */
+  listKeptActors(query: KeptActorQuery): Promise<readonly ActorRecord[]>;
   /** By order, descending: the newest first. */
   listParkedEvents(query: ParkedEventQuery): Promise<readonly ParkedEventSummary[]>;
 

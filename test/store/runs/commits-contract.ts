@@ -1,8 +1,15 @@
 import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { describe, expect, it } from 'vitest';
-import type { CarriedOverTimer, Changes, ChildResult, RunRecord } from '../../../src/store/runs/run-store.ts';
+import type { ProjectReach } from '../../../src/model/scope.ts';
+import type {
+  ActorRecord,
+  CarriedOverTimer,
+  Changes,
+  ChildResult,
+  RunRecord,
+} from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
-import { AT, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
+import { AT, anActor, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
 
 /** The snapshot of a run whose step is out under this lease. */
 const leasedUnder = (leaseId: string): string =>
@@ -59,6 +66,90 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       await expect(stale).rejects.toBeInstanceOf(StoreUnavailable);
       expect(await find({ kind: 'run', runId: 'z' })).toBeUndefined();
       expect(await find({ kind: 'run', runId: 'a' })).toMatchObject({ record: { status: 'running' } });
+    });
+
+    it('keeps actors with a row of their own: each change starts from the stored version', async () => {
+      const { commit, find } = await opened();
+      const first = anActor('schedule', 'p:nightly');
+      await commit((changes) => changes.actorsInserted.push(first, anActor('bulk', 'p:nightly')));
+      expect(await find({ kind: 'kept_actor', type: 'schedule', id: 'p:nightly' })).toEqual(first);
+      const moved = { ...first, version: 2, snapshot: '{"m":1,"v":"paused","c":{}}', updatedAt: AT + 1 };
+      await commit((changes) => changes.actorsUpdated.push({ before: first, after: moved }));
+      const changed = { ...moved, version: 3, document: '{"cron":"0 9 * * *"}', status: 'done', fault: 'f' } as const;
+      await commit((changes) => changes.actorsUpdated.push({ before: moved, after: changed }));
+      expect(await find({ kind: 'kept_actor', type: 'schedule', id: 'p:nightly' })).toEqual(changed);
+      const stale = commit((changes) => {
+        changes.runsInserted.push(aRun('z'));
+        changes.actorsUpdated.push({ before: moved, after: changed });
+      });
+      await expect(stale).rejects.toBeInstanceOf(StoreUnavailable);
+      expect(await find({ kind: 'run', runId: 'z' })).toBeUndefined();
+      await expect(commit((changes) => changes.actorsInserted.push(first))).rejects.toThrow(/already|constraint/i);
+    });
+
+    it('removes such an actor with its timer, and makes one of the same name anew in one commit', async () => {
+      const { store, commit, find } = await opened();
+      await commit((changes) => {
+        changes.actorsInserted.push(anActor('schedule', 'p:a'), anActor('schedule', 'p:b'));
+        for (const runId of ['p:a', 'p:b']) changes.timersSet.push({ runId, name: 'schedule', dueAt: AT });
+      });
+      expect((await store.dueTimers(AT, 10, AT)).map(({ runId }) => runId)).toEqual(['p:a', 'p:b']);
+      expect(await store.dueTimers(AT - 1, 10, AT)).toEqual([]);
+      expect(await store.backlog(AT, AT)).toMatchObject({ overdueTimers: 2, nextTimerAt: AT });
+      await commit((changes) => {
+        changes.actorsRemoved.push({ type: 'schedule', id: 'p:a' });
+        changes.actorsInserted.push(anActor('schedule', 'p:a', { createdAt: AT + 5 }));
+        changes.timersCleared.push({ runId: 'p:b', name: 'schedule' });
+      });
+      expect(await store.dueTimers(AT, 10, AT)).toEqual([]);
+      expect(await find({ kind: 'kept_actor', type: 'schedule', id: 'p:a' })).toMatchObject({ createdAt: AT + 5 });
+    });
+
+    it('counts the timers of such actors on over a restart', async () => {
+      const { store, commit } = await opened();
+      await commit((changes) => {
+        changes.actorsInserted.push(anActor('bulk', 'b'));
+        changes.timersSet.push({
+          runId: 'b',
+          name: 'bulk',
+          dueAt: AT + 100,
+          countdown: { dueAt: AT + 9_000_100, setAt: AT, ms: 100 },
+        });
+      });
+      await store.resume(AT, AT + 40);
+      expect(await store.dueTimers(AT, 10, AT + 99)).toEqual([]);
+      expect(await store.dueTimers(AT, 10, AT + 100)).toHaveLength(1);
+    });
+
+    it('gives such actors of a type by id, and those that carry a fault', async () => {
+      const { store, commit, find } = await opened();
+      await commit((changes) =>
+        changes.actorsInserted.push(
+          anActor('schedule', 'p:c'),
+          anActor('schedule', 'p:a', { fault: 'f' }),
+          anActor('schedule', 'q:b', { project: 'q' }),
+          anActor('bulk', 'p:b'),
+        ),
+      );
+      const ids = async (which: 'all' | 'quarantined', after: string, limit: number) =>
+        ((await find({ kind: 'kept_actors', type: 'schedule', which, after, limit })) as ActorRecord[]).map(
+          ({ id }) => id,
+        );
+      expect(await ids('all', '', 10)).toEqual(['p:a', 'p:c', 'q:b']);
+      expect(await ids('all', 'p:a', 1)).toEqual(['p:c']);
+      expect(await ids('quarantined', '', 10)).toEqual(['p:a']);
+      const listed = async (reach: ProjectReach, after?: string) =>
+        (
+          await store.listKeptActors({ type: 'schedule', reach, limit: 10, ...(after === undefined ? {} : { after }) })
+        ).map(({ id }) => id);
+      expect(await listed('all')).toEqual(['p:a', 'p:c', 'q:b']);
+      expect(await listed(['q', 'r'])).toEqual(['q:b']);
+      expect(await listed('all', 'p:a')).toEqual(['p:c', 'q:b']);
+      const rows = await store.listActors({ type: 'schedule', reach: ['p'], limit: 10 });
+      expect(rows).toEqual([
+        expect.objectContaining({ id: 'p:c', machine: 'schedule', value: '"active"', status: 'active' }),
+        expect.objectContaining({ id: 'p:a', status: 'quarantined' }),
+      ]);
     });
 
     it('gives back attempts, and extends the live ones when a service resumes', async () => {

@@ -1,8 +1,10 @@
 import { SERVICE } from '../../../src/model/definition/owner.ts';
 import { afterEach } from 'vitest';
 import {
+  type ActorRecord,
   type AttemptRecord,
   type Changes,
+  type KeptActorType,
   type Lookup,
   noChanges,
   type RunRecord,
@@ -44,6 +46,18 @@ export const anAttempt = (leaseId: string, runId: string, more: Partial<AttemptR
   state: 'offered',
   bodyRan: false,
   expiresAt: AT + 5000,
+  ...more,
+});
+export const anActor = (type: KeptActorType, id: string, more: Partial<ActorRecord> = {}): ActorRecord => ({
+  type,
+  id,
+  project: 'p',
+  document: '{}',
+  snapshot: '{"m":1,"v":"active","c":{}}',
+  status: 'active',
+  version: 1,
+  createdAt: AT,
+  updatedAt: AT,
   ...more,
 });
 const input = (runId: string) => ({ runId, name: 'input', body: '{}' }) as const;

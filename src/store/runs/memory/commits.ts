@@ -5,9 +5,16 @@ import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes } from '../changes.ts';
 import type { ChildResult, Found, Lookup } from '../lookups.ts';
 import { outboxBatch } from '../outbox-batch.ts';
-import { carriedOverNames, type DefinitionRecord, dueTimeOf, type JsonText, type TimerRecord } from '../records.ts';
+import {
+  actorTimerNames,
+  carriedOverNames,
+  type DefinitionRecord,
+  dueTimeOf,
+  type JsonText,
+  type TimerRecord,
+} from '../records.ts';
 import type { DueTimer, RunCommits } from '../run-commits.ts';
-import { pair, readingOf, type Shelves } from './shelves.ts';
+import { type ActorShelf, pair, readingOf, type Shelves } from './shelves.ts';
 
 const isCarriedOver = ({ name }: { readonly name: string }): boolean =>
   (carriedOverNames as readonly string[]).includes(name);
@@ -22,8 +29,14 @@ const highest = (numbers: Iterable<number>): number => {
 
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
-  const { runs, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
-  const { shelfOf, childrenOf, all, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { runs, actors, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
+  const { shelfOf, childrenOf, all, allTimers, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
+
+  const actorOf = (type: string, id: string): ActorShelf => {
+    const shelf = actors.get(pair(type, id));
+    if (shelf === undefined) throw new StoreUnavailable(`the runs store holds no ${type} ${id}`);
+    return shelf;
+  };
 
   const erase = (runId: string): void => {
     const shelf = runs.get(runId);
@@ -52,6 +65,14 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           `run ${before.runId} is at version ${stored} in the store, not at ${before.version}: another process writes to it`,
         );
     }
+    const removed = new Set(changes.actorsRemoved.map(({ type, id }) => pair(type, id)));
+    for (const { before } of changes.actorsUpdated) {
+      const stored = actors.get(pair(before.type, before.id))?.record.version;
+      if (stored !== before.version)
+        throw new StoreUnavailable(
+          `${before.type} ${before.id} is at version ${stored} in the store, not at ${before.version}: another process writes to it`,
+        );
+    }
     const lasts = new Map<string, number>();
     for (const { runId, firstSeq, lastSeq } of changes.journal) {
       const last = lasts.get(runId) ?? runs.get(runId)?.journal.at(-1)?.lastSeq ?? -1;
@@ -62,6 +83,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     const taken =
       changes.runsInserted.find(({ runId }) => runs.has(runId))?.runId ??
       changes.attemptsInserted.find(({ leaseId }) => attempts.has(leaseId))?.leaseId ??
+      changes.actorsInserted.find(({ type, id }) => actors.has(pair(type, id)) && !removed.has(pair(type, id)))?.id ??
       changes.definitions.find(({ owner, id, version }) => definitions.get(ownedId(owner, id))?.has(version))?.id ??
       changes.outbox.find(({ no }) => outbox.has(no))?.no ??
       changes.parked.find(({ order }) => parked.has(order))?.order;
@@ -91,6 +113,9 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const { runId, parent } of changes.runsInserted)
       if (parent !== undefined) shelfOf(parent.runId).children.push(runId);
     for (const { after } of changes.runsUpdated) shelfOf(after.runId).record = after;
+    for (const { type, id } of changes.actorsRemoved) actors.delete(pair(type, id));
+    for (const record of changes.actorsInserted) actors.set(pair(record.type, record.id), { record, timer: undefined });
+    for (const { after } of changes.actorsUpdated) actorOf(after.type, after.id).record = after;
     for (const { traceId, descendants } of changes.treeSizes) treeSizes.set(traceId, descendants);
     for (const record of changes.attemptsInserted) {
       attempts.set(record.leaseId, record);
@@ -105,8 +130,14 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       const visits = outputs.get(stepId) ?? new Map<number, JsonText>();
       outputs.set(stepId, visits.set(visit, body));
     }
-    for (const { runId, name } of changes.timersCleared) runs.get(runId)?.timers.delete(name);
-    for (const timer of changes.timersSet) shelfOf(timer.runId).timers.set(timer.name, timer);
+    for (const { runId, name } of changes.timersCleared) {
+      const actor = actors.get(pair(name, runId));
+      if (actor === undefined) runs.get(runId)?.timers.delete(name);
+      else actor.timer = undefined;
+    }
+    for (const timer of changes.timersSet)
+      if (actorTimerNames.includes(timer.name)) actorOf(timer.name, timer.runId).timer = timer;
+      else shelfOf(timer.runId).timers.set(timer.name, timer);
     for (const runId of changes.waitsClosed) shelfOf(runId).wait = undefined;
     for (const wait of changes.waitsOpened) {
       shelfOf(wait.runId).wait = wait;
@@ -215,6 +246,14 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
           .slice(0, limit);
       }
+      case 'kept_actor':
+        return actors.get(pair(lookup.type, lookup.id))?.record;
+      case 'kept_actors':
+        return [...actors.values()]
+          .flatMap(({ record }) => (record.type === lookup.type && record.id > lookup.after ? [record] : []))
+          .filter(({ fault }) => lookup.which === 'all' || fault !== undefined)
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, lookup.limit);
       case 'tree_size':
         return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
       case 'open_children': {
@@ -262,14 +301,16 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       soon(() => {
         const live = [...attempts.values()].filter(({ state }) => isLive(state));
         for (const record of live) attempts.set(record.leaseId, { ...record, expiresAt: leasesUntil });
-        if (restartedAt !== undefined)
-          for (const { timers } of all())
-            for (const [name, timer] of timers)
-              if (timer.countdown !== undefined) {
-                const { ms } = timer.countdown;
-                const setAt = Math.min(timer.countdown.setAt, restartedAt);
-                timers.set(name, { ...timer, countdown: { dueAt: setAt + ms, setAt, ms } });
-              }
+        if (restartedAt !== undefined) {
+          const countedOn = (timer: TimerRecord): TimerRecord => {
+            if (timer.countdown === undefined) return timer;
+            const { ms } = timer.countdown;
+            const setAt = Math.min(timer.countdown.setAt, restartedAt);
+            return { ...timer, countdown: { dueAt: setAt + ms, setAt, ms } };
+          };
+          for (const { timers } of all()) for (const [name, timer] of timers) timers.set(name, countedOn(timer));
+          for (const shelf of actors.values()) if (shelf.timer !== undefined) shelf.timer = countedOn(shelf.timer);
+        }
         return {
           liveLeases: live.map(({ leaseId, workerId, startedAt, timeoutAt }) => ({
             leaseId,
@@ -287,12 +328,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       }),
     dueTimers: (wall, limit, steady) =>
       soon(() =>
-        all()
-          .flatMap(({ timers }) =>
-            [...timers.values()].flatMap((timer) =>
-              isDue(timer, wall, steady) && !isCarriedOver(timer) ? [timer] : [],
-            ),
-          )
+        allTimers()
+          .filter((timer): timer is DueTimer => isDue(timer, wall, steady) && !isCarriedOver(timer))
           .toSorted((a, b) => dueTimeOf(a) - dueTimeOf(b) || (a.runId < b.runId ? -1 : 1))
           .slice(0, limit),
       ),

@@ -3,8 +3,9 @@ import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import { hasEnded, openRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
-import { dueTimeOf, type RunRecord } from '../records.ts';
+import { type ActorRecord, dueTimeOf, type KeptActorType, type RunRecord } from '../records.ts';
 import { matchesRun } from '../run-conditions.ts';
+import { keptActorRow } from '../kept-actor-row.ts';
 import type { ActorRow, RunQueries } from '../run-queries.ts';
 import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
 
@@ -13,31 +14,36 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 
 /** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
-  const { runs, attempts, definitions, workers, parked, outbox } = shelves;
-  const { childrenOf, all, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { runs, actors, attempts, definitions, workers, parked, outbox } = shelves;
+  const { childrenOf, all, allTimers, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
-  const actorRows = (type: 'run' | 'lease'): ActorRow[] =>
-    type === 'run'
-      ? all().map(({ record }) => ({
-          type,
-          id: record.runId,
-          project: record.project,
-          machine: `run:${record.definitionId}@${record.definitionVersion}`,
-          value: JSON.stringify((JSON.parse(record.snapshot) as { v: unknown }).v),
-          status: record.fault !== undefined ? 'quarantined' : hasEnded(record.status) ? 'done' : 'active',
-          version: record.version,
-          updatedAt: record.updatedAt,
-        }))
-      : [...attempts.values()].map((record) => ({
-          type,
-          id: record.leaseId,
-          project: runs.get(record.runId)?.record.project ?? '',
-          machine: 'lease',
-          value: JSON.stringify(record.state),
-          status: isLive(record.state) ? 'active' : 'done',
-          version: record.version,
-          updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
-        }));
+  const keptActors = (type: KeptActorType): ActorRecord[] =>
+    [...actors.values()].flatMap(({ record }) => (record.type === type ? [record] : []));
+
+  const actorRows = (type: ActorRow['type']): ActorRow[] =>
+    type !== 'run' && type !== 'lease'
+      ? keptActors(type).map(keptActorRow)
+      : type === 'run'
+        ? all().map(({ record }) => ({
+            type,
+            id: record.runId,
+            project: record.project,
+            machine: `run:${record.definitionId}@${record.definitionVersion}`,
+            value: JSON.stringify((JSON.parse(record.snapshot) as { v: unknown }).v),
+            status: record.fault !== undefined ? 'quarantined' : hasEnded(record.status) ? 'done' : 'active',
+            version: record.version,
+            updatedAt: record.updatedAt,
+          }))
+        : [...attempts.values()].map((record) => ({
+            type,
+            id: record.leaseId,
+            project: runs.get(record.runId)?.record.project ?? '',
+            machine: 'lease',
+            value: JSON.stringify(record.state),
+            status: isLive(record.state) ? 'active' : 'done',
+            version: record.version,
+            updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
+          }));
 
   return {
     findRun: (runId) =>
@@ -169,6 +175,13 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .toSorted((a, b) => (a.id < b.id ? 1 : -1))
           .slice(0, query.limit),
       ),
+    listKeptActors: ({ type, reach, after, limit }) =>
+      soon(() =>
+        keptActors(type)
+          .filter(({ project, id }) => reaches(reach, project) && (after === undefined || id > after))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, limit),
+      ),
     listParkedEvents: ({ reach, parkedAfter, before, limit }) =>
       soon(() =>
         [...parked.values()]
@@ -261,7 +274,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       ),
     backlog: (wall, steady) =>
       soon(() => {
-        const timers = all().flatMap((shelf) => [...shelf.timers.values()].filter(({ dueAt }) => dueAt !== undefined));
+        const timers = allTimers().filter(({ dueAt }) => dueAt !== undefined);
         const nextMs = timers.map((timer) => dueTimeOf(timer) - (timer.countdown === undefined ? wall : steady));
         return {
           overdueTimers: nextMs.filter((ms) => ms <= 0).length,

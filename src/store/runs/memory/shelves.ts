@@ -1,4 +1,5 @@
 import type {
+  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
@@ -31,6 +32,9 @@ export type RunShelf = {
   readonly children: string[];
 };
 
+/** An actor with a row of its own. It has one timer at the most. */
+export type ActorShelf = { record: ActorRecord; timer: TimerRecord | undefined };
+
 /** All that the store holds. */
 export type Shelves = ReturnType<typeof emptyShelves>;
 
@@ -38,6 +42,8 @@ export const emptyShelves = () => {
   const runs = new Map<string, RunShelf>();
   return {
     runs,
+    /** By `pair` of type and id. */
+    actors: new Map<string, ActorShelf>(),
     /** Descendants by trace. */
     treeSizes: new Map<string, number>(),
     attempts: new Map<string, AttemptRecord>(),
@@ -57,7 +63,7 @@ export const emptyShelves = () => {
 export const pair = (a: string, b: string): string => JSON.stringify([a, b]);
 
 /** What the shelves answer to both halves. */
-export const readingOf = ({ runs, definitions }: Shelves) => {
+export const readingOf = ({ runs, actors, definitions }: Shelves) => {
   const shelfOf = (runId: string): RunShelf => {
     const shelf = runs.get(runId);
     if (shelf === undefined) throw new StoreUnavailable(`the runs store holds no run ${runId}`);
@@ -67,6 +73,10 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
   const childrenOf = (shelf: RunShelf): RunShelf[] => shelf.children.flatMap((runId) => runs.get(runId) ?? []);
 
   const all = (): RunShelf[] => [...runs.values()];
+  const allTimers = (): TimerRecord[] => [
+    ...all().flatMap(({ timers }) => [...timers.values()]),
+    ...[...actors.values()].flatMap(({ timer }) => timer ?? []),
+  ];
   const familyOf = (shelf: RunShelf): RunShelf[] => [shelf, ...childrenOf(shelf).flatMap(familyOf)];
 
   const latest = (owner: DefinitionOwner, id: string): DefinitionRecord | undefined => {
@@ -109,5 +119,5 @@ export const readingOf = ({ runs, definitions }: Shelves) => {
     definitionVersion,
   });
 
-  return { shelfOf, childrenOf, all, familyOf, latest, storedRun, documentsOf, identityOf };
+  return { shelfOf, childrenOf, all, allTimers, familyOf, latest, storedRun, documentsOf, identityOf };
 };

@@ -1,5 +1,5 @@
-import type { Changes, RunUpdate } from '../../runs/changes.ts';
-import type { AttemptRecord, RunRecord } from '../../runs/records.ts';
+import type { ActorUpdate, Changes, RunUpdate } from '../../runs/changes.ts';
+import type { ActorRecord, AttemptRecord, RunRecord } from '../../runs/records.ts';
 
 /**
  * What goes to the writing thread: rows of columns in the order in which its statements bind them. Arrays of plain values
@@ -25,6 +25,10 @@ export const operations = [
   'setDocument',
   'setOutput',
   'clearTimer',
+  'removeActor',
+  'insertActor',
+  'moveActor',
+  'changeActor',
   'setTimer',
   'closeWait',
   'openWait',
@@ -125,6 +129,30 @@ const attemptProgress = (attempt: AttemptRecord): Columns => [
   attempt.version,
 ];
 
+const actorRow = (one: ActorRecord): Columns => [
+  one.type,
+  one.id,
+  one.project,
+  one.document,
+  one.snapshot,
+  one.status,
+  one.version,
+  one.createdAt,
+  one.updatedAt,
+  orNull(one.fault),
+];
+const hasNewDocument = ({ before, after }: ActorUpdate): boolean => before.document !== after.document;
+const actorProgress = ({ before, after }: ActorUpdate): Columns => [
+  after.snapshot,
+  after.status,
+  after.version,
+  after.updatedAt,
+  orNull(after.fault),
+  before.type,
+  before.id,
+  before.version,
+];
+
 const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
   switch (operation) {
     case 'insertDefinition':
@@ -167,6 +195,16 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
       return changes.outputs.map((one) => [one.runId, one.stepId, one.visit, one.body]);
     case 'clearTimer':
       return changes.timersCleared.map((one) => [one.runId, one.name]);
+    case 'removeActor':
+      return changes.actorsRemoved.map(({ type, id }) => [id, type]);
+    case 'insertActor':
+      return changes.actorsInserted.map(actorRow);
+    case 'moveActor':
+      return changes.actorsUpdated.filter((update) => !hasNewDocument(update)).map(actorProgress);
+    case 'changeActor':
+      return changes.actorsUpdated
+        .filter(hasNewDocument)
+        .map((update) => [update.after.document, ...actorProgress(update)]);
     case 'setTimer':
       return changes.timersSet.map(({ runId, name, dueAt, stepId, countdown }) => [
         runId,

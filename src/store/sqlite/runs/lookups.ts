@@ -5,6 +5,7 @@ import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
 import {
+  actorOf,
   attemptOf,
   childResultOf,
   definitionOf,
@@ -78,6 +79,11 @@ export const lookupsOf = (db: Database.Database) => {
     `SELECT timer.run_id, name, due_at, project, trace_id FROM timer INDEXED BY timer_carried_over JOIN run USING (run_id)
      WHERE name IN (${CARRIED_OVER}) AND due_at IS NOT NULL AND iif(steady_due_at IS NULL, due_at <= ?, steady_due_at <= ?)
        AND (timer.run_id, name) > (?, ?) ORDER BY timer.run_id, name LIMIT ?`,
+  );
+  const keptActor = one('SELECT * FROM kept_actor WHERE type = ? AND id = ?');
+  const keptActors = many('SELECT * FROM kept_actor WHERE type = ? AND id > ? ORDER BY id LIMIT ?');
+  const keptWithFault = many(
+    'SELECT * FROM kept_actor WHERE type = ? AND fault IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
   );
   const treeSize = one('SELECT descendants FROM tree WHERE trace_id = ?');
   const openChildren = many(
@@ -193,6 +199,12 @@ export const lookupsOf = (db: Database.Database) => {
           project: row['project'] as string,
           traceId: row['trace_id'] as string,
         }));
+      }
+      case 'kept_actor':
+        return map(keptActor(lookup.type, lookup.id), actorOf);
+      case 'kept_actors': {
+        const ask = lookup.which === 'all' ? keptActors : keptWithFault;
+        return ask(lookup.type, lookup.after, lookup.limit).map(actorOf);
       }
       case 'tree_size':
         return {

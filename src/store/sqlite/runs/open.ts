@@ -93,6 +93,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     listLiveLeases: (reach, after, limit) => ask('listLiveLeases', reach, after, limit),
     leasesHeld: (reach) => ask('leasesHeld', reach),
     listActors: (query) => ask('listActors', query),
+    listKeptActors: (query) => ask('listKeptActors', query),
     listParkedEvents: (query) => ask('listParkedEvents', query),
     subjectRuns: (userId, reach, limit) => ask('subjectRuns', userId, reach, limit),
     finishedRuns: (project, before, limit) => ask('finishedRuns', project, before, limit),

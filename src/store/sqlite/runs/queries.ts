@@ -3,6 +3,7 @@ import { type DefinitionOwner, SERVICE } from '../../../model/definition/owner.t
 import { openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
+  ActorRecord,
   AttemptRecord,
   Checkpoint,
   DefinitionRecord,
@@ -18,6 +19,7 @@ import type {
   QueuedRuns,
   RunBacklog,
   ActorRow,
+  KeptActorQuery,
   RunListQuery,
   RunRows,
   WorkerListQuery,
@@ -25,6 +27,7 @@ import type {
 import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
 import { lookupsOf } from './lookups.ts';
 import {
+  actorOf,
   attemptOf,
   definitionOf,
   journalOf,
@@ -36,6 +39,7 @@ import {
   workerOf,
 } from './records.ts';
 import { journalUpTo } from '../../runs/journal-up-to.ts';
+import { keptActorRow } from '../../runs/kept-actor-row.ts';
 
 type Value = string | number;
 
@@ -133,6 +137,27 @@ export const queriesOf = (db: Database.Database) => {
     return found;
   };
   const isOver = (record: RunRecord): boolean => record.endedAt !== undefined;
+
+  const actorsBefore = (type: ActorRow['type'], before: string): ActorRow[] => {
+    switch (type) {
+      case 'run':
+        return all('SELECT * FROM run WHERE run_id < ? ORDER BY run_id DESC LIMIT ?', before, SCAN).map(runActor);
+      case 'lease':
+        return all(
+          `SELECT attempt.*, run.project FROM attempt JOIN run USING (run_id)
+           WHERE lease_id < ? ORDER BY lease_id DESC LIMIT ?`,
+          before,
+          SCAN,
+        ).map(leaseActor);
+      default:
+        return all(
+          'SELECT * FROM kept_actor WHERE type = ? AND id < ? ORDER BY id DESC LIMIT ?',
+          type,
+          before,
+          SCAN,
+        ).map((row) => keptActorRow(actorOf(row)));
+    }
+  };
 
   return {
     findRun: (runId: string): RunRows | undefined => {
@@ -303,19 +328,11 @@ export const queriesOf = (db: Database.Database) => {
 
     listActors: (query: ActorListQuery): ActorRow[] => {
       const found: ActorRow[] = [];
-      let before = query.before ?? '~';
+      // Ids of schedules begin with a project, which may begin with any character.
+      let before = query.before ?? '\u{10FFFF}';
       for (;;) {
-        const rows =
-          query.type === 'run'
-            ? all('SELECT * FROM run WHERE run_id < ? ORDER BY run_id DESC LIMIT ?', before, SCAN)
-            : all(
-                `SELECT attempt.*, run.project FROM attempt JOIN run USING (run_id)
-                 WHERE lease_id < ? ORDER BY lease_id DESC LIMIT ?`,
-                before,
-                SCAN,
-              );
-        for (const row of rows) {
-          const actor = query.type === 'run' ? runActor(row) : leaseActor(row);
+        const rows = actorsBefore(query.type, before);
+        for (const actor of rows) {
           before = actor.id;
           if (!inReach(query.reach, actor.project)) continue;
           if (query.status !== undefined && actor.status !== query.status) continue;
@@ -325,6 +342,19 @@ export const queriesOf = (db: Database.Database) => {
         if (rows.length < SCAN) return found;
       }
     },
+
+    listKeptActors: ({ type, reach, after, limit }: KeptActorQuery): ActorRecord[] =>
+      (reach === 'all'
+        ? all('SELECT * FROM kept_actor WHERE type = ? AND id > ? ORDER BY id LIMIT ?', type, after ?? '', limit)
+        : all(
+            `SELECT * FROM kept_actor WHERE type = ? AND id > ? AND project IN (SELECT value FROM json_each(?))
+             ORDER BY id LIMIT ?`,
+            type,
+            after ?? '',
+            JSON.stringify(reach),
+            limit,
+          )
+      ).map(actorOf),
 
     listParkedEvents: ({ reach, parkedAfter, before, limit }: ParkedEventQuery): ParkedEventSummary[] => {
       const from = before ?? Number.MAX_SAFE_INTEGER;

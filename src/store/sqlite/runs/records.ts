@@ -4,9 +4,11 @@ import type { RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { ChildResult } from '../../runs/lookups.ts';
 import type {
+  ActorRecord,
   AttemptRecord,
   DefinitionRecord,
   JournalRow,
+  KeptActorType,
   ParkedEvent,
   ParkedEventSummary,
   RunRecord,
@@ -173,6 +175,19 @@ export const definitionOf = (row: Row): DefinitionRecord => ({
   document: text(row, 'document'),
   hash: text(row, 'hash'),
   createdAt: number(row, 'created_at'),
+});
+
+export const actorOf = (row: Row): ActorRecord => ({
+  type: text(row, 'type') as KeptActorType,
+  id: text(row, 'id'),
+  project: text(row, 'project'),
+  document: text(row, 'document'),
+  snapshot: text(row, 'snapshot'),
+  status: text(row, 'status') as ActorRecord['status'],
+  version: number(row, 'version'),
+  createdAt: number(row, 'created_at'),
+  updatedAt: number(row, 'updated_at'),
+  ...textAs('fault', row['fault']),
 });
 
 export const workerOf = (row: Row): WorkerRecord => ({

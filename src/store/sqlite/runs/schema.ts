@@ -201,6 +201,16 @@ CREATE INDEX timer_due ON timer (due_at, run_id) WHERE due_at IS NOT NULL AND st
 CREATE INDEX timer_steady ON timer (steady_due_at, run_id) WHERE steady_due_at IS NOT NULL;
 `;
 
+/** Actors with a row of their own: schedules, and actions on many runs. Their timers lie with those of runs. */
+const keptActors = `
+CREATE TABLE kept_actor (
+  type TEXT NOT NULL, id TEXT NOT NULL, project TEXT NOT NULL, document TEXT NOT NULL, snapshot TEXT NOT NULL,
+  status TEXT NOT NULL, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, fault TEXT,
+  PRIMARY KEY (type, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_actor_fault ON kept_actor (type, id) WHERE fault IS NOT NULL;
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -214,7 +224,7 @@ CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 9,
+  schemaVersion: 10,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -225,6 +235,7 @@ export const RUNS_FILE: FileKind = {
     { version: 7, sql: sizesOfTrees },
     { version: 8, sql: ownedDefinitions },
     { version: 9, sql: countdowns },
+    { version: 10, sql: keptActors },
   ],
   standing,
 };

@@ -33,11 +33,11 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     };
   };
   /** An update that names the version it starts from: it changes one row, or the commit is off. */
-  const versioned = (sql: string): ((row: Columns) => void) => {
+  const versioned = (what: string, sql: string): ((row: Columns) => void) => {
     const statement = db.prepare<Column[]>(sql);
     return (row) => {
       if (statement.run(...row).changes !== 1)
-        throw new RowMoved(`run ${row.at(-2)} is not at version ${row.at(-1)} in the file`);
+        throw new RowMoved(`${what} ${row.at(-2)} is not at version ${row.at(-1)} in the file`);
     };
   };
   const several = (...sqls: string[]): ((row: Columns) => void) => {
@@ -56,10 +56,12 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
     insertRun: plain(insertInto('run', 25)),
     moveRun: versioned(
+      'run',
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, descendants = ?
          WHERE run_id = ? AND version = ?`,
     ),
     turnRun: versioned(
+      'run',
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, ended_at = ?, queue_order = ?,
          fault = ?, descendants = ? WHERE run_id = ? AND version = ?`,
     ),
@@ -74,6 +76,21 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setDocument: upsert('document', 3),
     setOutput: upsert('output', 4),
     clearTimer: plain('DELETE FROM timer WHERE run_id = ? AND name = ?'),
+    removeActor: several(
+      'DELETE FROM timer WHERE run_id = ? AND name = ?',
+      'DELETE FROM kept_actor WHERE id = ? AND type = ?',
+    ),
+    insertActor: plain(insertInto('kept_actor', 10)),
+    moveActor: versioned(
+      'actor',
+      `UPDATE kept_actor SET snapshot = ?, status = ?, version = ?, updated_at = ?, fault = ?
+         WHERE type = ? AND id = ? AND version = ?`,
+    ),
+    changeActor: versioned(
+      'actor',
+      `UPDATE kept_actor SET document = ?, snapshot = ?, status = ?, version = ?, updated_at = ?, fault = ?
+         WHERE type = ? AND id = ? AND version = ?`,
+    ),
     setTimer: upsert('timer', 7),
     closeWait: plain('DELETE FROM wait WHERE run_id = ?'),
     openWait: upsert('wait', 8),
