@@ -55,22 +55,34 @@ const resolve = (schema: Schema): Schema => {
   return resolve(found as Schema);
 };
 
-/** References as the validator knows them: it holds the document's components under the id `oas`. */
-const withKnownReferences = (schema: unknown): unknown => {
-  if (Array.isArray(schema)) return schema.map(withKnownReferences);
+/** Formats of ours, with what each says beyond its pattern: the calendar, the ids that are all zero, words for people. */
+const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  'time-parameter': (text) => parseTimeParameter(withPlus(text), 0n) !== undefined,
+  'trace-id': isTraceId,
+  'span-id': isSpanId,
+};
+/** What spells a format of ours out for other tools. */
+const SPELLED_OUT = new Set(['pattern', 'minLength', 'maxLength']);
+/** Rules between members: the code behind the routes checks them, and says in words what is wrong. */
+const BETWEEN_MEMBERS = 'dependentSchemas';
+
+/** The document's schemas as our validator takes them: it holds the components under the id `oas`. */
+const forValidator = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(forValidator);
   if (typeof schema !== 'object' || schema === null) return schema;
+  const { format } = schema as Schema;
+  const isOurs = typeof format === 'string' && Object.hasOwn(formats, format);
   return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [
-      key,
-      key === '$ref' && typeof value === 'string' ? `oas${value}` : withKnownReferences(value),
-    ]),
+    Object.entries(schema)
+      .filter(([key]) => key !== BETWEEN_MEMBERS && !(isOurs && SPELLED_OUT.has(key)))
+      .map(([key, value]) => [key, key === '$ref' && typeof value === 'string' ? `oas${value}` : forValidator(value)]),
   );
 };
 
-const createAjv = (useDefaults: boolean): Ajv2020 => {
+const createAjv = (place: 'parameters' | 'bodies'): Ajv2020 => {
   // Verbose: an error brings its schema along, which may say in words what a pattern means.
   const ajv = new Ajv2020({
-    useDefaults,
+    useDefaults: place === 'parameters',
     strictTypes: false,
     strictRequired: false,
     ownProperties: true,
@@ -78,10 +90,10 @@ const createAjv = (useDefaults: boolean): Ajv2020 => {
   });
   addFormats.default(ajv);
   ajv.addVocabulary(['components', 'example', 'x-spelling']);
-  ajv.addFormat('time-parameter', (text) => parseTimeParameter(withPlus(text), 0n) !== undefined);
-  ajv.addFormat('trace-id', isTraceId);
-  ajv.addFormat('span-id', isSpanId);
-  ajv.addSchema({ $id: 'oas', components: withKnownReferences(openapi.components) as object });
+  // Ids and times within bodies are judged by the routes, which name the place and the value.
+  for (const [name, holds] of Object.entries(formats)) ajv.addFormat(name, place === 'parameters' ? holds : true);
+  if (place === 'bodies') ajv.addFormat('date-time', true);
+  ajv.addSchema({ $id: 'oas', components: forValidator(openapi.components) as object });
   return ajv;
 };
 
@@ -194,7 +206,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Whether a member may be null: those with a type or a list of words say it, any other is left to the validator. */
 const mayBeNull = (schema: Schema): boolean => {
-  const { type, enum: words, anyOf } = schema;
+  const { type, enum: words, anyOf, allOf } = schema;
+  if (Array.isArray(allOf)) return allOf.every((one: Schema) => mayBeNull(resolve(one)));
   if (Array.isArray(anyOf)) return anyOf.some((one: Schema) => mayBeNull(resolve(one)));
   if (Array.isArray(words)) return words.includes(null);
   return type === undefined || [type].flat().includes('null');
@@ -252,7 +265,7 @@ const compileParameters = (
   const compile = (): ValidateFunction =>
     ajv.compile({
       type: 'object',
-      properties: Object.fromEntries(own.map((parameter) => [parameter.name, withKnownReferences(parameter.schema)])),
+      properties: Object.fromEntries(own.map((parameter) => [parameter.name, forValidator(parameter.schema)])),
     });
   return (raw) => {
     const validate = (validator ??= compile());
@@ -307,7 +320,7 @@ const compileOperation = (
   let validate: ValidateFunction | undefined;
   const firstError = (body: unknown): ErrorObject | undefined => {
     if (bodySchema === undefined) return undefined;
-    validate ??= ajvs.bodies.compile(withKnownReferences(bodySchema) as Schema);
+    validate ??= ajvs.bodies.compile(forValidator(bodySchema) as Schema);
     return validate(body) ? undefined : tellingOf(validate.errors ?? []);
   };
   const refused = operation['x-refused-parameters'] ?? {};
@@ -344,7 +357,7 @@ const compileOperation = (
 
 /** Compiles every operation of the document, by its id. */
 const compileDocument = (): ReadonlyMap<string, CompiledOperation> => {
-  const ajvs = { parameters: createAjv(true), bodies: createAjv(false) };
+  const ajvs = { parameters: createAjv('parameters'), bodies: createAjv('bodies') };
   const compiled = new Map<string, CompiledOperation>();
   for (const [path, item] of Object.entries(openapi.paths as unknown as Record<string, Record<string, unknown>>))
     for (const method of METHODS) {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: efaf0a9c218201b3a7fe6d37c7e38115c484b46eedf7eaf4782efe2a580ca4f9
-// content sha256: 05c2433269c08448c1ffb05c55ba82943452d9b8c0c427fe79296c7b610f87ec
+// source sha256: 59c79312a8ba7a2e026aa78956fdd859f52bd07de2de0fb2e9f859ec1a429fb0
+// content sha256: 128fc0cc4a19ddfd268edb0f077f4babf710a2c385b1330dd939cb4c658f7f60
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1573,6 +1573,7 @@ export interface components {
         readonly FilterText: string;
         /**
          * Format: time-parameter
+         * @description An RFC 3339 time of the calendar, or a time before now in seconds, minutes, hours, days or weeks
          * @example 2026-11-20T09:00:00Z
          * @example -7d
          */
@@ -1929,10 +1930,11 @@ export interface components {
             /** @description Absent or empty makes the server generate one */
             readonly score_id?: string;
             /** @description This or `span_id` is needed */
-            readonly trace_id?: string;
-            readonly span_id?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
             readonly scorer_id: string;
             readonly scorer_version?: string;
+            /** @description From `min` to `max`, which `min` is below */
             readonly value: number;
             /** @default 0 */
             readonly min?: number;
@@ -1941,10 +1943,10 @@ export interface components {
             readonly label?: string;
             readonly reason?: string;
             readonly source?: components["schemas"]["ScoreSource"];
-            readonly score_trace_id?: string;
+            readonly score_trace_id?: components["schemas"]["TraceId"];
             readonly cost?: components["schemas"]["NewCost"];
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
             readonly experiment_id?: string;
             readonly metadata?: components["schemas"]["Attributes"];
@@ -1979,9 +1981,10 @@ export interface components {
             /** @description Absent or empty makes the server generate one */
             readonly feedback_id?: string;
             /** @description This or `span_id` is needed */
-            readonly trace_id?: string;
-            readonly span_id?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
             readonly kind: components["schemas"]["FeedbackKind"];
+            /** @description `thumbs`: `up` or `down`; `rating`: a number; others: text */
             readonly value: string | number;
             readonly comment?: string;
             readonly author_kind?: components["schemas"]["AuthorKind"];
@@ -1989,7 +1992,7 @@ export interface components {
             readonly author_id?: string;
             readonly metadata?: components["schemas"]["Attributes"];
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
         readonly RejectedSpans: {
@@ -2135,7 +2138,7 @@ export interface components {
              */
             readonly log_id?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly severity?: components["schemas"]["Severity"];
             readonly message: string;
             readonly logger?: string;
@@ -2152,7 +2155,7 @@ export interface components {
             readonly unit?: string;
             readonly description?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly value?: number;
             readonly sum?: number;
             /** Format: int64 */
@@ -2180,7 +2183,7 @@ export interface components {
             readonly text: string;
             readonly model?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
         readonly RollUp: {
@@ -2344,9 +2347,8 @@ export interface components {
         };
         readonly ScoreRequest: {
             readonly project?: string;
-            readonly trace_ids?: readonly string[];
-            /** @description RFC 3339, or before now as `-1d` */
-            readonly from?: string;
+            readonly trace_ids?: readonly components["schemas"]["TraceId"][];
+            readonly from?: components["schemas"]["TimeParameter"];
             /** @description 1000 by default; with judged scorers as many as fit */
             readonly limit?: number;
             readonly scorers?: readonly string[];
@@ -2420,7 +2422,7 @@ export interface components {
             readonly expected?: unknown;
             readonly metadata?: components["schemas"]["Attributes"];
             /** @description The run that the case was made of */
-            readonly source_trace_id?: string;
+            readonly source_trace_id?: components["schemas"]["TraceId"];
         };
         readonly NewDatasetItem: {
             /** @description Absent or empty makes the server generate one */
@@ -2431,7 +2433,7 @@ export interface components {
             readonly expected?: unknown;
             readonly metadata?: components["schemas"]["Attributes"];
             /** @description The run that the case was made of */
-            readonly source_trace_id?: string;
+            readonly source_trace_id?: components["schemas"]["TraceId"];
         };
         readonly DatasetItem: {
             readonly item_id: string;
@@ -5328,7 +5330,7 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": {
-                    readonly trace_ids: readonly string[];
+                    readonly trace_ids: readonly components["schemas"]["TraceId"][];
                     /**
                      * @description Keeps the answer of each run as `expected`; a run without an answer gives a case without it
                      * @default false

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 5032c13625dba404822c7441193e0d9506917947f09390cdfcdcc01d94e3f331
-// content sha256: b59b11daffcaf3a0647485abef38665cc015bd8149c1d3c52deb6ee82a5dce95
+// source sha256: f2a368d4174e8f5c7b849c0f82f82edac58440d0e9ff389b8490b8f7d0bd7e7b
+// content sha256: 3cd5c884fbb6281fdb5642afff530bbdd227087bc707dae9c76f448f1c4cd4be
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -814,7 +814,7 @@ export interface components {
             readonly text: string;
             readonly model?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
@@ -862,9 +862,10 @@ export interface components {
             /** @description Absent or empty makes the server generate one */
             readonly feedback_id?: string;
             /** @description This or `span_id` is needed */
-            readonly trace_id?: string;
-            readonly span_id?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
             readonly kind: components["schemas"]["FeedbackKind"];
+            /** @description `thumbs`: `up` or `down`; `rating`: a number; others: text */
             readonly value: string | number;
             readonly comment?: string;
             readonly author_kind?: components["schemas"]["AuthorKind"];
@@ -872,7 +873,7 @@ export interface components {
             readonly author_id?: string;
             readonly metadata?: components["schemas"]["Attributes"];
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
         };
         readonly NewLogRecord: {
@@ -882,7 +883,7 @@ export interface components {
              */
             readonly log_id?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly severity?: components["schemas"]["Severity"];
             readonly message: string;
             readonly logger?: string;
@@ -899,7 +900,7 @@ export interface components {
             readonly unit?: string;
             readonly description?: string;
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly value?: number;
             readonly sum?: number;
             /** Format: int64 */
@@ -935,10 +936,11 @@ export interface components {
             /** @description Absent or empty makes the server generate one */
             readonly score_id?: string;
             /** @description This or `span_id` is needed */
-            readonly trace_id?: string;
-            readonly span_id?: string;
+            readonly trace_id?: components["schemas"]["TraceId"];
+            readonly span_id?: components["schemas"]["SpanId"];
             readonly scorer_id: string;
             readonly scorer_version?: string;
+            /** @description From `min` to `max`, which `min` is below */
             readonly value: number;
             /** @default 0 */
             readonly min?: number;
@@ -947,10 +949,10 @@ export interface components {
             readonly label?: string;
             readonly reason?: string;
             readonly source?: components["schemas"]["ScoreSource"];
-            readonly score_trace_id?: string;
+            readonly score_trace_id?: components["schemas"]["TraceId"];
             readonly cost?: components["schemas"]["NewCost"];
             /** @description RFC 3339; now by default */
-            readonly timestamp?: string;
+            readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
             readonly experiment_id?: string;
             readonly metadata?: components["schemas"]["Attributes"];
@@ -1319,7 +1321,10 @@ export interface components {
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
         };
-        /** Format: time-parameter */
+        /**
+         * Format: time-parameter
+         * @description An RFC 3339 time of the calendar, or a time before now in seconds, minutes, hours, days or weeks
+         */
         readonly TimeParameter: string;
         /**
          * Format: date-time
