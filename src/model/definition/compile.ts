@@ -16,6 +16,8 @@ export type CompiledStep<S extends Step = Step> = {
   readonly sleepUntil?: Template;
   readonly forEach?: Template;
   readonly message?: Template;
+  readonly concurrencyKey?: Template;
+  readonly rateKey?: Template;
   /** Empty for the steps that end the run. */
   readonly next: readonly CompiledBranch[];
 };
@@ -26,6 +28,9 @@ export type CompiledDefinition = {
   readonly steps: ReadonlyMap<string, CompiledStep>;
   /** Template of the output of a run that ends by `end`. */
   readonly output?: Template;
+  /** Keys of the run itself. */
+  readonly concurrencyKey?: Template;
+  readonly rateKey?: Template;
 };
 
 const must = <T>(parsed: Parsed<T>, where: string): T => {
@@ -49,6 +54,8 @@ const compileStep = (step: Step): CompiledStep => {
     ...template('sleepUntil', step.kind === 'sleep' ? step.sleepUntil : undefined),
     ...template('forEach', step.kind === 'child' ? step.forEach : undefined),
     ...template('message', step.kind === 'fail' ? step.message : undefined),
+    ...template('concurrencyKey', step.kind === 'task' ? step.concurrency?.key : undefined),
+    ...template('rateKey', step.kind === 'task' ? step.rate?.key : undefined),
   };
 };
 
@@ -61,12 +68,14 @@ export const compileDefinition = (definition: Definition): CompiledDefinition =>
   const compiled = definition.steps.map(compileStep);
   const [first] = compiled;
   if (first === undefined) throw new Error(`definition ${definition.id} has no step`);
-  const output = definition.output === undefined ? undefined : must(parseTemplate(definition.output), 'output');
+  const { output, concurrency, rate } = definition;
   return {
     definition,
     first,
     steps: new Map(compiled.map((step) => [step.step.id, step])),
-    ...(output === undefined ? {} : { output }),
+    ...(output === undefined ? {} : { output: must(parseTemplate(output), 'output') }),
+    ...(concurrency === undefined ? {} : { concurrencyKey: must(parseTemplate(concurrency.key), 'concurrency.key') }),
+    ...(rate === undefined ? {} : { rateKey: must(parseTemplate(rate.key), 'rate.key') }),
   };
 };
 

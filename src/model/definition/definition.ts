@@ -12,6 +12,9 @@ export type Definition = {
   /** A JSON Schema that the input of a run must meet, where the definition gives one. */
   readonly inputSchema?: Json;
   readonly limits: Limits;
+  /** How many runs of one key go on at once, and how many begin in a time. */
+  readonly concurrency?: Concurrency;
+  readonly rate?: Rate;
   /** Template of the output of a run that ends by `end`; absent: the output of the run's last step. */
   readonly output?: Json;
   /** At least one; the first is where a run starts. */
@@ -23,6 +26,26 @@ export type Limits = {
   readonly maxSteps: number;
   readonly runTimeoutMs?: number;
   readonly maxCostUsd?: number;
+};
+
+/** What becomes of what a key has no place for. `cancel_oldest`: it takes the place of the run that has held it longest. */
+export type OnLimit = 'queue' | 'reject' | 'cancel_oldest';
+
+/** @see Interface decisions, section 13, "Keys in a definition" */
+export type Concurrency = {
+  /** Template of text over `input` and `correlation`. */
+  readonly key: string;
+  /** Most holders of one key at once. */
+  readonly limit: number;
+  readonly onLimit: OnLimit;
+};
+
+/** At most `limit` starts of one key in any window of `perMs`. */
+export type Rate = {
+  /** Template of text over `input` and `correlation`. */
+  readonly key: string;
+  readonly limit: number;
+  readonly perMs: number;
 };
 
 export type Retry = {
@@ -60,6 +83,9 @@ export type TaskStep = Onward & {
   readonly timeoutMs?: number;
   readonly retry: Retry;
   readonly limits?: TaskLimits;
+  /** How many steps of one key are out at once, and how many go out in a time. */
+  readonly concurrency?: Concurrency;
+  readonly rate?: Rate;
 };
 
 /** Over all visits of the task in one run. */
@@ -137,6 +163,8 @@ export const definitionBounds = {
   documentDepth: 64,
   /** Children that one `for_each` may start. */
   itemsPerForEach: 10_000,
+  /** Of an expanded key. */
+  keyCharacters: 1024,
 } as const;
 
 /** What a definition that stays silent gets. @see Interface decisions, "9. Durable runs", "Fine print" */
@@ -147,6 +175,7 @@ export const definitionDefaults = {
   acceptParked: false,
   maxParallel: 10,
   onItemError: 'fail_fast',
+  onLimit: 'queue',
   /** A loop without a way out ends, instead of filling the disk. */
   maxSteps: 100_000,
 } as const satisfies {
@@ -156,5 +185,6 @@ export const definitionDefaults = {
   acceptParked: boolean;
   maxParallel: number;
   onItemError: OnItemError;
+  onLimit: OnLimit;
   maxSteps: number;
 };

@@ -10,9 +10,18 @@ export type DefinitionDocument = {
   readonly input_schema?: Json;
   readonly limits?: { readonly max_steps?: number; readonly run_timeout_ms?: number; readonly max_cost_usd?: number };
   readonly defaults?: { readonly retry?: RetryDocument };
+  readonly concurrency?: ConcurrencyDocument;
+  readonly rate?: RateDocument;
   readonly output?: Json;
   readonly steps: readonly StepDocument[];
 };
+
+export type ConcurrencyDocument = {
+  readonly key: string;
+  readonly limit: number;
+  readonly on_limit?: 'queue' | 'reject' | 'cancel_oldest';
+};
+export type RateDocument = { readonly key: string; readonly limit: number; readonly per_ms: number };
 
 export type RetryDocument = {
   readonly max_attempts?: number;
@@ -35,6 +44,8 @@ export type TaskDocument = OnwardDocument & {
   readonly timeout_ms?: number;
   readonly retry?: RetryDocument;
   readonly limits?: { readonly max_attempts_total?: number; readonly max_cost_usd?: number };
+  readonly concurrency?: ConcurrencyDocument;
+  readonly rate?: RateDocument;
 };
 
 export type StepDocument =

@@ -5,16 +5,20 @@ import type { Json } from '../json.ts';
 import { parseTimestamp } from '../time.ts';
 import { parseCondition } from './condition.ts';
 import {
+  type Concurrency,
   type Definition,
   definitionBounds,
   definitionDefaults,
+  type Rate,
   type Retry,
   type Step,
   type TaskLimits,
 } from './definition.ts';
 import {
+  type ConcurrencyDocument,
   type DefinitionDocument,
   documentLeadsOn,
+  type RateDocument,
   type RetryDocument,
   type StepDocument,
   type TaskDocument,
@@ -61,6 +65,32 @@ const findBoundFault = (document: unknown): Fault | undefined => {
   return undefined;
 };
 
+/** What a key may read: it is expanded before the run has done anything, and is the same for every attempt. */
+const KEY_ROOTS: ReadonlySet<string> = new Set(['input', 'correlation']);
+
+/**
+ * Checks the keys of a definition or of a task.
+ * @param holder what may hold `concurrency` and `rate`
+ * @param at its path; empty for the definition
+ */
+const findKeyFaults = (
+  holder: Pick<DefinitionDocument, 'concurrency' | 'rate'>,
+  at: string,
+  isSound: (field: string) => boolean,
+): Fault[] =>
+  (['concurrency', 'rate'] as const).flatMap((field) => {
+    const limited = holder[field];
+    if (limited === undefined || !isSound(field)) return [];
+    const path = `${at}${field}.key`;
+    const parsed = parseTemplate(limited.key);
+    if (!parsed.ok) return [{ path, message: parsed.message }];
+    return parsed.value.reads.flatMap((read) => {
+      const root = String(read[0]);
+      if (KEY_ROOTS.has(root)) return [];
+      return [{ path, message: `\${${read.join('.')}} is not readable in a key: it reads input and correlation` }];
+    });
+  });
+
 /**
  * Checks every expression of one step, and the rules that a schema cannot say.
  * @param isSound whether a field of the step has the right shape; what has not is named already, and not looked at
@@ -91,6 +121,12 @@ const findStepFaults = (
   switch (step.kind) {
     case 'task':
       template('input', step.input, 'no items');
+      faults.push(...findKeyFaults(step, `${at}.`, isSound));
+      if (isSound('concurrency') && step.concurrency?.on_limit === 'cancel_oldest')
+        faults.push({
+          path: `${at}.concurrency.on_limit`,
+          message: 'cancel_oldest is not for a task: it cancels runs, and a step cannot be cancelled alone',
+        });
       break;
     case 'wait_event':
       template('key', step.key, 'no items');
@@ -178,6 +214,7 @@ const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[]
     const compiled = compileInputSchema(document['input_schema'] as Json);
     if (!compiled.ok) faults.push({ path: 'input_schema', message: compiled.message });
   }
+  faults.push(...findKeyFaults(document, '', (field) => !misshapen(`/${field}`)));
   const { steps } = document;
   if (!Array.isArray(steps) || errors.some((error) => error.instancePath === '/steps')) return faults;
 
@@ -224,6 +261,20 @@ const taskLimitsOf = ({
   ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
 });
 
+type Limited = { readonly concurrency?: Concurrency; readonly rate?: Rate };
+const limitedOf = ({ concurrency, rate }: { concurrency?: ConcurrencyDocument; rate?: RateDocument }): Limited => ({
+  ...(concurrency === undefined
+    ? {}
+    : {
+        concurrency: {
+          key: concurrency.key,
+          limit: concurrency.limit,
+          onLimit: concurrency.on_limit ?? definitionDefaults.onLimit,
+        },
+      }),
+  ...(rate === undefined ? {} : { rate: { key: rate.key, limit: rate.limit, perMs: rate.per_ms } }),
+});
+
 const stepOf = (step: StepDocument, following: string | undefined, defaults: RetryDocument | undefined): Step => {
   if (!documentLeadsOn(step)) return step;
   const onward = { id: step.id, next: branchesOf(step, following), onError: step.on_error ?? [] };
@@ -239,6 +290,7 @@ const stepOf = (step: StepDocument, following: string | undefined, defaults: Ret
         ...(step.timeout_ms === undefined ? {} : { timeoutMs: step.timeout_ms }),
         retry: delivery === 'at_most_once' ? { ...retry, maxAttempts: 1 } : retry,
         ...(step.limits === undefined ? {} : { limits: taskLimitsOf(step.limits) }),
+        ...limitedOf(step),
       };
     }
     case 'wait_event':
@@ -292,6 +344,7 @@ const definitionOf = (document: DefinitionDocument): Definition => {
       ...(limits?.run_timeout_ms === undefined ? {} : { runTimeoutMs: limits.run_timeout_ms }),
       ...(limits?.max_cost_usd === undefined ? {} : { maxCostUsd: limits.max_cost_usd }),
     },
+    ...limitedOf(document),
     ...(document.output === undefined ? {} : { output: document.output }),
     steps: document.steps.map((step, index) => stepOf(step, document.steps[index + 1]?.id, document.defaults?.retry)),
   });
