@@ -1,5 +1,6 @@
 import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from './dispatcher.ts';
 import { LEASE_MACHINE_VERSION, leaseMachine } from './lease.ts';
+import { LIMIT_MACHINE_VERSION, limitMachine } from './limit.ts';
 import { MONITOR_MACHINE_VERSION, monitorMachine } from './monitor.ts';
 import { OUTBOX_MACHINE_VERSION, outboxMachine } from './outbox.ts';
 import { PIPELINE_MACHINE_VERSION, pipelineMachine } from './pipeline.ts';
@@ -11,6 +12,7 @@ import { TIMER_MACHINE_VERSION, timerMachine } from './timer.ts';
 export const ownMachines: readonly VersionedMachine[] = [
   { machine: dispatcherMachine, version: DISPATCHER_MACHINE_VERSION },
   { machine: leaseMachine, version: LEASE_MACHINE_VERSION },
+  { machine: limitMachine, version: LIMIT_MACHINE_VERSION },
   { machine: monitorMachine, version: MONITOR_MACHINE_VERSION },
   { machine: outboxMachine, version: OUTBOX_MACHINE_VERSION },
   { machine: pipelineMachine, version: PIPELINE_MACHINE_VERSION },

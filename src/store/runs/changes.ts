@@ -1,4 +1,5 @@
 import type { UnixMs } from '../../model/run.ts';
+import type { LimitLine, LimitPlace, LimitRecord } from './limits.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -50,6 +51,16 @@ export type Changes = {
   readonly timersCleared: { readonly runId: string; readonly name: string }[];
   readonly waitsOpened: WaitRecord[];
   readonly waitsClosed: string[];
+  /** Keys come into use, change, and go. */
+  readonly limitsInserted: LimitRecord[];
+  readonly limitsUpdated: LimitRecord[];
+  readonly limitsGone: string[];
+  /** Replaces what has the same id. */
+  readonly linesSet: LimitLine[];
+  readonly linesGone: string[];
+  /** Replaces what has the same order. */
+  readonly placesSet: LimitPlace[];
+  readonly placesGone: number[];
   readonly parked: ParkedEvent[];
   readonly unparked: number[];
   readonly eventsSeen: SeenEvent[];
@@ -89,6 +100,13 @@ export const noChanges = (): Changes => ({
   timersCleared: [],
   waitsOpened: [],
   waitsClosed: [],
+  limitsInserted: [],
+  limitsUpdated: [],
+  limitsGone: [],
+  linesSet: [],
+  linesGone: [],
+  placesSet: [],
+  placesGone: [],
   parked: [],
   unparked: [],
   eventsSeen: [],

@@ -1,5 +1,6 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type { DueLimit, LimitFront, LimitLine, LimitPlace, LimitRecord } from './limits.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -71,6 +72,15 @@ export type Lookup =
     }
   /** How many runs stand below the root of a trace. */
   | { readonly kind: 'tree_size'; readonly traceId: string }
+  | { readonly kind: 'limit'; readonly limitId: string }
+  | { readonly kind: 'limit_line'; readonly lineId: string }
+  | { readonly kind: 'limit_place'; readonly order: number }
+  /** The best of those who wait for a place of a key. */
+  | { readonly kind: 'limit_front'; readonly limitId: string; readonly limit: number }
+  /** Who holds a key, the longest first. */
+  | { readonly kind: 'limit_holders'; readonly limitId: string; readonly limit: number }
+  /** Keys whose actor is due, by time and id, from beyond `after`. */
+  | { readonly kind: 'limits_due'; readonly steady: UnixMs; readonly after?: DueLimit; readonly limit: number }
   /** Children of a run that have not ended. */
   | { readonly kind: 'open_children'; readonly runId: string }
   /** How the children that one visit of a step started have ended, or stand. */
@@ -128,6 +138,12 @@ export type Found = {
   kept_actor: ActorRecord | undefined;
   kept_actors: readonly ActorRecord[];
   tree_size: TreeSize;
+  limit: LimitRecord | undefined;
+  limit_line: LimitLine | undefined;
+  limit_place: LimitPlace | undefined;
+  limit_front: LimitFront;
+  limit_holders: readonly LimitPlace[];
+  limits_due: readonly DueLimit[];
   open_children: readonly string[];
   child_results: readonly ChildResult[];
   attempt_before: AttemptRecord | undefined;

@@ -1,6 +1,7 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
+import type { LimitListQuery, LimitRecord, LimitRows, WaitingPlace } from './limits.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -144,6 +145,14 @@ export interface RunQueries {
   ): Promise<readonly (AttemptRecord & Pick<RunIdentity, 'project' | 'definitionId' | 'definitionVersion'>)[]>;
   /** How many live leases of runs of these projects each worker holds; those that hold none are left out. */
   leasesHeld(reach: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Keys in use, by id, ascending. */
+  listLimits(query: LimitListQuery): Promise<readonly LimitRecord[]>;
+  /** A key in use. @param shown most holders, and most of its line */
+  findLimit(limitId: string, shown: number): Promise<LimitRows | undefined>;
+  /** Where a place stands that waits; `undefined` once it does not. @param shown most holders */
+  whereWaits(order: number, shown: number): Promise<WaitingPlace | undefined>;
+  /** Keys for which runs wait, and of which no place was taken or freed since, those that stand longest first. */
+  stalledLimits(movedBefore: UnixMs, limit: number): Promise<readonly LimitRecord[]>;
   listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
   /** By id, ascending. */
   listKeptActors(query: KeptActorQuery): Promise<readonly ActorRecord[]>;

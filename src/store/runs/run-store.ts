@@ -3,6 +3,7 @@ import type { RunQueries } from './run-queries.ts';
 
 export * from './changes.ts';
 export * from './outbox-batch.ts';
+export * from './limits.ts';
 export type * from './lookups.ts';
 export type * from './records.ts';
 export type * from './run-commits.ts';

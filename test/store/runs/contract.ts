@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { runCommitsContract } from './commits-contract.ts';
 import { type OpenRunStore, storesOf } from './factories.ts';
+import { limitsContract } from './limits-contract.ts';
 import { runQueriesContract } from './queries-contract.ts';
 
 /** What every engine promises. Called once an engine. */
 export const runStoreContract = (engine: string, open: OpenRunStore): void => {
   runCommitsContract(engine, open);
   runQueriesContract(engine, open);
+  limitsContract(engine, open);
 
   describe(`${engine}: run store`, () => {
     const opened = storesOf(open);

@@ -14,6 +14,7 @@ import {
   type TimerRecord,
 } from '../records.ts';
 import type { DueTimer, RunCommits } from '../run-commits.ts';
+import { memoryLimits } from './limits.ts';
 import { type ActorShelf, pair, readingOf, type Shelves } from './shelves.ts';
 
 const isCarriedOver = ({ name }: { readonly name: string }): boolean =>
@@ -37,6 +38,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     if (shelf === undefined) throw new StoreUnavailable(`the runs store holds no ${type} ${id}`);
     return shelf;
   };
+
+  const keys = memoryLimits(shelves);
 
   const erase = (runId: string): void => {
     const shelf = runs.get(runId);
@@ -142,6 +145,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const wait of changes.waitsOpened) {
       shelfOf(wait.runId).wait = wait;
     }
+    keys.write(changes);
     for (const event of changes.parked) {
       parked.set(event.order, event);
     }
@@ -256,6 +260,18 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           .slice(0, lookup.limit);
       case 'tree_size':
         return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
+      case 'limit':
+        return shelves.limits.get(lookup.limitId);
+      case 'limit_line':
+        return shelves.lines.get(lookup.lineId);
+      case 'limit_place':
+        return shelves.places.get(lookup.order);
+      case 'limit_front':
+        return keys.front(lookup.limitId, lookup.limit);
+      case 'limit_holders':
+        return keys.holders(lookup.limitId, lookup.limit);
+      case 'limits_due':
+        return keys.due(lookup.steady, lookup.after, lookup.limit);
       case 'open_children': {
         const shelf = runs.get(lookup.runId);
         return shelf === undefined
@@ -302,6 +318,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         const live = [...attempts.values()].filter(({ state }) => isLive(state));
         for (const record of live) attempts.set(record.leaseId, { ...record, expiresAt: leasesUntil });
         if (restartedAt !== undefined) {
+          keys.resume(restartedAt);
           const countedOn = (timer: TimerRecord): TimerRecord => {
             if (timer.countdown === undefined) return timer;
             const { ms } = timer.countdown;
@@ -321,7 +338,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           })),
           highest: {
             outboxNo: highest(outbox.keys()),
-            order: highest([...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
+            order: highest([...shelves.places.keys(), ...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
             queueOrder: highest(all().map(({ record }) => record.queueOrder ?? 0)),
           },
         };

@@ -7,6 +7,7 @@ import { type ActorRecord, dueTimeOf, type KeptActorType, type RunRecord } from 
 import { matchesRun } from '../run-conditions.ts';
 import { keptActorRow } from '../kept-actor-row.ts';
 import type { ActorRow, RunQueries } from '../run-queries.ts';
+import { memoryLimits } from './limits.ts';
 import { readingOf, type RunShelf, type Shelves } from './shelves.ts';
 
 const newestFirst = (a: RunRecord, b: RunRecord): number =>
@@ -17,6 +18,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
   const { runs, actors, attempts, definitions, workers, parked, outbox } = shelves;
   const { childrenOf, all, allTimers, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
+  const keys = memoryLimits(shelves);
   const keptActors = (type: KeptActorType): ActorRecord[] =>
     [...actors.values()].flatMap(({ record }) => (record.type === type ? [record] : []));
 
@@ -272,6 +274,10 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             };
           }),
       ),
+    listLimits: (query) => soon(() => keys.list(query)),
+    findLimit: (limitId, shown) => soon(() => keys.find(limitId, shown)),
+    whereWaits: (order, shown) => soon(() => keys.whereWaits(order, shown)),
+    stalledLimits: (movedBefore, limit) => soon(() => keys.stalled(movedBefore, limit)),
     backlog: (wall, steady) =>
       soon(() => {
         const timers = allTimers().filter(({ dueAt }) => dueAt !== undefined);

@@ -1,3 +1,4 @@
+import type { LimitLine, LimitPlace, LimitRecord } from '../limits.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -56,6 +57,10 @@ export const emptyShelves = () => {
     seen: new Map<string, SeenEvent>(),
     parked: new Map<number, ParkedEvent>(),
     outbox: new Map<number, OutboxRow>(),
+    limits: new Map<string, LimitRecord>(),
+    lines: new Map<string, LimitLine>(),
+    /** By order. */
+    places: new Map<number, LimitPlace>(),
   };
 };
 

@@ -1,4 +1,5 @@
 import type { ActorUpdate, Changes, RunUpdate } from '../../runs/changes.ts';
+import { limitProgressRow, limitRow, lineRow, placeRow } from './limits.ts';
 import type { ActorRecord, AttemptRecord, RunRecord } from '../../runs/records.ts';
 
 /**
@@ -32,6 +33,13 @@ export const operations = [
   'setTimer',
   'closeWait',
   'openWait',
+  'goLimit',
+  'insertLimit',
+  'updateLimit',
+  'goLine',
+  'setLine',
+  'goPlace',
+  'setPlace',
   'park',
   'unpark',
   'seeEvent',
@@ -228,6 +236,20 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
         one.order,
         orNull(one.deadlineAt),
       ]);
+    case 'goLimit':
+      return changes.limitsGone.map((limitId) => [limitId]);
+    case 'insertLimit':
+      return changes.limitsInserted.map(limitRow);
+    case 'updateLimit':
+      return changes.limitsUpdated.map(limitProgressRow);
+    case 'goLine':
+      return changes.linesGone.map((lineId) => [lineId]);
+    case 'setLine':
+      return changes.linesSet.map(lineRow);
+    case 'goPlace':
+      return changes.placesGone.map((order) => [order]);
+    case 'setPlace':
+      return changes.placesSet.map(placeRow);
     case 'park':
       return changes.parked.map((one) => [
         one.order,

@@ -4,6 +4,7 @@ import type { Found, Lookup } from '../../runs/lookups.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
+import { limitLookupsOf } from './limits.ts';
 import {
   actorOf,
   attemptOf,
@@ -96,6 +97,7 @@ export const lookupsOf = (db: Database.Database) => {
      WHERE parent_run_id = ? AND parent_step_id = ? AND parent_visit = ? ORDER BY parent_index`,
   );
   const attemptBefore = one('SELECT * FROM attempt WHERE run_id = ? AND step_id = ? AND visit = ? AND attempt = ?');
+  const keys = limitLookupsOf(db);
   const dueByWall = many(DUE_BY_WALL);
   const dueBySteady = many(DUE_BY_STEADY);
   const countOn = db.prepare(
@@ -211,6 +213,18 @@ export const lookupsOf = (db: Database.Database) => {
           traceId: lookup.traceId,
           descendants: (treeSize(lookup.traceId)?.['descendants'] as number | undefined) ?? 0,
         };
+      case 'limit':
+        return keys.limit(lookup.limitId);
+      case 'limit_line':
+        return keys.line(lookup.lineId);
+      case 'limit_place':
+        return keys.place(lookup.order);
+      case 'limit_front':
+        return keys.front(lookup.limitId, lookup.limit);
+      case 'limit_holders':
+        return keys.holders(lookup.limitId, lookup.limit);
+      case 'limits_due':
+        return keys.due(lookup.steady, lookup.after, lookup.limit);
       case 'open_children':
         return openChildren(lookup.runId).map((row) => row['run_id'] as string);
       case 'child_results':
@@ -245,7 +259,10 @@ export const lookupsOf = (db: Database.Database) => {
       outboxBatch(outbox.iterate(after), limit, characters),
     /** The caller holds a transaction: leases are extended, and countdowns go on by the wall clock. */
     resume: (leasesUntil: UnixMs, restartedAt?: UnixMs): Resumption => {
-      if (restartedAt !== undefined) countOn.run({ at: restartedAt });
+      if (restartedAt !== undefined) {
+        countOn.run({ at: restartedAt });
+        keys.countOn(restartedAt);
+      }
       const liveLeases = projects().flatMap((project) =>
         live(project).map((row) => {
           extend.run(leasesUntil, row['lease_id']);
@@ -263,7 +280,7 @@ export const lookupsOf = (db: Database.Database) => {
         liveLeases,
         highest: {
           outboxNo: top?.['no'] as number,
-          order: top?.['ord'] as number,
+          order: Math.max(top?.['ord'] as number, keys.highestOrder()),
           queueOrder: top?.['queued'] as number,
         },
       };

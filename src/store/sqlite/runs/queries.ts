@@ -25,6 +25,7 @@ import type {
   WorkerListQuery,
 } from '../../runs/run-queries.ts';
 import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
+import { limitQueriesOf } from './limits.ts';
 import { lookupsOf } from './lookups.ts';
 import {
   actorOf,
@@ -367,6 +368,8 @@ export const queriesOf = (db: Database.Database) => {
         .toSorted((a, b) => b.order - a.order)
         .slice(0, limit);
     },
+
+    ...limitQueriesOf(all),
 
     subjectRuns: (userId: string, reach: ProjectReach, limit: number) => {
       const theirs = all('SELECT * FROM run WHERE user_id = ?', userId)

@@ -211,6 +211,39 @@ CREATE TABLE kept_actor (
 CREATE INDEX kept_actor_fault ON kept_actor (type, id) WHERE fault IS NOT NULL;
 `;
 
+/**
+ * Keys in use, the lines that wait for them, and who holds them or waits. Who waits is found by its line and rank, who holds by its
+ * key; a place is written once and goes, so it is named by its number, which is its age as well.
+ */
+const keysInUse = `
+CREATE TABLE limit_key (
+  limit_id TEXT PRIMARY KEY, kind TEXT NOT NULL, project TEXT NOT NULL, definition_owner TEXT NOT NULL,
+  definition_id TEXT NOT NULL, step_id TEXT, key TEXT NOT NULL, definition_version INTEGER NOT NULL, places INTEGER NOT NULL,
+  per_ms INTEGER, machine_version INTEGER NOT NULL, state TEXT NOT NULL, version INTEGER NOT NULL, used INTEGER NOT NULL,
+  waiting INTEGER NOT NULL, lines INTEGER NOT NULL, starts TEXT NOT NULL, steady_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL, due_at INTEGER, moved_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX limit_project ON limit_key (project, limit_id);
+CREATE INDEX limit_due ON limit_key (due_at, limit_id) WHERE due_at IS NOT NULL;
+CREATE INDEX limit_waited ON limit_key (moved_at, limit_id) WHERE waiting > 0;
+
+CREATE TABLE limit_line (
+  line_id TEXT PRIMARY KEY, waits_on TEXT NOT NULL, waiting INTEGER NOT NULL, low INTEGER NOT NULL, ord INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX limit_line_parked ON limit_line (waits_on, low, ord);
+
+CREATE TABLE limit_place (
+  ord INTEGER PRIMARY KEY, low INTEGER NOT NULL, run_id TEXT NOT NULL, step_id TEXT, concurrency_id TEXT, rate_id TEXT,
+  line_id TEXT, since INTEGER NOT NULL
+) STRICT;
+CREATE INDEX limit_place_line ON limit_place (line_id, low, ord) WHERE line_id IS NOT NULL;
+CREATE INDEX limit_place_holder ON limit_place (concurrency_id, ord) WHERE line_id IS NULL;
+CREATE INDEX limit_place_both_concurrency ON limit_place (concurrency_id, low, ord)
+  WHERE line_id IS NOT NULL AND concurrency_id IS NOT NULL AND rate_id IS NOT NULL;
+CREATE INDEX limit_place_both_rate ON limit_place (rate_id, low, ord)
+  WHERE line_id IS NOT NULL AND concurrency_id IS NOT NULL AND rate_id IS NOT NULL;
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -224,7 +257,7 @@ CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 10,
+  schemaVersion: 11,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -236,6 +269,7 @@ export const RUNS_FILE: FileKind = {
     { version: 8, sql: ownedDefinitions },
     { version: 9, sql: countdowns },
     { version: 10, sql: keptActors },
+    { version: 11, sql: keysInUse },
   ],
   standing,
 };

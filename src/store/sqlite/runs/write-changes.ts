@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { UPDATE_LIMIT } from './limits.ts';
 import { type Column, type Columns, type EncodedChanges, type Operation, operations } from './encode-changes.ts';
 
 /** A row of the store is not as this process left it: another process writes to the file, or memory was wrong. */
@@ -94,6 +95,13 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setTimer: upsert('timer', 7),
     closeWait: plain('DELETE FROM wait WHERE run_id = ?'),
     openWait: upsert('wait', 8),
+    goLimit: plain('DELETE FROM limit_key WHERE limit_id = ?'),
+    insertLimit: plain(insertInto('limit_key', 21)),
+    updateLimit: plain(UPDATE_LIMIT),
+    goLine: plain('DELETE FROM limit_line WHERE line_id = ?'),
+    setLine: upsert('limit_line', 5),
+    goPlace: plain('DELETE FROM limit_place WHERE ord = ?'),
+    setPlace: upsert('limit_place', 8),
     park: plain(insertInto('parked', 7)),
     unpark: plain('DELETE FROM parked WHERE ord = ?'),
     seeEvent: upsert('event_seen', 4),
