@@ -52,6 +52,9 @@ const wordsOfShape: Readonly<Record<string, string>> = {
   next: '[next](#where-a-run-goes-next)',
   on_error: '[on_error](#errors)',
   step: 'a [step](#the-kinds-of-steps)',
+  concurrency: '[concurrency](#keys)',
+  rate: '[rate](#keys)',
+  key: 'text, a [template](#templates)',
 };
 
 const between = (low: number | undefined, high: number | undefined, say: (n: number) => string = count): string => {
@@ -150,6 +153,11 @@ const boundsTable = (): string =>
         'class `expression`',
       ],
       ['Items of a `for_each`', count(definitionBounds.itemsPerForEach), 'class `expression`; written out: refused'],
+      [
+        'A key, expanded',
+        `${count(definitionBounds.keyCharacters)} characters`,
+        '400 `input_invalid`; on a task class `expression`',
+      ],
       ['Child runs within child runs', `${MAX_DEPTH} levels`, 'class `fatal`, code `child_failed`'],
       ['Workers that fall silent in one visit', `${MAX_ORPHANS}; that one is the last`, 'class `orphaned`'],
       [
@@ -171,6 +179,8 @@ export const workflowTables: Readonly<Record<string, () => string>> = {
   definition: () => memberTable(definitionSchema, ['$schema']),
   limits: () => memberTable(definitionSchema.properties.limits),
   task_limits: () => memberTable(definition('task_limits')),
+  concurrency: () => memberTable(definition('concurrency')),
+  rate: () => memberTable(definition('rate')),
   retry: () => memberTable(definition('retry')),
   next: () => memberTable(itemsOf('next')),
   on_error: () => memberTable(itemsOf('on_error')),

@@ -181,7 +181,7 @@ describe('every example of the reference', () => {
 
 describe('the reference', () => {
   it('the defaults that the schema tells are those of the code', () => {
-    const { retry, task, wait_event, child } = definitionSchema.$defs;
+    const { retry, task, wait_event, child, concurrency } = definitionSchema.$defs;
     expect({
       retry: {
         maxAttempts: retry.properties.max_attempts.default,
@@ -195,6 +195,7 @@ describe('the reference', () => {
       acceptParked: wait_event.properties.accept_parked.default,
       maxParallel: child.properties.max_parallel.default,
       onItemError: child.properties.on_item_error.default,
+      onLimit: concurrency.properties.on_limit.default,
       maxSteps: definitionSchema.properties.limits.properties.max_steps.default,
     }).toEqual(definitionDefaults);
   });
