@@ -1,6 +1,7 @@
 import type { UnixMs } from '../model/run.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
+import { queueTimeOf } from './run/queue-place.ts';
 
 /** Numbers by which rows are ordered: rows of the outbox, and places in the queue of runnable steps. */
 export const createNumbers = () => {
@@ -35,7 +36,8 @@ export const createResume = (host: {
   const resume = async (starts: boolean): Promise<void> => {
     const at = now();
     const left = await store.resume(at + leaseTtlMs, ...(starts ? [at] : []));
-    host.queueTimes.reach(Math.ceil(left.highest.queueOrder / 2));
+    for (const { priority, queueOrder } of left.highest.queueOrders)
+      host.queueTimes.reach(queueTimeOf(queueOrder, priority));
     numbers.reach(left.highest);
     leases.restart(
       left.liveLeases.map(({ leaseId, workerId, expiresAt, startedAt, timeoutAt }) => ({

@@ -78,7 +78,10 @@ export type UsageDelta = RunUsage;
  * data, so the journal can be folded again without them.
  */
 export type RunEvent =
-  | { readonly type: 'run.started'; readonly at: UnixMs }
+  /** `startAt` is given where it lies ahead. `held`: the run may not enter its first step yet; the host says why. */
+  | { readonly type: 'run.started'; readonly at: UnixMs; readonly startAt?: UnixMs; readonly held?: true }
+  /** What held the run back is gone. */
+  | { readonly type: 'run.admitted'; readonly at: UnixMs }
   /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
   | {
       readonly type: 'step.opened';
@@ -110,7 +113,8 @@ export type RunEvent =
       readonly bodyRan: boolean;
     }
   | { readonly type: 'route.taken'; readonly at: UnixMs; readonly to: Target }
-  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError }
+  /** `held` as of `run.started`: the start that was waited for has come. */
+  | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError; readonly held?: true }
   | { readonly type: 'event.delivered'; readonly at: UnixMs; readonly event: string; readonly key: string }
   | {
       readonly type: 'child.finished';
@@ -136,6 +140,9 @@ export type RunEvent =
  */
 export const RUN_MACHINE_VERSION = 1;
 
+/** The timer of a run that begins later. */
+export const START_TIMER = 'start_at';
+
 /** The timer that goes on starting children where one commit could not take them all. */
 export const MORE_CHILDREN = 'children';
 
@@ -159,6 +166,8 @@ const freshVisit = { attempt: 0, failures: 0, orphans: 0 } as const;
 const runSetup = setup({
   types: { context: {} as RunContext, events: {} as RunEvent },
   guards: {
+    beginsLater: ({ event }) => event.type === 'run.started' && event.startAt !== undefined,
+    isHeldBack: ({ event }) => (event.type === 'run.started' || event.type === 'timer.due') && event.held === true,
     goesTo: ({ event }, params: { readonly to: Target }) => event.type === 'route.taken' && event.to === params.to,
     matchesError: ({ event }, params: Omit<ErrorRoute, 'to'>) => {
       const error = errorOf(event);
@@ -224,6 +233,7 @@ const runSetup = setup({
     countOrphan: assign({ orphans: ({ context }) => context.orphans + 1 }),
     setDue: assign(({ event }) => {
       if (event.type === 'step.opened') return { dueAt: event.dueAt };
+      if (event.type === 'run.started') return { dueAt: event.startAt };
       return event.type === 'step.failed' ? { dueAt: event.retryAt ?? event.at } : {};
     }),
     clearDue: assign({ dueAt: undefined }),
@@ -487,6 +497,8 @@ const childFailedWays = ({ id, onError }: ChildStep): readonly Way[] =>
 /** A child that ended well carries no error, so a guard on its class or code is enough; the last way needs one of its own. */
 const childFailedAnd = (guard: Way['guard']): NonNullable<Way['guard']> => guard ?? 'childFailed';
 
+const firstStep = ({ steps }: Definition): string => `#run.active.${steps[0]?.id}`;
+
 const stepNode = (step: Step): object => ({
   meta: { step: step.id, kind: step.kind },
   entry: [{ type: 'enterStep', params: { step: step.id } }, journal('cursor.moved')],
@@ -494,6 +506,12 @@ const stepNode = (step: Step): object => ({
   states: phases(step),
   on: { 'step.failed': errorWays(step.id, leadsOn(step) ? step.onError : [], [journal('step.failed')]) },
 });
+
+/** Ends that come from outside, of a run that has not entered a step. */
+const endsBeforeSteps = {
+  'run.failed': { target: FAILED, actions: ['failRun'] },
+  'run.cancelled': '#run.cancelled',
+} as const;
 
 /** The machine's configuration for a definition: plain JSON, the same for the same definition. */
 export const runConfig = (definition: Definition): object => ({
@@ -504,11 +522,28 @@ export const runConfig = (definition: Definition): object => ({
   states: {
     created: {
       on: {
-        'run.started': {
-          target: `#run.active.${definition.steps[0]?.id}`,
-          actions: [journal('run.started')],
-        },
+        'run.started': [
+          { guard: 'beginsLater', target: '#run.scheduled', actions: ['setDue', journal('run.started'), ...wait] },
+          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.started')] },
+          { target: firstStep(definition), actions: [journal('run.started')] },
+        ],
       },
+    },
+    scheduled: {
+      description: 'Waits for its `start_at`.',
+      entry: [{ type: 'schedule', params: { timer: START_TIMER } }],
+      exit: [{ type: 'unschedule', params: { timer: START_TIMER } }, 'clearDue'],
+      on: {
+        'timer.due': [
+          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.resumed')] },
+          { target: firstStep(definition), actions: [journal('run.resumed')] },
+        ],
+        ...endsBeforeSteps,
+      },
+    },
+    held: {
+      description: 'Could begin, and waits to be admitted to its first step.',
+      on: { 'run.admitted': { target: firstStep(definition) }, ...endsBeforeSteps },
     },
     active: {
       initial: definition.steps[0]?.id,
@@ -537,15 +572,17 @@ export type RunSnapshot = Omit<SnapshotFrom<AnyStateMachine>, 'context' | 'value
 };
 export type RunMachine = AnyStateMachine;
 
-/** Where a run stands: before its start, in a phase of a step, or at an end. */
+/** Where a run stands: before its first step, in a phase of a step, or at an end. */
 export type Place =
   | { readonly at: 'created' }
+  | { readonly at: 'scheduled' }
+  | { readonly at: 'held' }
   | { readonly at: 'step'; readonly step: string; readonly phase: Phase }
   | { readonly at: 'end'; readonly status: 'succeeded' | 'failed' | 'cancelled' };
 
 /** Reads the place out of a snapshot's value. */
 export const placeOf = (value: unknown): Place => {
-  if (value === 'created') return { at: 'created' };
+  if (value === 'created' || value === 'scheduled' || value === 'held') return { at: value };
   if (value === 'succeeded' || value === 'failed' || value === 'cancelled') return { at: 'end', status: value };
   const active = (value as { readonly active: Readonly<Record<string, Phase>> }).active;
   for (const stepId in active) return { at: 'step', step: stepId, phase: active[stepId] ?? 'opening' };
@@ -554,7 +591,8 @@ export const placeOf = (value: unknown): Place => {
 
 /** The status under which a run is shown. @see Interface decisions, "Run" */
 export const statusAt = (place: Place): RunStatus => {
-  if (place.at === 'created') return 'queued';
+  if (place.at === 'scheduled') return 'scheduled';
+  if (place.at === 'created' || place.at === 'held') return 'queued';
   if (place.at === 'end') return place.status;
   if (place.phase === 'queued') return 'queued';
   return place.phase === 'leased' ? 'running' : 'waiting';

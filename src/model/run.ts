@@ -11,13 +11,13 @@ import type { Cost, Usage } from './span.ts';
 export type UnixMs = number;
 
 /**
- * `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep,
- * a backoff or children. The other three are ends.
+ * `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or the run is held back. `running`: a
+ * worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The other three are ends.
  */
-export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
+export const runStatuses = ['scheduled', 'queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-export const openRunStatuses = ['queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
+export const openRunStatuses = ['scheduled', 'queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
 
 /** True when the run has ended: nothing changes it any more. */
 export const hasEnded = (status: RunStatus): boolean =>
@@ -27,11 +27,20 @@ export const hasEnded = (status: RunStatus): boolean =>
 export type WaitingOn = 'event' | 'timer' | 'backoff' | 'children' | 'worker';
 
 /**
- * Why a run waits for a worker. `no_worker`: no live worker holds the definition. `version_missing`: those that hold it lack or
+ * Why a run that could begin is held back before its first step. `definition_paused`: somebody paused its definition.
+ * @see `actors/run/admission.ts`, which decides it
+ */
+export type HeldReason = 'definition_paused';
+
+/**
+ * Why a run is queued. `no_worker`: no live worker holds the definition. `version_missing`: those that hold it lack or
  * refused the version. `workers_busy`: it waits for its turn.
  */
-const queuedReasons = ['no_worker', 'version_missing', 'workers_busy'] as const;
-export type QueuedReason = (typeof queuedReasons)[number];
+export type QueuedReason = HeldReason | 'no_worker' | 'version_missing' | 'workers_busy';
+
+/** The bounds of a run's priority: higher is offered first. @see Interface decisions, section 13, "Start" */
+export const MIN_PRIORITY = -100;
+export const MAX_PRIORITY = 100;
 
 /** Why a run failed. */
 export type RunError = StepError & { readonly stepId?: string };
@@ -105,8 +114,11 @@ export type RunSummary = {
   readonly treeUsage?: RunUsage;
   readonly treeCost?: Cost;
   readonly stepCount: number;
+  readonly priority: number;
   readonly createdAt: UnixMs;
   readonly updatedAt: UnixMs;
+  /** When it was to begin, where its start said so. */
+  readonly startAt?: UnixMs;
   readonly endedAt?: UnixMs;
   readonly deadlineAt?: UnixMs;
 };

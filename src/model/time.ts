@@ -67,6 +67,29 @@ export const parseTimeParameter = (text: string, now: UnixNano): UnixNano | unde
   return now - BigInt(relative[1] ?? 0) * UNIT_SECONDS[unit] * NANOS_PER_SECOND;
 };
 
+const AHEAD = /^\+(\d{1,9})([smhdw])$/;
+/** As durations of definitions: ten years. */
+const MOST_DAYS_AHEAD = 3650;
+
+/**
+ * Reads the time of a later start: RFC 3339, or `+<n><unit>` from now with unit `s`, `m`, `h`, `d` or `w`.
+ * @returns milliseconds since the epoch, rounded up, or milliseconds from now; `undefined` when the text is neither, or names a time
+ * after `MAX_UNIX_NANO` or more than 3650 days from now
+ * @see Interface decisions, section 13, "Start"
+ */
+export const parseLaterTime = (text: string): { readonly at: number } | { readonly afterMs: number } | undefined => {
+  const relative = AHEAD.exec(text);
+  if (relative === null) {
+    const at = parseTimestamp(text);
+    if (at === undefined || at > MAX_UNIX_NANO) return undefined;
+    const millis = millisFromUnixNano(at);
+    return { at: unixNanoFromMillis(millis) < at ? millis + 1 : millis };
+  }
+  const unit = relative[2] as keyof typeof UNIT_SECONDS;
+  const seconds = Number(relative[1] ?? 0) * Number(UNIT_SECONDS[unit]);
+  return seconds > MOST_DAYS_AHEAD * Number(UNIT_SECONDS.d) ? undefined : { afterMs: seconds * 1000 };
+};
+
 /** The wall clock in nanoseconds; its resolution is the millisecond. Deciding code is handed the time and never calls this. */
 export const nowUnixNano = (): UnixNano => BigInt(Date.now()) * NANOS_PER_MILLI;
 

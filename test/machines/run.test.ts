@@ -92,6 +92,50 @@ const child = (status: 'succeeded' | 'failed', index = 0): RunEvent => ({
   ...(status === 'failed' ? { error: { class: 'fatal', code: 'child_failed', message: 'm' } } : {}),
 });
 
+const scheduled: RunEvent[] = [{ type: 'run.started', at, startAt: at + 50 }];
+const held: RunEvent[] = [{ type: 'run.started', at, held: true }];
+
+describe('a run before its first step', () => {
+  const due: RunEvent = { type: 'timer.due', at: at + 50 };
+  const first = { active: { pay: 'opening' } };
+
+  it('that nothing holds back goes straight to its first step, with the entries that it always had', () => {
+    const { snapshot, effects } = play(born, begin.slice(0, 1));
+    expect(snapshot.value).toEqual(first);
+    expect(effects).toEqual(['run.started', 'cursor.moved', 'open']);
+  });
+
+  it('waits for its `start_at` in a state of its own, under a timer, and begins when that is due', () => {
+    const { snapshot, effects } = play(born, scheduled);
+    expect([snapshot.value, snapshot.context.dueAt]).toEqual(['scheduled', at + 50]);
+    expect(effects).toEqual(['run.started', 'run.waiting', 'schedule']);
+    const begun = play(snapshot, [due]);
+    expect([begun.snapshot.value, begun.snapshot.context.dueAt]).toEqual([first, undefined]);
+    expect(begun.effects).toEqual(['unschedule', 'run.resumed', 'cursor.moved', 'open']);
+  });
+
+  it('is held back when it is started, or when its `start_at` comes, and begins when it is admitted', () => {
+    for (const way of [held, [...scheduled, { ...due, held: true as const }]]) {
+      const { snapshot } = play(born, way);
+      expect(snapshot.value).toBe('held');
+      const begun = play(snapshot, [{ type: 'run.admitted', at }]);
+      expect(begun.snapshot.value).toEqual(first);
+      expect(begun.effects).toEqual(['cursor.moved', 'open']);
+    }
+  });
+
+  it.each([
+    ['cancelled', { type: 'run.cancelled', at }],
+    ['failed', { type: 'run.failed', at, error: { class: 'limit', message: 'm', limit: 'run_timeout_ms' } }],
+  ] as const)('ends %s from where it waits', (end, event) => {
+    for (const way of [scheduled, held]) {
+      const { snapshot, effects } = play(born, [...way, event]);
+      expect(snapshot.value).toBe(end);
+      expect(effects.slice(-2)).toEqual(['run.finished', 'finish']);
+    }
+  });
+});
+
 describe('run, compiled from a definition', () => {
   it.each([
     ['fatal', 'card_expired', 'both'],
@@ -381,10 +425,11 @@ describe('snapshots', () => {
     [...atNap, { type: 'step.opened', at, dueAt: null }],
     [...atKids, { type: 'step.opened', at, total: 2 }, { type: 'children.started', at, count: 2 }],
   ] as RunEvent[][];
+  const beforeSteps = [scheduled, held];
   const revive = (text: string): RunSnapshot => restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map());
 
   it('come through JSON as they were, and go on from there', () => {
-    for (const events of all) {
+    for (const events of [...all, ...beforeSteps]) {
       const { snapshot } = play(born, events);
       const text = encodeSnapshot(RUN_MACHINE_VERSION, snapshot);
       const revived = revive(text);
@@ -396,7 +441,9 @@ describe('snapshots', () => {
   });
 
   it('transition as with the public transition(), actions included', () => {
-    for (const events of all) {
+    const due: RunEvent = { type: 'timer.due', at };
+    const admitted: RunEvent = { type: 'run.admitted', at };
+    for (const events of [...all, [...scheduled, due], [...scheduled, { ...due, held: true as const }, admitted]]) {
       let snapshot = born;
       for (const event of events) {
         const [next, actions] = publicTransition(machine, snapshot as never, event as never);
@@ -422,8 +469,12 @@ describe('snapshots', () => {
   });
 
   it('of every state are among the golden ones', () => {
-    const written = all.map((events) => JSON.parse(encodeSnapshot(1, play(born, events).snapshot)) as unknown);
-    expect(written).toEqual(Object.values(goldens.version1CountingWaits));
+    const written = (histories: readonly RunEvent[][]) =>
+      histories.map((events) => JSON.parse(encodeSnapshot(1, play(born, events).snapshot)) as unknown);
+    expect(written(all)).toEqual(Object.values(goldens.version1CountingWaits));
+    expect(written(beforeSteps)).toEqual(Object.values(goldens.version1BeforeSteps));
+    for (const text of Object.values(goldens.version1BeforeSteps))
+      expect(JSON.parse(encodeSnapshot(1, revive(JSON.stringify(text))))).toEqual(text);
   });
 
   it('the compiler makes the same machine of the same definition', () => {

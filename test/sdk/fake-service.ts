@@ -70,6 +70,7 @@ export const aRun = (over: Partial<RunDetail> = {}): RunDetail => ({
   correlation: {},
   usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
   step_count: 1,
+  priority: 0,
   attempts: [],
   timers: [],
   waits: [],

@@ -1,4 +1,4 @@
-import { type Place, placeOf, type RunEvent, statusAt, visitOf } from '../../machines/run.ts';
+import { type Place, placeOf, type RunEvent, START_TIMER, statusAt, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
 import { errorData } from './error-data.ts';
@@ -34,6 +34,7 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
         definition_id: work.record.definitionId,
         definition_version: work.record.definitionVersion,
         ...(work.record.parent === undefined ? {} : { parent_run_id: work.record.parent.runId }),
+        ...(event.type === 'run.started' && event.startAt !== undefined ? { start_at: event.startAt } : {}),
       };
     case 'cursor.moved':
       return from.at === 'step' ? { from: from.step } : {};
@@ -82,6 +83,7 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
 };
 
 const waitData = (work: Work, place: Place): JsonObject => {
+  if (place.at === 'scheduled') return { reason: START_TIMER };
   const compiled = stepAt(work.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
   if (compiled === undefined || wait === undefined) throw new Error(`run ${work.runId} waits where no step waits`);

@@ -2,7 +2,7 @@ import type { UsageDelta } from '../../machines/run.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { JournalEntry, Lease, Run, RunError, RunUsage } from '../../model/run.ts';
+import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunIdentity } from '../../store/runs/run-store.ts';
 import type { TimerMessage } from '../timer-message.ts';
@@ -21,9 +21,13 @@ export type RunMessage =
       readonly parent?: RunIdentity['parent'];
       readonly traceId?: string;
       readonly depth: number;
+      readonly priority: number;
+      readonly startAt?: UnixMs;
       /** Why the run fails at once: it is there to say so. */
       readonly refusal?: StepError;
     }
+  /** What held the run back may be gone. */
+  | { readonly kind: 'admit' }
   /** A waiting claim takes the step. Stale when the run is not queued any more. */
   | {
       readonly kind: 'offer';
@@ -77,6 +81,10 @@ export type StartMessage = {
   readonly input: Json;
   readonly idempotencyKey?: string;
   readonly correlation: JsonObject;
+  readonly startAt?: RunStart;
+  readonly priority?: number;
 };
+/** When a run is to begin: at a time, or so long after it was started. */
+export type RunStart = { readonly at: UnixMs } | { readonly afterMs: number };
 /** A run that was started before under the same key is named, and read by the caller: it may have ended long ago. */
 export type Started = { readonly run: Run } | { readonly existing: string };

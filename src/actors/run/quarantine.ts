@@ -1,19 +1,20 @@
-import { placeOf, statusAt } from '../../machines/run.ts';
+import { placeOf, START_TIMER } from '../../machines/run.ts';
 import { clearTimerRow, type RunRecord, type StoredRun } from '../../store/runs/run-store.ts';
 import { DeferredTurn } from '../kernel/turn.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { readLease } from '../lease/lease-state.ts';
 import { cancelRun } from './cancel.ts';
+import { admit } from './admission.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import { readCorrelation, readDocuments } from './run-documents.ts';
-import { offerSoon, queueOrderOf } from './queue-place.ts';
+import { isQueued, offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
 import { Quarantined } from './quarantined.ts';
 import { bringToLife, readRun, type RunActor, runSlot } from './run-state.ts';
 import { awaitsChild, CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import { hostOf } from './steps/step-hosts.ts';
-import { restoredCountdown } from './timer-rows.ts';
+import { namedTime, restoredCountdown } from './timer-rows.ts';
 import { timerOfPhase } from './timers.ts';
 
 /** @throws Quarantined when this release cannot load the lease under which the run's step is out */
@@ -85,7 +86,9 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   }
   const { context } = revived.snapshot;
   const place = placeOf(revived.snapshot.value);
-  const queueOrder = statusAt(place) === 'queued' ? queueOrderOf(context, revived, host.queueTime()) : undefined;
+  const queueOrder = isQueued(place)
+    ? queueOrderOf(context, withoutFault.priority, revived, host.queueTime())
+    : undefined;
   const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
   const run: RunActor = { ...revived, record, changed: true };
   turn.write(runSlot, runId, run);
@@ -101,9 +104,17 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   // Timers that came due meanwhile were deferred.
   if (compiled !== undefined && wait !== undefined && typeof context.dueAt === 'number')
     turn.rows.timersSet.push(timerOfPhase(host, turn, run, context.dueAt, compiled, wait));
+  if (place.at === 'scheduled' && typeof context.dueAt === 'number')
+    turn.rows.timersSet.push(namedTime({ runId, name: START_TIMER }, context.dueAt));
   if (record.deadlineAt !== undefined) {
     const timer = { runId, name: RUN_TIMER };
-    turn.rows.timersSet.push(restoredCountdown({ turn, host }, timer, record.deadlineAt, record.createdAt));
+    turn.rows.timersSet.push(
+      place.at === 'scheduled'
+        ? namedTime(timer, record.deadlineAt)
+        : restoredCountdown({ turn, host }, timer, record.deadlineAt, record.createdAt),
+    );
   }
+  // What held it back may have gone meanwhile.
+  if (place.at === 'held') admit(host, turn, run);
   if (compiled !== undefined) wait?.released?.(host, turn, run, compiled.step);
 };

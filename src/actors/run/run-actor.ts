@@ -1,6 +1,7 @@
 import { reaches } from '../../model/scope.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
+import { admit } from './admission.ts';
 import { begin } from './begin.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
@@ -25,6 +26,9 @@ export const createRunActors = (host: RunHost): ActorKind => {
   const receive = (turn: Turn, run: RunActor, body: OwnMessage): unknown => {
     const { runId, project } = run.record;
     switch (body.kind) {
+      case 'admit':
+        admit(host, turn, run);
+        return undefined;
       case 'offer':
         if (standing(run)?.phase !== 'queued') return body.stale();
         advance(host, turn, run, (work) => offerTask(work, body));

@@ -137,7 +137,13 @@ export const noteEntry = (turn: Turn, run: RunActor, entry: Omit<JournalEntry, '
   return noted;
 };
 
-/** The step and phase where an open run stands; `undefined` before its start and after its end. */
+/** True between its start and its end. */
+export const isOpen = (run: Pick<RunActor, 'snapshot'>): boolean => {
+  const { at } = placeOf(run.snapshot.value);
+  return at !== 'created' && at !== 'end';
+};
+
+/** The step and phase where an open run stands; `undefined` before its first step and after its end. */
 export const standing = (run: RunActor) => {
   const place = placeOf(run.snapshot.value);
   return place.at === 'step' ? place : undefined;

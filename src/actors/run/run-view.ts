@@ -31,8 +31,11 @@ export const summaryOf = (
     ...costOf(usage),
     ...treeOf(usage, record.descendants),
     stepCount,
+    priority: record.priority,
+    ...(record.held === undefined ? {} : { queuedReason: record.held }),
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
+    ...(record.startAt === undefined ? {} : { startAt: record.startAt }),
     ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
     ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
   };

@@ -1,4 +1,4 @@
-import { placeOf, type RunEvent, statusAt } from '../../machines/run.ts';
+import { placeOf, type RunEvent, START_TIMER, statusAt } from '../../machines/run.ts';
 import { step as transition } from '../../machines/transition.ts';
 import { resolveNext } from '../../model/definition/compile.ts';
 import { evaluate } from '../../model/definition/condition.ts';
@@ -10,7 +10,7 @@ import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
 import { overBudget, tooManyAttempts, tooManySteps } from './limits.ts';
 import type { RunMessage } from './messages.ts';
-import { offerSoon, queueOrderOf } from './queue-place.ts';
+import { isQueued, offerSoon, queueOrderOf } from './queue-place.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
 import { type RunActor, runSlot, willRetry } from './run-state.ts';
 import { viewOf } from './run-view.ts';
@@ -56,6 +56,10 @@ const schedule: EffectHost = (work, _moment, params) => {
   const { dueAt } = work.snapshot.context;
   if (dueAt === undefined) return;
   const row = { runId: work.runId, name: timer, ...stepIdOf(placeOf(work.snapshot.value)) };
+  if (timer === START_TIMER) {
+    if (dueAt !== null) work.turn.rows.timersSet.push(namedTime(row, dueAt));
+    return;
+  }
   const compiled = compiledAt(work);
   const { wait } = hostOf(compiled);
   if (dueAt === null) work.turn.rows.timersSet.push(row);
@@ -130,14 +134,18 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   const { turn, host, runId } = work;
   const place = placeOf(work.snapshot.value);
   const status = statusAt(place);
-  const { cursor: _cursor, queueOrder: _queueOrder, ...rest } = work.record;
-  const queueOrder = status === 'queued' ? queueOrderOf(work.snapshot.context, before, host.queueTime()) : undefined;
+  const { cursor: _cursor, queueOrder: _queueOrder, held: _held, ...rest } = work.record;
+  const queueOrder = isQueued(place)
+    ? queueOrderOf(work.snapshot.context, rest.priority, before, host.queueTime())
+    : undefined;
+  const held = place.at === 'held' ? (work.heldBy ?? work.record.held) : undefined;
   work.record = {
     ...rest,
     status,
     updatedAt: turn.at,
     ...(place.at === 'step' ? { cursor: place.step } : {}),
     ...(queueOrder === undefined ? {} : { queueOrder }),
+    ...(held === undefined ? {} : { held }),
     ...(place.at === 'end' && rest.endedAt === undefined ? { endedAt: turn.at } : {}),
   };
   const run: RunActor = {

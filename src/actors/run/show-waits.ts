@@ -3,7 +3,7 @@ import { hasEnded, type UnixMs } from '../../model/run.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
-import { type RunActor, standing } from './run-state.ts';
+import { isOpen, type RunActor } from './run-state.ts';
 import { countdown } from './timer-rows.ts';
 import { addRootSpan, type Work } from './work.ts';
 
@@ -31,7 +31,7 @@ export const nextShowing = (createdAt: UnixMs, at: UnixMs): UnixMs => {
 
 const isWaiting = (run: Pick<RunActor, 'snapshot'>): boolean => {
   const place = placeOf(run.snapshot.value);
-  return place.at === 'step' && (place.phase === 'waiting' || place.phase === 'backoff');
+  return place.at === 'scheduled' || (place.at === 'step' && (place.phase === 'waiting' || place.phase === 'backoff'));
 };
 
 /** A wait was opened, or is over: the span of the run is to say so. The end of the run sends it in any case. */
@@ -50,7 +50,7 @@ export const showWaits = (work: Work, before: Pick<RunActor, 'snapshot'> | undef
 export const takeShowTimer = (host: RunHost, turn: Turn, run: RunActor): void => {
   const { runId } = run.record;
   clearTimerRow(turn.rows, { runId, name: SHOW_TIMER });
-  if (standing(run) !== undefined) addRootSpan({ host, turn, runId });
+  if (isOpen(run)) addRootSpan({ host, turn, runId });
 };
 
 /** The run has ended: the span that is sent now is complete. */

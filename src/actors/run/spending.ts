@@ -4,7 +4,7 @@ import { DeferredTurn } from '../kernel/turn.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import { overBudget } from './limits.ts';
-import { readRun, type RunActor, runSlot, standing } from './run-state.ts';
+import { readRun, type RunActor, runSlot, isOpen } from './run-state.ts';
 import { advance, tellParent } from './settle.ts';
 import { workOn } from './work.ts';
 
@@ -36,7 +36,7 @@ export const takeSpending = (host: RunHost, turn: Turn, runId: string, usage: Ru
   if (run === undefined) return;
   const counted: RunActor = { ...run, record: withSpending(run.record, usage), changed: true };
   turn.write(runSlot, runId, counted);
-  if (standing(counted) === undefined) {
+  if (!isOpen(counted)) {
     turn.forget(runSlot, runId);
     return;
   }

@@ -1,7 +1,8 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
+import type { UnixMs } from '../../model/run.ts';
 import { type ActorKind, storedSlot } from '../runs-kernel.ts';
-import type { RunMessage, Started, StartMessage } from './messages.ts';
+import type { RunMessage, RunStart, Started, StartMessage } from './messages.ts';
 import {
   definitionSlot,
   latestFor,
@@ -22,6 +23,8 @@ const idempotencySlot = storedSlot({
   keyOf: ({ project, key }: { readonly project: string; readonly key: string }) => JSON.stringify([project, key]),
   lookup: ({ project, key }) => ({ kind: 'idempotency', project, key }),
 });
+
+const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.at : at + start.afterMs);
 
 /** Starts runs. Its id is a project: idempotency keys are unique in it. */
 export const createStartActor = (host: {
@@ -55,6 +58,8 @@ export const createStartActor = (host: {
       correlation: body.correlation,
       ...(key === undefined ? {} : { idempotencyKey: key }),
       depth: 0,
+      priority: body.priority ?? 0,
+      ...(body.startAt === undefined ? {} : { startAt: startOf(body.startAt, turn.at) }),
     };
     turn.tell({ type: 'run', id: runId }, start);
     if (keyed !== undefined) turn.write(idempotencySlot, keyed, runId);

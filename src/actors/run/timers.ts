@@ -1,20 +1,21 @@
-import { placeOf } from '../../machines/run.ts';
+import { placeOf, START_TIMER } from '../../machines/run.ts';
 import type { CompiledStep } from '../../model/definition/compile.ts';
 import type { UnixMs } from '../../model/run.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
+import { holdBack } from './admission.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import { pastDeadline, RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { stepAt } from './program.ts';
-import { type RunActor, standing } from './run-state.ts';
+import { isOpen, type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';
 import { SHOW_TIMER, takeShowTimer } from './show-waits.ts';
 import { CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
 import type { StepWait } from './steps/step-host.ts';
 import { hostOf } from './steps/step-hosts.ts';
-import { type DatedTimer, namedTime, restoredCountdown } from './timer-rows.ts';
+import { countdown, type DatedTimer, namedTime, restoredCountdown } from './timer-rows.ts';
 import { stepIdOf } from './work.ts';
 
 type TimerMessage = RunMessage & { readonly kind: 'timer' };
@@ -25,7 +26,10 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
   switch (body.name) {
     case RUN_TIMER:
       clearTimerRow(turn.rows, { runId, name: RUN_TIMER });
-      if (standing(run) !== undefined) advance(host, turn, run, pastDeadline);
+      if (isOpen(run)) advance(host, turn, run, pastDeadline);
+      return;
+    case START_TIMER:
+      takeStartTimer(host, turn, run);
       return;
     case SHOW_TIMER:
       takeShowTimer(host, turn, run);
@@ -37,6 +41,18 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
     default:
       takeStepTimer(host, turn, run, body);
   }
+};
+
+/** The `start_at` of a run has come. Its deadline is a countdown from now on. */
+const takeStartTimer = (host: RunHost, turn: Turn, run: RunActor): void => {
+  const { runId, deadlineAt } = run.record;
+  if (placeOf(run.snapshot.value).at !== 'scheduled') {
+    clearTimerRow(turn.rows, { runId, name: START_TIMER });
+    return;
+  }
+  if (deadlineAt !== undefined)
+    turn.rows.timersSet.push(countdown({ turn, host }, { runId, name: RUN_TIMER }, deadlineAt));
+  advance(host, turn, run, (work) => ({ type: 'timer.due', at: turn.at, ...holdBack(work) }));
 };
 
 /** The timer of the phase in which a run stands, as a restart would have it. */

@@ -2,7 +2,7 @@ import { type Place, placeOf, type RunEvent, type RunSnapshot, visitOf } from '.
 import type { CompiledStep } from '../../model/definition/compile.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
-import type { JournalEntry, UnixMs } from '../../model/run.ts';
+import type { HeldReason, JournalEntry, UnixMs } from '../../model/run.ts';
 import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
 import { defineNote } from '../kernel/slot.ts';
 import type { Turn } from '../runs-kernel.ts';
@@ -36,6 +36,8 @@ export type Work = {
   readonly events: [RunEvent | null, number][];
   /** Why the run fails instead of entering its first step. */
   readonly refusal: StepError | undefined;
+  /** Why the run was held back, where this turn asked. */
+  heldBy: HeldReason | undefined;
   /** The step that was left last: where `succeed` finds the output of the step before. */
   cameFrom: string | undefined;
 };
@@ -58,6 +60,7 @@ export const workOn = (
   entries: [],
   events: [],
   refusal,
+  heldBy: undefined,
   cameFrom: undefined,
 });
 

@@ -53,6 +53,8 @@ export const createRunCommands = (host: {
         correlation: request.correlation ?? {},
         ...(request.definitionVersion === undefined ? {} : { definitionVersion: request.definitionVersion }),
         ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
+        ...(request.startAt === undefined ? {} : { startAt: request.startAt }),
+        ...(request.priority === undefined ? {} : { priority: request.priority }),
       };
       const started = await ask<Started>(callerOfProject(request.project), {
         type: 'start',

@@ -18,6 +18,7 @@ import type { Fault } from '../../model/definition/fault.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { ProjectReach } from '../../model/scope.ts';
+import type { RunStart } from '../run/messages.ts';
 
 /** The projects that the caller's key reaches. A stored object outside them answers `forbidden`. */
 export type Asking = { readonly reach: ProjectReach };
@@ -99,6 +100,10 @@ export type StartRun = Asking & {
   readonly correlation?: JsonObject;
   /** How long to wait for its end; the caller has capped it. */
   readonly waitMs?: number;
+  /** When it is to begin; at once where that is not ahead. */
+  readonly startAt?: RunStart;
+  /** From `MIN_PRIORITY` to `MAX_PRIORITY`; 0 where it is absent. */
+  readonly priority?: number;
 };
 
 export type PublishEvent = Asking & {

@@ -57,6 +57,8 @@ export type DispatcherOptions = {
 };
 /** Definitions for which a snapshot counts claims and runs. */
 const DEFINITIONS_SHOWN = 1000;
+/** Before every place of a queue. */
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 const factOf = { idle: 'claims.none', waiting: 'claims.waiting', matching: 'offers.made' } as const;
 
 const queueKeyOf = ({ definitionOwner, definitionId }: Pick<Runnable, 'definitionOwner' | 'definitionId'>): string =>
@@ -111,7 +113,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const queueOf = (definition: string): Queue => {
     let queue = queues.get(definition);
     if (queue === undefined) {
-      queue = { definition, entries: [], more: true, watermark: -1, uncommitted: [] };
+      queue = { definition, entries: [], more: true, watermark: BEFORE_ALL, uncommitted: [] };
       queues.set(definition, queue);
       open.add(queue);
     }
@@ -140,7 +142,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;
       queue.more = true;
-      queue.watermark = kept.at(-1)?.order ?? -1;
+      queue.watermark = kept.at(-1)?.order ?? BEFORE_ALL;
     }
     noteOpen(queue);
   };

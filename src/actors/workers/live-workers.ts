@@ -34,9 +34,9 @@ export const createLiveWorkers = (host: {
 
     /** Why each of these runs waits for a worker; only those that do. */
     queuedReasons: async (
-      records: readonly Pick<RunRecord, 'runId' | 'status' | 'project' | keyof PinnedDefinition>[],
+      records: readonly Pick<RunRecord, 'runId' | 'status' | 'project' | 'held' | keyof PinnedDefinition>[],
     ): Promise<ReadonlyMap<string, QueuedReason>> => {
-      const queued = records.filter(({ status }) => status === 'queued');
+      const queued = records.filter(({ status, held }) => status === 'queued' && held === undefined);
       if (queued.length === 0) return new Map();
       const byDefinition = Map.groupBy(
         (await all()).flatMap((worker) =>

@@ -17,6 +17,7 @@ type RunStatus = components['schemas']['RunStatus'];
 /** The members of a closed list of the API; a new one does not compile until it stands here. */
 const namesOf = <N extends string>(names: Record<N, true>): string => Object.keys(names).join(', ');
 const statuses = namesOf<RunStatus>({
+  scheduled: true,
   queued: true,
   running: true,
   waiting: true,

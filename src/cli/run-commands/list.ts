@@ -15,6 +15,7 @@ const queuedReasons: Record<Schemas['QueuedReason'], string> = {
   no_worker: 'no worker serves it',
   version_missing: 'no worker serves this version',
   workers_busy: 'workers are busy',
+  definition_paused: 'its definition is paused',
 };
 /** Why a run is queued, in words; the reason as it stands where a newer service has another. */
 export const queuedText = (reason: string): string =>

@@ -21,6 +21,8 @@ const ofQueue = ({ cursor, queued_reason: reason, definition_id: id, definition_
       return {
         text: `nothing, until a worker starts that ${serves}: those that are live hold other versions, or refused it`,
       };
+    case 'definition_paused':
+      return { text: `nothing, until definition ${printable(id)} is resumed: svc definitions resume ${printable(id)}` };
     case 'workers_busy':
     case undefined:
       return { text: `the next free worker that ${serves} takes ${step(cursor)}` };
@@ -63,6 +65,8 @@ const ofTimers = ({ timers, attempts }: Run): Next[] =>
     switch (name) {
       case 'wait':
         return []; // it stands with the wait
+      case 'start_at':
+        return [{ ...at, text: 'the run begins' }];
       case 'sleep':
         return [
           {

@@ -57,8 +57,10 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     tree_usage: run.treeUsage === undefined ? undefined : usageToWire(run.treeUsage),
     tree_cost: run.treeCost === undefined ? undefined : costToWire(run.treeCost),
     step_count: run.stepCount,
+    priority: run.priority,
     created_at: instantToWire(run.createdAt),
     updated_at: instantToWire(run.updatedAt),
+    start_at: instantIfKnown(run.startAt),
     ended_at: instantIfKnown(run.endedAt),
     deadline_at: instantIfKnown(run.deadlineAt),
   }) as Schemas['RunSummary'];
@@ -143,7 +145,7 @@ export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
   }) as Schemas['RunDetail'];
 
 /** Times in the data of an entry; the journal holds them as the machines count, in milliseconds. */
-const TIMES = ['due_at', 'retry_at'] as const;
+const TIMES = ['due_at', 'retry_at', 'start_at'] as const;
 
 const journalDataToWire = (data: JsonObject): JsonObject => {
   let wire = data;

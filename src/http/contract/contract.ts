@@ -4,7 +4,7 @@ import { type Failure, Refusal } from '../../model/failure.ts';
 import openapi from '../../model/generated/openapi.json' with { type: 'json' };
 import type { operations } from '../../model/generated/openapi.ts';
 import { isSpanId, isTraceId } from '../../model/ids.ts';
-import { parseTimeParameter } from '../../model/time.ts';
+import { parseLaterTime, parseTimeParameter } from '../../model/time.ts';
 import { UndecodableBody } from '../answer/problem.ts';
 
 export type OperationId = keyof operations;
@@ -55,8 +55,11 @@ const resolve = (schema: Schema): Schema => {
   return resolve(found as Schema);
 };
 
+/** When something begins. It is in bodies alone, and there is no route that would judge it better. */
+const LATER_TIME = 'later-time';
 /** Formats of ours, with what each says beyond its pattern: the calendar, the ids that are all zero, words for people. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  [LATER_TIME]: (text) => parseLaterTime(text) !== undefined,
   'time-parameter': (text) => parseTimeParameter(withPlus(text), 0n) !== undefined,
   'trace-id': isTraceId,
   'span-id': isSpanId,
@@ -91,7 +94,8 @@ const createAjv = (place: 'parameters' | 'bodies'): Ajv2020 => {
   addFormats.default(ajv);
   ajv.addVocabulary(['components', 'example', 'x-spelling']);
   // Ids and times within bodies are judged by the routes, which name the place and the value.
-  for (const [name, holds] of Object.entries(formats)) ajv.addFormat(name, place === 'parameters' ? holds : true);
+  for (const [name, holds] of Object.entries(formats))
+    ajv.addFormat(name, place === 'parameters' || name === LATER_TIME ? holds : true);
   if (place === 'bodies') ajv.addFormat('date-time', true);
   ajv.addSchema({ $id: 'oas', components: forValidator(openapi.components) as object });
   return ajv;
@@ -139,6 +143,8 @@ const complaint = (error: ErrorObject): string => {
       return `must have at most ${String(params['limit'])} characters`;
     case 'format':
       switch (params['format']) {
+        case LATER_TIME:
+          return 'must be an RFC 3339 time such as 2026-11-20T09:00:00Z, before the year 2262, or a time from now such as +10m (units s, m, h, d, w), at most 3650 days';
         case 'time-parameter':
           return 'must be an RFC 3339 time such as 2026-11-20T09:00:00Z, or a time before now such as -7d (units s, m, h, d, w)';
         case 'trace-id':

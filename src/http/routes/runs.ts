@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type Result } from '../../model/failure.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { ownProject } from '../../model/scope.ts';
-import type { UnixNano } from '../../model/time.ts';
+import { parseLaterTime, type UnixNano } from '../../model/time.ts';
 import type { Paging } from '../../store/signals/query.ts';
 import { asksForStream } from '../answer/negotiation.ts';
 import {
@@ -126,6 +126,8 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
               input: body.input as JsonObject,
               waitMs: Math.min(body.wait_ms ?? 0, holdMs),
               ...given({
+                startAt: body.start_at === undefined ? undefined : parseLaterTime(body.start_at),
+                priority: body.priority,
                 definitionVersion: body.definition_version,
                 idempotencyKey: body.idempotency_key,
                 correlation: body.correlation,

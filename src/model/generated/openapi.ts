@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 59c79312a8ba7a2e026aa78956fdd859f52bd07de2de0fb2e9f859ec1a429fb0
-// content sha256: 128fc0cc4a19ddfd268edb0f077f4babf710a2c385b1330dd939cb4c658f7f60
+// source sha256: 8afb5525d52816417559ce3f008405842f44ce30a8213305cb0f5beb390d32bd
+// content sha256: f0487262f6cbf41c901bd2c827c0b269201bd11a0d241a9f634627da8ac934c9
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -2607,10 +2607,10 @@ export interface components {
             readonly outcome: "allowed" | "refused";
         };
         /**
-         * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
          * @enum {string}
          */
-        readonly RunStatus: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
         /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
         readonly RunUsage: {
             /** Format: int64 */
@@ -2640,10 +2640,10 @@ export interface components {
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
          *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
-         *     `workers_busy`: it waits for its turn.
+         *     `workers_busy`: it waits for its turn. `definition_paused`: somebody paused its definition.
          * @enum {string}
          */
-        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy";
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused";
         readonly RunSummary: {
             /** Format: uuid */
             readonly run_id: string;
@@ -2673,8 +2673,11 @@ export interface components {
              * @description Entries into steps of every kind
              */
             readonly step_count: number;
+            readonly priority: components["schemas"]["Priority"];
             readonly created_at: components["schemas"]["Timestamp"];
             readonly updated_at: components["schemas"]["Timestamp"];
+            /** @description When it was to begin; absent where its start named no time */
+            readonly start_at?: components["schemas"]["Timestamp"];
             readonly ended_at?: components["schemas"]["Timestamp"];
             readonly deadline_at?: components["schemas"]["Timestamp"];
         };
@@ -2690,7 +2693,7 @@ export interface components {
         readonly RunDetail: components["schemas"]["Run"] & {
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
-                /** @description `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
+                /** @description `start_at`, `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
                 readonly name: string;
                 readonly due_at?: components["schemas"]["Timestamp"];
                 readonly step_id?: string;
@@ -2738,6 +2741,11 @@ export interface components {
             readonly tags?: readonly string[];
         };
         readonly ProjectName: string;
+        /**
+         * @description Steps of a higher priority are offered first, among the same priority the older ones. A step gains one point for each minute that it
+         *     waits. Children have that of their parent.
+         */
+        readonly Priority: number;
         readonly NewRun: {
             readonly definition_id: string;
             /** @description Any JSON that meets the definition's `input_schema` */
@@ -2750,6 +2758,15 @@ export interface components {
             readonly correlation?: components["schemas"]["RunCorrelation"];
             /** @description How long to wait for the end of the run; at most four fifths of the request timeout */
             readonly wait_ms?: number;
+            /**
+             * Format: later-time
+             * @description When the run begins: an RFC 3339 timestamp before the year 2262, or `+<n><unit>` from now with unit `s`, `m`, `h`, `d` or `w`, at most 3650 days. What is not ahead means at once. Until then the
+             *     run is `scheduled`; `run_timeout_ms` counts from then.
+             * @example +10m
+             */
+            readonly start_at?: string;
+            /** @description 0 by default */
+            readonly priority?: components["schemas"]["Priority"];
         };
         readonly Attempt: {
             readonly lease_id: string;
@@ -2809,7 +2826,7 @@ export interface components {
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
-            /** @description What the kind adds; its times, `due_at` and `retry_at`, are timestamps. A timer that is never due has none */
+            /** @description What the kind adds; its times, `due_at`, `retry_at` and `start_at`, are timestamps. A timer that is never due has none */
             readonly data: {
                 readonly [key: string]: unknown;
             };
@@ -5899,7 +5916,7 @@ export interface operations {
                 readonly session_id?: components["schemas"]["FilterText"];
                 /** @description Children of this run. */
                 readonly parent_run_id?: components["schemas"]["FilterText"];
-                /** @description What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
+                /** @description What the run waits for; `worker` are queued runs that nothing holds back, `timer` sleeps and scheduled runs, `backoff` runs whose step is tried again later. */
                 readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
                 readonly "correlation.environment"?: components["schemas"]["FilterText"];
                 readonly "correlation.service_name"?: components["schemas"]["FilterText"];

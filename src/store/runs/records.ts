@@ -2,7 +2,7 @@ import type { LeaseState } from '../../machines/lease.ts';
 import type { Delivery } from '../../model/definition/definition.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
+import type { HeldReason, RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
 
 /**
  * JSON as text, in a form that its writer owns. A store gives it back as it came. Where one looks inside, because a column would
@@ -24,7 +24,11 @@ export type RunIdentity = {
   readonly userId?: string;
   readonly idempotencyKey?: string;
   readonly createdAt: UnixMs;
+  /** When it was to begin, where its start said so. */
+  readonly startAt?: UnixMs;
   readonly deadlineAt?: UnixMs;
+  /** From -100 to 100; higher is offered first. */
+  readonly priority: number;
   /** The run that started this one, and where in it. */
   readonly parent?: {
     readonly runId: string;
@@ -49,8 +53,10 @@ export type RunProgress = {
   readonly version: number;
   readonly updatedAt: UnixMs;
   readonly endedAt?: UnixMs;
-  /** Set while the step can be offered: its place in the queue of its definition, lower first. */
+  /** Set while the step can be offered: its place in the queue of its definition, lower first. `actors/run/queue-place.ts` */
   readonly queueOrder?: number;
+  /** Set while the run is held back before its first step: why. */
+  readonly held?: HeldReason;
   /** Why this release cannot load the run: set while it is quarantined. */
   readonly fault?: string;
   /** What of the row could not be read; it is not stored. */

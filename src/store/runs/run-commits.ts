@@ -17,7 +17,12 @@ export type Resumption = {
    * The highest numbers that rows carry, 0 without any: who numbers the next rows begins beyond them. Numbers of rows that are
    * gone may be used again.
    */
-  readonly highest: { readonly outboxNo: number; readonly order: number; readonly queueOrder: number };
+  readonly highest: {
+    readonly outboxNo: number;
+    readonly order: number;
+    /** The highest of each priority, of which there are few. */
+    readonly queueOrders: readonly { readonly priority: number; readonly queueOrder: number }[];
+  };
 };
 
 export type DueTimer = TimerRecord & { readonly dueAt: UnixMs };

@@ -2,9 +2,14 @@ import type { WaitingOn } from '../../model/run.ts';
 import type { RunRecord } from './records.ts';
 import type { RunListQuery } from './run-queries.ts';
 
-/** What a run that has not ended waits for; absent while a worker holds a lease of it, and where its snapshot cannot be read. */
-const waitingOnOf = ({ status, snapshot }: Pick<RunRecord, 'status' | 'snapshot'>): WaitingOn | undefined => {
-  if (status === 'queued') return 'worker';
+/** What a run that has not ended waits for; absent while a worker holds a lease of it or something holds it back, and where its snapshot cannot be read. */
+const waitingOnOf = ({
+  status,
+  snapshot,
+  held,
+}: Pick<RunRecord, 'status' | 'snapshot' | 'held'>): WaitingOn | undefined => {
+  if (status === 'queued') return held === undefined ? 'worker' : undefined;
+  if (status === 'scheduled') return 'timer';
   if (status !== 'waiting') return undefined;
   try {
     const { v, c } = JSON.parse(snapshot) as {

@@ -37,6 +37,7 @@ export const aRun = (fields: Partial<Run> = {}): Run => ({
   correlation: {},
   usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
   step_count: 2,
+  priority: 0,
   created_at: '2026-11-20T09:00:00Z',
   updated_at: '2026-11-20T09:00:05Z',
   input: {},

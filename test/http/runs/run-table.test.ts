@@ -41,6 +41,7 @@ describe('start (definition id and input)', () => {
       correlation: expect.objectContaining({ user_id: 'u', session_id: 's' }),
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
       step_count: 1,
+      priority: 0,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/),
       updated_at: expect.any(String),
       deadline_at: expect.any(String),

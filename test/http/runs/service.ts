@@ -181,6 +181,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     /** Holds back every commit until the returned function is called. */
     holdCommits: commits.hold,
     heldCommits: commits.waiting,
+    now: time.now,
     /** The lengths of the timers that wait for the clock, in milliseconds. */
     timers: time.timers,
     /** Connections that the service knows of at this moment. */

@@ -201,10 +201,19 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       }
     });
 
-    it('says the latest place in the queue', async () => {
+    it('says the latest place in the queue of each priority', async () => {
       const { store, put } = await opened();
-      await put(aRun('a', { queueOrder: 3 }), aRun('b', { queueOrder: 8, definitionId: 'x' }), aRun('c'));
-      expect((await store.resume(0)).highest.queueOrder).toBe(8);
+      await put(
+        aRun('a', { queueOrder: 3 }),
+        aRun('b', { queueOrder: 8, definitionId: 'x' }),
+        aRun('c'),
+        aRun('d', { queueOrder: 5, priority: -7 }),
+        aRun('e', { priority: 100 }),
+      );
+      expect((await store.resume(0)).highest.queueOrders).toEqual([
+        { priority: -7, queueOrder: 5 },
+        { priority: 0, queueOrder: 8 },
+      ]);
     });
 
     it('finds the attempt before another', async () => {
@@ -627,8 +636,8 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       ]);
       expect(due).toEqual([{ runId: 'a', name: 'sleep', dueAt: 1 }]);
       expect(outbox).toEqual([{ no: 7, runId: 'a', span: 'x' }]);
-      expect(resumption).toEqual({ liveLeases: [], highest: { outboxNo: 7, order: 9, queueOrder: 0 } });
-      expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0, queueOrder: 0 });
+      expect(resumption).toEqual({ liveLeases: [], highest: { outboxNo: 7, order: 9, queueOrders: [] } });
+      expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0, queueOrders: [] });
     });
 
     it('a question that is asked after a commit was answered sees it', async () => {

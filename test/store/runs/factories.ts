@@ -25,6 +25,7 @@ export const aRun = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
   correlation: '{}',
   createdAt: AT,
   depth: 0,
+  priority: 0,
   status: 'queued',
   cursor: 'one',
   snapshot: '{"m":1,"v":{"active":{"one":"queued"}},"c":{"stepCount":1}}',

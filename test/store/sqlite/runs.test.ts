@@ -242,6 +242,32 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of a schema without priorities is brought forward: runs have the default, and those that wait for a worker keep their place', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('priority'));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    db.prepare(
+      `INSERT INTO run (run_id, trace_id, project, definition_id, definition_version, correlation, created_at, depth, status,
+         snapshot, version, updated_at, queue_order)
+       VALUES ('r', 't', 'p', 'flow', 1, '{}', 1, 0, 'queued', '{}', 1, 1, 7)`,
+    ).run();
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const [run, runnable] = await store.load([
+      { kind: 'run', runId: 'r' },
+      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: -1, limit: 9 },
+    ]);
+    const { record } = run as StoredRun;
+    expect([record.priority, record.startAt, record.held]).toEqual([0, undefined, undefined]);
+    expect(runnable).toMatchObject([{ runId: 'r', order: 7 }]);
+    expect((await store.resume(1)).highest.queueOrders).toEqual([{ priority: 0, queueOrder: 7 }]);
+    await store.close();
+  });
+
   it('of a schema without countdowns is brought forward: timers whose name says how long they run do so, and others follow the clock', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('steady_due_at'));
@@ -370,6 +396,7 @@ describe('sqlite: the runs file', () => {
       correlation: '{}',
       createdAt: 1,
       depth: 0,
+      priority: 0,
       status: 'succeeded',
       snapshot: '{}',
       version: 1,

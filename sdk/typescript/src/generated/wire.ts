@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: f2a368d4174e8f5c7b849c0f82f82edac58440d0e9ff389b8490b8f7d0bd7e7b
-// content sha256: 3cd5c884fbb6281fdb5642afff530bbdd227087bc707dae9c76f448f1c4cd4be
+// source sha256: dfdf62fe1215afdaa2a52f6b331b8728e341c2bb52223c5922bf474127175245
+// content sha256: 3372c1ce07a18ed53a1c1a1e0b0f60fe92d986ef60e00378d5fbb702401a9219
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -760,7 +760,7 @@ export interface components {
             readonly attempt?: number;
             readonly lease_id?: string;
             readonly worker_id?: string;
-            /** @description What the kind adds; its times, `due_at` and `retry_at`, are timestamps. A timer that is never due has none */
+            /** @description What the kind adds; its times, `due_at`, `retry_at` and `start_at`, are timestamps. A timer that is never due has none */
             readonly data: {
                 readonly [key: string]: Json;
             };
@@ -931,6 +931,14 @@ export interface components {
             readonly correlation?: components["schemas"]["RunCorrelation"];
             /** @description How long to wait for the end of the run; at most four fifths of the request timeout */
             readonly wait_ms?: number;
+            /**
+             * Format: later-time
+             * @description When the run begins: an RFC 3339 timestamp before the year 2262, or `+<n><unit>` from now with unit `s`, `m`, `h`, `d` or `w`, at most 3650 days. What is not ahead means at once. Until then the
+             *     run is `scheduled`; `run_timeout_ms` counts from then.
+             */
+            readonly start_at?: string;
+            /** @description 0 by default */
+            readonly priority?: components["schemas"]["Priority"];
         };
         readonly NewScore: {
             /** @description Absent or empty makes the server generate one */
@@ -1002,14 +1010,19 @@ export interface components {
         };
         /** @description Opaque; absent on the last page */
         readonly NextCursor: string;
+        /**
+         * @description Steps of a higher priority are offered first, among the same priority the older ones. A step gains one point for each minute that it
+         *     waits. Children have that of their parent.
+         */
+        readonly Priority: number;
         readonly ProjectName: string;
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
          *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
-         *     `workers_busy`: it waits for its turn.
+         *     `workers_busy`: it waits for its turn. `definition_paused`: somebody paused its definition.
          * @enum {string}
          */
-        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy";
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused";
         readonly Registration: {
             readonly worker_id: string;
             /** Format: int64 */
@@ -1073,7 +1086,7 @@ export interface components {
         readonly RunDetail: components["schemas"]["Run"] & {
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
-                /** @description `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
+                /** @description `start_at`, `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
                 readonly name: string;
                 readonly due_at?: components["schemas"]["Timestamp"];
                 readonly step_id?: string;
@@ -1115,10 +1128,10 @@ export interface components {
             readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
         };
         /**
-         * @description `queued`: a step is runnable and no worker holds it. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
          * @enum {string}
          */
-        readonly RunStatus: "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
         readonly RunSummary: {
             /** Format: uuid */
             readonly run_id: string;
@@ -1148,8 +1161,11 @@ export interface components {
              * @description Entries into steps of every kind
              */
             readonly step_count: number;
+            readonly priority: components["schemas"]["Priority"];
             readonly created_at: components["schemas"]["Timestamp"];
             readonly updated_at: components["schemas"]["Timestamp"];
+            /** @description When it was to begin; absent where its start named no time */
+            readonly start_at?: components["schemas"]["Timestamp"];
             readonly ended_at?: components["schemas"]["Timestamp"];
             readonly deadline_at?: components["schemas"]["Timestamp"];
         };
@@ -1492,6 +1508,7 @@ export type NewScore = components['schemas']['NewScore'];
 export type NewSpan = components['schemas']['NewSpan'];
 export type NewWorker = components['schemas']['NewWorker'];
 export type NextCursor = components['schemas']['NextCursor'];
+export type Priority = components['schemas']['Priority'];
 export type ProjectName = components['schemas']['ProjectName'];
 export type QueuedReason = components['schemas']['QueuedReason'];
 export type Registration = components['schemas']['Registration'];
@@ -1592,7 +1609,7 @@ export interface operations {
                 readonly session_id?: components["schemas"]["FilterText"];
                 /** @description Children of this run. */
                 readonly parent_run_id?: components["schemas"]["FilterText"];
-                /** @description What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
+                /** @description What the run waits for; `worker` are queued runs that nothing holds back, `timer` sleeps and scheduled runs, `backoff` runs whose step is tried again later. */
                 readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
                 readonly "correlation.environment"?: components["schemas"]["FilterText"];
                 readonly "correlation.service_name"?: components["schemas"]["FilterText"];

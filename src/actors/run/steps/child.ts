@@ -227,6 +227,7 @@ const startChildren: EffectHost = (work) => {
       parent: { runId: work.runId, stepId: step.id, visit, index },
       traceId: record.traceId,
       depth: record.depth + 1,
+      priority: record.priority,
       ...(refusal === undefined ? {} : { refusal }),
     };
     turn.tell({ type: 'run', id: runId }, message);

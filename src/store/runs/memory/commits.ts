@@ -339,7 +339,19 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           highest: {
             outboxNo: highest(outbox.keys()),
             order: highest([...shelves.places.keys(), ...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
-            queueOrder: highest(all().map(({ record }) => record.queueOrder ?? 0)),
+            queueOrders: [
+              ...Map.groupBy(
+                all().flatMap(({ record: { priority, queueOrder } }) =>
+                  queueOrder === undefined ? [] : [{ priority, queueOrder }],
+                ),
+                ({ priority }) => priority,
+              ),
+            ]
+              .map(([priority, places]) => ({
+                priority,
+                queueOrder: places.map(({ queueOrder }) => queueOrder).reduce((a, b) => Math.max(a, b)),
+              }))
+              .toSorted((a, b) => a.priority - b.priority),
           },
         };
       }),

@@ -233,6 +233,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               (openRunStatuses as readonly string[]).includes(shelf.record.status) &&
               shelf.record.fault === undefined &&
               shelf.record.queueOrder === undefined &&
+              shelf.record.held === undefined &&
               shelf.wait === undefined &&
               ![...shelf.timers.values()].some(({ name }) => name !== 'run_timeout') &&
               !shelf.attempts.some((leaseId) => isLive(attempts.get(leaseId)?.state ?? 'cancelled')) &&

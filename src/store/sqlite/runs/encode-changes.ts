@@ -84,10 +84,16 @@ const runRow = (run: RunRecord): Columns => [
   orNull(run.fault),
   descendantsOf(run),
   run.definitionOwner,
+  orNull(run.startAt),
+  run.priority,
+  orNull(run.held),
 ];
-/** Most changes leave queue, end and fault alone; the statement that does not name their columns leaves their indexes alone too. */
+/** Most changes leave queue, end, fault and what holds it back alone; the statement that does not name their columns leaves their indexes alone too. */
 const isMove = ({ before, after }: RunUpdate): boolean =>
-  before.queueOrder === after.queueOrder && before.endedAt === after.endedAt && before.fault === after.fault;
+  before.queueOrder === after.queueOrder &&
+  before.endedAt === after.endedAt &&
+  before.fault === after.fault &&
+  before.held === after.held;
 const moveRow = ({ before, after }: RunUpdate): Columns => [
   after.status,
   orNull(after.cursor),
@@ -108,6 +114,7 @@ const turnRow = ({ before, after }: RunUpdate): Columns => [
   orNull(after.queueOrder),
   orNull(after.fault),
   descendantsOf(after),
+  orNull(after.held),
   before.runId,
   before.version,
 ];

@@ -115,8 +115,11 @@ export const lookupsOf = (db: Database.Database) => {
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(
     `SELECT coalesce((SELECT max(no) FROM outbox), 0) AS no,
-            max(coalesce((SELECT max(ord) FROM wait), 0), coalesce((SELECT max(ord) FROM parked), 0)) AS ord,
-            coalesce((SELECT max(queue_order) FROM run INDEXED BY run_queue WHERE queue_order IS NOT NULL), 0) AS queued`,
+            max(coalesce((SELECT max(ord) FROM wait), 0), coalesce((SELECT max(ord) FROM parked), 0)) AS ord`,
+  );
+  const queueOrders = many(
+    `SELECT priority, max(queue_order) AS queue_order FROM run INDEXED BY run_queue WHERE queue_order IS NOT NULL
+     GROUP BY priority ORDER BY priority`,
   );
 
   const documentsOf = (runId: string, steps: readonly string[]): StoredDocuments | undefined => {
@@ -281,7 +284,10 @@ export const lookupsOf = (db: Database.Database) => {
         highest: {
           outboxNo: top?.['no'] as number,
           order: Math.max(top?.['ord'] as number, keys.highestOrder()),
-          queueOrder: top?.['queued'] as number,
+          queueOrders: queueOrders().map((row) => ({
+            priority: row['priority'] as number,
+            queueOrder: row['queue_order'] as number,
+          })),
         },
       };
     },

@@ -1,6 +1,6 @@
 import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
-import type { RunStatus, RunUsage } from '../../../model/run.ts';
+import type { HeldReason, RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { ChildResult } from '../../runs/lookups.ts';
 import type {
@@ -52,7 +52,9 @@ export const runOf = (row: Row): RunRecord => ({
   ...textAs('userId', row['user_id']),
   ...textAs('idempotencyKey', row['idempotency_key']),
   createdAt: number(row, 'created_at'),
+  ...numberAs('startAt', row['start_at']),
   ...numberAs('deadlineAt', row['deadline_at']),
+  priority: number(row, 'priority'),
   ...(row['parent_run_id'] === null
     ? {}
     : {
@@ -71,6 +73,7 @@ export const runOf = (row: Row): RunRecord => ({
   updatedAt: number(row, 'updated_at'),
   ...numberAs('endedAt', row['ended_at']),
   ...numberAs('queueOrder', row['queue_order']),
+  ...(row['held'] === null ? {} : { held: text(row, 'held') as HeldReason }),
   ...descendantsAs(row['descendants']),
   ...textAs('fault', row['fault']),
 });

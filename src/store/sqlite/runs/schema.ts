@@ -244,6 +244,19 @@ CREATE INDEX limit_place_both_rate ON limit_place (rate_id, low, ord)
   WHERE line_id IS NOT NULL AND concurrency_id IS NOT NULL AND rate_id IS NOT NULL;
 `;
 
+/**
+ * A run may begin later, has a priority, and may be held back before its first step. The queue's index holds the priority, so that a
+ * start finds the last place of each without reading the runs.
+ */
+const laterStarts = `
+ALTER TABLE run ADD COLUMN start_at INTEGER;
+ALTER TABLE run ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN held TEXT;
+DROP INDEX run_queue;
+CREATE INDEX run_queue ON run (definition_owner, definition_id, queue_order, run_id, priority) WHERE queue_order IS NOT NULL;
+CREATE INDEX run_held ON run (definition_owner, definition_id, held, run_id) WHERE held IS NOT NULL;
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -257,7 +270,7 @@ CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 11,
+  schemaVersion: 12,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -270,6 +283,7 @@ export const RUNS_FILE: FileKind = {
     { version: 9, sql: countdowns },
     { version: 10, sql: keptActors },
     { version: 11, sql: keysInUse },
+    { version: 12, sql: laterStarts },
   ],
   standing,
 };
