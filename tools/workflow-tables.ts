@@ -186,6 +186,7 @@ export const workflowTables: Readonly<Record<string, () => string>> = {
   on_error: () => memberTable(itemsOf('on_error')),
   task: () => memberTable(definition('task'), ofEveryStep),
   wait_event: () => memberTable(definition('wait_event'), ofEveryStep),
+  awaited: () => memberTable(definition('awaited')),
   sleep: () => memberTable(definition('sleep'), ofEveryStep),
   child: () => memberTable(definition('child'), ofEveryStep),
   succeed: () => memberTable(definition('succeed'), ofEveryStep),

@@ -1,7 +1,7 @@
 import {
   type Changes,
   clearTimerRow,
-  closeWaitRow,
+  closeWaitRows,
   type Found,
   type Lookup,
   noChanges,
@@ -40,7 +40,7 @@ export const changeSet: ChangeSet<Changes> = {
   empty: noChanges,
   merge: (into, from) => {
     for (const timer of from.timersCleared) clearTimerRow(into, timer);
-    for (const runId of from.waitsClosed) closeWaitRow(into, runId);
+    for (const runId of from.waitsClosed) closeWaitRows(into, runId);
     for (const name of rowLists) {
       if (name === 'timersCleared' || name === 'waitsClosed') continue;
       const rows = from[name];

@@ -9,6 +9,7 @@ import {
   type Step,
   type SucceedStep,
   type Target,
+  targetsOf,
 } from '../model/definition/definition.ts';
 import { type ErrorRoute, type StepError, takesError } from '../model/definition/step-error.ts';
 import {
@@ -41,8 +42,8 @@ export type RunContext = {
   /** Since when the step could be offered; kept by an offer that goes back. */
   readonly queuedAt?: UnixMs;
   readonly leaseId?: string | undefined;
-  /** Of the wait that is open: expanded once, when it opened. */
-  readonly waitKey?: string | undefined;
+  /** Of the wait that is open: expanded once, when it opened. Where the step waits for any of several, the key of each. */
+  readonly waitKey?: string | readonly string[] | undefined;
   /** When the timer of the present phase is due; `null` is never. */
   readonly dueAt?: UnixMs | null | undefined;
   readonly children?: { readonly total: number; readonly started: number; readonly finished: number } | undefined;
@@ -87,7 +88,7 @@ export type RunEvent =
       readonly type: 'step.opened';
       readonly at: UnixMs;
       readonly dueAt?: UnixMs | null;
-      readonly key?: string;
+      readonly key?: string | readonly string[];
       readonly total?: number;
     }
   | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
@@ -115,7 +116,14 @@ export type RunEvent =
   | { readonly type: 'route.taken'; readonly at: UnixMs; readonly to: Target }
   /** `held` as of `run.started`: the start that was waited for has come. */
   | { readonly type: 'timer.due'; readonly at: UnixMs; readonly error?: StepError; readonly held?: true }
-  | { readonly type: 'event.delivered'; readonly at: UnixMs; readonly event: string; readonly key: string }
+  /** `to`: where the event leads by itself, past the branches of its step. */
+  | {
+      readonly type: 'event.delivered';
+      readonly at: UnixMs;
+      readonly event: string;
+      readonly key: string;
+      readonly to?: Target;
+    }
   | {
       readonly type: 'child.finished';
       readonly at: UnixMs;
@@ -323,7 +331,7 @@ const routingPhase = (step: Exclude<Step, SucceedStep | FailStep>) => ({
   description: 'The step ended well; its branches are read.',
   entry: ['route'],
   on: {
-    'route.taken': [...new Set(step.next.map(({ to }) => to))].map(
+    'route.taken': targetsOf(step).map(
       (to): Way => ({ guard: { type: 'goesTo', params: { to } }, target: node(step.id, to), reenter: true }),
     ),
   },
@@ -408,7 +416,10 @@ const phases = (step: Step): object => {
           },
         },
         waiting: {
-          description: 'Open for an event of its name and key.',
+          description:
+            step.awaited.length > 1
+              ? 'Open for the first of several events, each of a name and key.'
+              : 'Open for an event of its name and key.',
           entry: ['openWait', { type: 'schedule', params: { timer: 'wait' } }],
           exit: ['closeWait', { type: 'unschedule', params: { timer: 'wait' } }, 'clearDue', 'clearKey'],
           on: {

@@ -28,7 +28,15 @@ export const definitions = [
         next: [{ when: 'input.naps', to: 'nap' }, { to: 'ask' }],
       },
       { id: 'nap', kind: 'sleep', sleep_ms: NAP_MS },
-      { id: 'ask', kind: 'wait_event', event: 'go', key: '${input.n}', accept_parked: true },
+      {
+        id: 'ask',
+        kind: 'wait_event',
+        any: [
+          { event: 'go', key: '${input.n}' },
+          { event: 'skip', key: '${input.n}', to: 'sub' },
+        ],
+        accept_parked: true,
+      },
       { id: 'sub', kind: 'child', definition: 'kid', for_each: [1, 2], input: { doc: '${item}' } },
       { id: 'finish', kind: 'task' },
     ],

@@ -93,7 +93,7 @@ export const runsKillLoop = async (options: {
         }
         if (one.runId !== undefined && !one.signalled) {
           const { status, body } = await call(dispatcher, 'POST', `${url}/v1/api/events`, {
-            event: 'go',
+            event: one.naps ? 'skip' : 'go',
             key: one.n,
             payload: {},
             event_id: one.n,

@@ -253,6 +253,37 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.pass(7_007 + 11_003 + 3_000);
   await pair.compare();
 
+  // The first of several events: by publish and by signal, parked, none at all, and two lines that come to one.
+  for (const [event, key] of [
+    ['go', 'k'],
+    ['go', '1'],
+    ['stop', ''],
+  ] as const) {
+    await start('first', { k: 'k' });
+    await pair.compare();
+    await pair.publish('p', event, key, { by: event });
+    await pair.compare();
+    await end();
+  }
+  await start('first', { k: '1' });
+  await pair.compare();
+  await pair.signal(pair.engine.runs.at(-1), 'go', 1);
+  await pair.compare();
+  await end();
+  await pair.publish('p', 'stop', '', 'older');
+  await pair.publish('p', 'go', 'k', 'younger');
+  await start('first', { k: 'k' });
+  await pair.compare();
+  await start('first', { k: 'k' });
+  await pair.compare();
+  await end();
+  await start('first', {});
+  await end();
+  await start('first', { k: 'none' });
+  await pair.pass(9_001 + 1_000);
+  await pair.compare();
+  await end();
+
   // Time: never due, the whole run.
   await start('dated', { at: 'tomorrow' });
   await pair.compare();

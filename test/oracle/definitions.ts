@@ -97,6 +97,23 @@ export const definitions: readonly Json[] = [
       output: { event: '${event?}', soft: '${steps.soft.output?}', error: '${error.class?}' },
     },
   ]),
+  document('first', [
+    {
+      id: 'either',
+      kind: 'wait_event',
+      any: [
+        { event: 'go', key: '${input.k}', to: 'went' },
+        { event: 'go', key: '1' },
+        { event: 'stop', to: 'end' },
+      ],
+      accept_parked: true,
+      timeout_ms: 9_001,
+      on_timeout: 'continue',
+      on_error: [{ class: 'expression', to: 'went' }],
+      next: [{ when: 'visits.either < 2', to: 'either' }, { to: 'went' }],
+    },
+    task('went', { input: { event: '${event?}', got: '${steps.either.output?}' } }),
+  ]),
   document('open', [
     { id: 'wait', kind: 'wait_event', event: 'go', key: '${input.k}' },
     task('then', { input: '${event.payload}' }),
@@ -171,6 +188,7 @@ export const ids = [
   'loop',
   'capped',
   'ask',
+  'first',
   'open',
   'kid',
   'fan',
@@ -258,6 +276,27 @@ export const anyDefinition = fc.integer({ min: 1, max: 4 }).chain((last) => {
         timeout_ms: fc.constantFrom(undefined, 5_003),
         on_timeout: fc.constantFrom('fail', 'continue'),
       }),
+      fc.record(
+        {
+          ...onward,
+          id: fc.constant(id),
+          kind: fc.constant('wait_event'),
+          any: fc.tuple(
+            fc.record(
+              { event: fc.constantFrom('go', 'stop'), key: fc.constantFrom('1', '${input.k}'), to: ahead(n) },
+              { requiredKeys: ['event', 'key'] },
+            ),
+            fc.record(
+              { event: fc.constantFrom('go', 'stop'), key: fc.constantFrom('', '${state.n?}'), to },
+              { requiredKeys: ['event', 'key'] },
+            ),
+          ),
+          accept_parked: fc.boolean(),
+          timeout_ms: fc.constantFrom(undefined, 5_003),
+          on_timeout: fc.constantFrom('fail', 'continue'),
+        },
+        { noNullPrototype: true },
+      ),
       fc.record({ ...onward, id: fc.constant(id), kind: fc.constant('sleep'), sleep_ms: fc.constantFrom(0, 1, 3_007) }),
       fc
         .record({

@@ -83,13 +83,15 @@ export type Run = {
   readonly attempts: Attempt[];
   readonly timers: Map<string, { readonly dueAt?: number; readonly stepId?: string }>;
   readonly children: Run[];
-  wait?: {
+  /** For what it waits: one event, or the first of several. */
+  waits: readonly {
     readonly event: string;
     readonly key: string;
+    readonly to: string | undefined;
     readonly stepId: string;
     readonly since: number;
     readonly deadlineAt?: number;
-  };
+  }[];
   /** What one visit of the step at the cursor remembers. */
   here: Visit;
 };
@@ -224,7 +226,7 @@ export const createEngine = (config: Config, startAt: number) => {
   ) => {
     run.status = status;
     delete run.cursor;
-    delete run.wait;
+    run.waits = [];
     run.timers.clear();
     if (with_.output !== undefined) run.output = with_.output;
     if (with_.error !== undefined) run.error = with_.error;
@@ -247,11 +249,12 @@ export const createEngine = (config: Config, startAt: number) => {
   };
 
   /** The step at the cursor ended well; `output` is the output of this visit. */
-  const goOn = (run: Run, output: Json | undefined): void => {
+  const goOn = (run: Run, output: Json | undefined, to?: string): void => {
     const stepId = run.cursor ?? '';
     if (output === undefined) delete run.outputs[stepId];
     else run.outputs[stepId] = { output };
     run.last = output;
+    if (to !== undefined) return moveTo(run, to);
     const next = resolveNext(stepOf(run).next, scopeOf(run));
     if (next.ok) return moveTo(run, next.value);
     // "Where no match fails the run": then no step is to blame, and no on_error is asked.
@@ -280,7 +283,7 @@ export const createEngine = (config: Config, startAt: number) => {
     run.timers.delete('wait');
     run.timers.delete('sleep');
     run.timers.delete('backoff');
-    delete run.wait;
+    run.waits = [];
     if (to === END) {
       const { output } = run.program;
       if (output === undefined) return finish(run, 'succeeded', { output: run.last });
@@ -341,24 +344,34 @@ export const createEngine = (config: Config, startAt: number) => {
         return journal(run, 'run.waiting', here(run));
       }
       case 'wait_event': {
-        const key = at.key === undefined ? { ok: true as const, value: '' } : renderAsText(at.key, scopeOf(run));
-        if (!key.ok) return failOnEntry(run, key.error);
-        const found = step.acceptParked ? parkedFor(run.project, step.event, key.value) : undefined;
+        const awaited: { readonly event: string; readonly key: string; readonly to: string | undefined }[] = [];
+        for (const [line, { event, to }] of step.awaited.entries()) {
+          const template = at.keys?.[line];
+          const key = template === undefined ? { ok: true as const, value: '' } : renderAsText(template, scopeOf(run));
+          if (!key.ok) return failOnEntry(run, key.error);
+          if (awaited.some((one) => one.event === event && one.key === key.value)) note('two lines of any come to one');
+          else awaited.push({ event, key: key.value, to });
+        }
+        if (awaited.length > 1) note('wait for any');
+        const found = step.acceptParked
+          ? parked.find((one) => awaited.some(({ event, key }) => parkedFor(run.project, event, key) === one))
+          : undefined;
         if (found !== undefined) {
+          const taken = awaited.find(({ event, key }) => event === found.event && key === found.key);
           parked.splice(parked.indexOf(found), 1);
           if (found.id !== undefined) eventIds.set(found.id, { taker: run, at: now });
           note('parked event taken');
-          return deliver(run, step.event, key.value, found.payload);
+          if (awaited.length > 1) note('any of several took a parked event');
+          return deliver(run, found.event, found.key, found.payload, taken?.to);
         }
         const deadlineAt = step.timeoutMs === undefined ? undefined : now + step.timeoutMs;
         run.status = 'waiting';
-        run.wait = {
-          event: step.event,
-          key: key.value,
+        run.waits = awaited.map((one) => ({
+          ...one,
           stepId,
           since: now,
           ...(deadlineAt === undefined ? {} : { deadlineAt }),
-        };
+        }));
         if (deadlineAt !== undefined) run.timers.set('wait', { stepId, dueAt: deadlineAt });
         return journal(run, 'run.waiting', here(run));
       }
@@ -503,11 +516,12 @@ export const createEngine = (config: Config, startAt: number) => {
     note(before.taker === undefined ? 'expired event id used again' : 'taken event sent again a day later');
     return before.taker === undefined ? undefined : before;
   };
-  const deliver = (run: Run, name: string, key: string, payload: Json): void => {
+  const deliver = (run: Run, name: string, key: string, payload: Json, to: string | undefined): void => {
     run.event = { name, key, payload };
     journal(run, 'event.delivered', here(run));
-    if (run.wait !== undefined) journal(run, 'run.resumed', here(run));
-    goOn(run, payload);
+    if (run.waits.length > 0) journal(run, 'run.resumed', here(run));
+    if (to !== undefined) note('an event that leads on by itself');
+    goOn(run, payload, to);
   };
 
   // Leases.
@@ -659,6 +673,7 @@ export const createEngine = (config: Config, startAt: number) => {
       attempts: [],
       timers: new Map(timeout === undefined ? [] : [['run_timeout', { dueAt: now + timeout }]]),
       children: [],
+      waits: [],
       here: { visit: 0, spent: 0, orphans: 0, leases: 0, since: now, results: [], started: 0, finished: 0 },
       ...(timeout === undefined ? {} : { deadlineAt: now + timeout }),
       ...(parent === undefined ? {} : { parent }),
@@ -713,7 +728,7 @@ export const createEngine = (config: Config, startAt: number) => {
     }
     if (name === 'wait') {
       const { step } = stepOf(run);
-      delete run.wait;
+      run.waits = [];
       if (step.kind === 'wait_event' && step.onTimeout === 'fail') {
         journal(run, 'run.resumed', here(run));
         journal(run, 'step.failed', here(run));
@@ -960,19 +975,22 @@ export const createEngine = (config: Config, startAt: number) => {
           return ok({ outcome: 'duplicate' }, before.taker);
         }
         if (isOver(run)) return refuse('run_terminal');
-        const { wait } = run;
-        if (wait?.event !== event) return refuse('conflict');
+        const wait = run.waits.find((one) => one.event === event);
+        if (wait === undefined) return refuse('conflict');
         if (id !== undefined) eventIds.set(id, { taker: run, at: now });
         note('signal delivered');
-        deliver(run, event, wait.key, payload);
+        deliver(run, event, wait.key, payload, wait.to);
         return ok({ outcome: 'delivered' }, run);
       }),
     /** The oldest waits for an event: one of them takes it. More than one where they opened in the same millisecond. */
     oldestWaits: (project: string, event: string, key: string): readonly Run[] => {
-      const open = runs.filter((run) => run.project === project && run.wait?.event === event && run.wait.key === key);
-      const oldest = Math.min(...open.map((run) => run.wait?.since ?? 0));
-      if (open.some((run) => run.wait?.since !== oldest)) note('the oldest of several waits');
-      return open.filter((run) => run.wait?.since === oldest);
+      const open = runs.filter(
+        (run) => run.project === project && run.waits.some((one) => one.event === event && one.key === key),
+      );
+      const since = ({ waits }: Run): number => waits[0]?.since ?? 0;
+      const oldest = Math.min(...open.map(since));
+      if (open.some((run) => since(run) !== oldest)) note('the oldest of several waits');
+      return open.filter((run) => since(run) === oldest);
     },
     publish: (
       project: string,
@@ -996,7 +1014,7 @@ export const createEngine = (config: Config, startAt: number) => {
           return ok({ outcome: 'parked' });
         }
         note('event delivered');
-        deliver(taker, event, key, payload);
+        deliver(taker, event, key, payload, taker.waits.find((one) => one.event === event && one.key === key)?.to);
         return ok({ outcome: 'delivered' }, taker);
       }),
 

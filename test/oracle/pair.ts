@@ -93,7 +93,7 @@ const viewOfRun = (run: Run) => ({
       live && timeoutAt !== undefined ? [{ name: 'timeout', stepId, dueAt: timeoutAt }] : [],
     ),
   ]),
-  waits: run.wait === undefined ? [] : [run.wait],
+  waits: run.waits.map(({ event, key, stepId, since, deadlineAt }) => ({ event, key, stepId, since, deadlineAt })),
   children: run.children.map((child) => ({
     no: child.no,
     status: child.status,

@@ -13,8 +13,10 @@ export const simulated: readonly Json[] = [
       {
         id: 'ask',
         kind: 'wait_event',
-        event: 'paid',
-        key: '${input.key}',
+        any: [
+          { event: 'paid', key: '${input.key}' },
+          { event: 'waived', key: '${input.key}', to: 'charge' },
+        ],
         accept_parked: true,
         timeout_ms: 600_000,
         on_timeout: 'continue',

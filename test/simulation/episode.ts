@@ -298,9 +298,10 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const pay = async (): Promise<void> => {
       const eventId = `event-${number}`;
       ledger.events.set(eventId, { key });
+      const event = chance.pick(['paid', 'waived']);
       for (let times = chance.pick([1, 1, 2]); times > 0; times -= 1) {
         const sent = await insist((runs) =>
-          runs.publishEvent({ ...ALL, project: 'p', event: 'paid', key, payload: { id: eventId }, eventId }),
+          runs.publishEvent({ ...ALL, project: 'p', event, key, payload: { id: eventId }, eventId }),
         );
         if (!sent.ok) throw new Violation(`event: ${sent.failure.code}`);
         if (sent.value.outcome !== 'duplicate') ledger.events.set(eventId, { key, ...sent.value });
@@ -312,7 +313,13 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       const eventId = `signal-${number}`;
       ledger.events.set(eventId, { key });
       const sent = await insist((runs) =>
-        runs.signalRun({ ...ALL, runId, event: 'paid', payload: { id: eventId }, eventId }),
+        runs.signalRun({
+          ...ALL,
+          runId,
+          event: number % 2 === 0 ? 'paid' : 'waived',
+          payload: { id: eventId },
+          eventId,
+        }),
       );
       if (sent.ok) {
         signals += 1;

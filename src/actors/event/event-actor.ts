@@ -2,17 +2,16 @@ import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { reaches } from '../../model/scope.ts';
 import { hasEnded } from '../../model/run.ts';
-import { placeOf } from '../../machines/run.ts';
 import type { EventMailbox, ParkedEvent } from '../../store/runs/run-store.ts';
 import type { Message } from '../kernel/message.ts';
 import { DeferredTurn } from '../kernel/turn.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
 import { noteEventId, readEventId, readMailbox, writeMailbox } from './event-mailbox.ts';
-import { type Programs, stepAt } from '../run/program.ts';
+import type { Programs } from '../run/program.ts';
 import type { RunMessage } from '../run/messages.ts';
-import { isWaitingFor } from '../run/steps/wait-event.ts';
+import { isWaitingFor, openWaitsOf } from '../run/steps/wait-event.ts';
 import { Quarantined } from '../run/quarantined.ts';
-import { readRun, type RunActor } from '../run/run-state.ts';
+import { readRun } from '../run/run-state.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
 import type { EventMessage } from './messages.ts';
@@ -82,12 +81,6 @@ export const createEventActor = (host: {
     return { outcome: 'parked' };
   };
 
-  const openWaitOf = (run: RunActor): { readonly event: string; readonly key: string } | undefined => {
-    const step = stepAt(run.program, placeOf(run.snapshot.value))?.step;
-    const { waitKey } = run.snapshot.context;
-    return step?.kind === 'wait_event' && waitKey !== undefined ? { event: step.event, key: waitKey } : undefined;
-  };
-
   const signal = (turn: Turn, body: EventMessage & { kind: 'signal' }): Result<EventOutcome> => {
     const run = readRun(turn, host.programs, body.runId);
     if (run === undefined) return notFound('run', body.runId);
@@ -98,8 +91,9 @@ export const createEventActor = (host: {
       return { ok: true, value: { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) } };
     if (hasEnded(status))
       return { ok: false, failure: { code: 'run_terminal', message: `run ${body.runId} has ended: ${status}` } };
-    const wait = openWaitOf(run);
-    if (wait?.event !== body.event)
+    // A signal has no key: of several waits for events of its name, the first that the step names takes it.
+    const wait = openWaitsOf(run).find(({ event }) => event === body.event);
+    if (wait === undefined)
       return {
         ok: false,
         failure: {

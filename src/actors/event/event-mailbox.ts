@@ -75,6 +75,12 @@ export const readMailbox = (turn: Turn, address: MailboxAddress): EventMailbox =
   return alive.length === mailbox.parked.length ? mailbox : { ...mailbox, parked: alive };
 };
 
+/** Several mailboxes, in their order. What memory lacks of them is read from the store at once. */
+export const readMailboxes = (turn: Turn, addresses: readonly MailboxAddress[]): readonly EventMailbox[] => {
+  turn.readAll(mailboxSlot, addresses);
+  return addresses.map((address) => readMailbox(turn, address));
+};
+
 export const writeMailbox = (turn: Turn, address: MailboxAddress, mailbox: EventMailbox): void => {
   turn.write(mailboxSlot, address, mailbox);
   if (mailbox.waits.length === 0 && mailbox.parked.length === 0) turn.forget(mailboxSlot, address);

@@ -47,6 +47,8 @@ export interface Turn<L, C> extends Asking {
   random(): number;
   /** The value under a key, as this turn left it, else this group, else the group in commit, else the last commit. */
   read<K, V>(slot: StoredSlot<K, V, L, C>, key: K): V;
+  /** The same for several keys: what memory lacks of them is asked for together. */
+  readAll<K, V>(slot: StoredSlot<K, V, L, C>, keys: readonly K[]): readonly V[];
   /** What this turn, this group or the group in commit wrote; never asks the store. */
   peek<K, V>(slot: Slot<K, V, C>, key: K): V | undefined;
   /** @param value `undefined`: it exists no more */
@@ -114,6 +116,19 @@ export const createTurns = <L, C>(host: {
         missing ??= new Map();
         missing.set(at, { slot, lookup: slot.lookup(key, turn) });
         throw new Missing(at);
+      },
+      readAll: <K, V>(slot: StoredSlot<K, V, L, C>, keys: readonly K[]): readonly V[] => {
+        const values: V[] = [];
+        let lacking: Missing | undefined;
+        for (const key of keys)
+          try {
+            values.push(turn.read(slot, key));
+          } catch (error) {
+            if (!(error instanceof Missing)) throw error;
+            lacking = error;
+          }
+        if (lacking !== undefined) throw lacking;
+        return values;
       },
       peek: <K, V>(slot: Slot<K, V, C>, key: K): V | undefined => {
         const at = slot.prefix + slot.keyOf(key);

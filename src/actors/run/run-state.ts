@@ -144,7 +144,7 @@ export const isOpen = (run: Pick<RunActor, 'snapshot'>): boolean => {
 };
 
 /** The step and phase where an open run stands; `undefined` before its first step and after its end. */
-export const standing = (run: RunActor) => {
+export const standing = (run: Pick<RunActor, 'snapshot'>) => {
   const place = placeOf(run.snapshot.value);
   return place.at === 'step' ? place : undefined;
 };

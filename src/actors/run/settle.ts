@@ -29,11 +29,12 @@ const open = (work: Work): RunEvent => {
   return hostOf(compiled).open(work, compiled);
 };
 
-/** The step at hand ended well: where the run goes on. */
-const route = (work: Work): RunEvent => {
+/** The step at hand ended well, by this event: where the run goes on. */
+const route = (work: Work, ended: RunEvent): RunEvent => {
   const limit = overBudget(work);
   if (limit !== undefined) return limit;
   const { at } = work.turn;
+  if (ended.type === 'event.delivered' && ended.to !== undefined) return { type: 'route.taken', at, to: ended.to };
   const compiled = compiledAt(work);
   const [first] = compiled.next;
   if (first !== undefined && first.when === undefined) return { type: 'route.taken', at, to: first.to };
@@ -85,8 +86,8 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
       work.cameFrom = from.at === 'step' ? from.step : undefined;
       work.queue.push(open(work));
     },
-    route: (work) => {
-      work.queue.push(route(work));
+    route: (work, { event }) => {
+      work.queue.push(route(work, event));
     },
     conclude: (work) => {
       work.queue.push(conclude(work));

@@ -11,11 +11,21 @@ export type DraftEvent = { readonly name: string; readonly at: UnixMs; readonly 
  */
 export const MOST_WAIT_EVENTS = 128;
 
-type OpenWait = { readonly stepId: string; readonly visit: number; readonly kind: string };
+/** `isAny`: it is for the first of several events. */
+type OpenWait = { readonly stepId: string; readonly visit: number; readonly kind: string; readonly isAny: boolean };
+
+/** Names and keys of the events that a wait is for: of several, two lists of the same length. */
+const awaitedIn = ({ event, key, any }: JsonObject): JsonObject => {
+  const several = Array.isArray(any) ? (any as readonly JsonObject[]) : undefined;
+  if (several !== undefined)
+    return { event: several.map((one) => one['event'] ?? ''), key: several.map((one) => one['key'] ?? '') };
+  return { ...(event === undefined ? {} : { event }), ...(key === undefined ? {} : { key }) };
+};
 
 const opened = ({ stepId, visit, at, data }: JournalEntry): { readonly wait: OpenWait; readonly event: DraftEvent } => {
-  const { reason, event, key, due_at: dueAt } = data;
-  const wait = { stepId: stepId ?? '', visit: visit ?? 1, kind: typeof reason === 'string' ? reason : '' };
+  const { reason, any, due_at: dueAt } = data;
+  const kind = typeof reason === 'string' ? reason : '';
+  const wait = { stepId: stepId ?? '', visit: visit ?? 1, kind, isAny: any !== undefined };
   return {
     wait,
     event: {
@@ -25,8 +35,7 @@ const opened = ({ stepId, visit, at, data }: JournalEntry): { readonly wait: Ope
         step_id: wait.stepId,
         visit: wait.visit,
         kind: wait.kind,
-        ...(event === undefined ? {} : { event }),
-        ...(key === undefined ? {} : { key }),
+        ...awaitedIn(data),
         ...(typeof dueAt === 'number' ? { due_at: formatTimestamp(unixNanoFromMillis(Math.ceil(dueAt))) } : {}),
       },
     },
@@ -70,7 +79,13 @@ export const waitEventsOf = (entries: Iterable<JournalEntry>): readonly DraftEve
       events.push({
         name: 'wait.ended',
         at: entry.at,
-        attributes: { step_id: open.stepId, visit: open.visit, reason },
+        attributes: {
+          step_id: open.stepId,
+          visit: open.visit,
+          reason,
+          // Which of the several it was.
+          ...(open.isAny && entry.kind === 'event.delivered' ? awaitedIn(entry.data) : {}),
+        },
       });
       open = undefined;
     }

@@ -11,6 +11,14 @@ const text = (attributes: Readonly<Record<string, unknown>>, name: string): stri
   return typeof value === 'string' || typeof value === 'number' ? oneLine(String(value), 120) : undefined;
 };
 
+/** The events of a wait for the first of several. */
+const severalText = ({ event, key }: Readonly<Record<string, unknown>>): string | undefined => {
+  if (!Array.isArray(event)) return undefined;
+  const keys = Array.isArray(key) ? key.map(String) : [];
+  const each = event.map((name, at) => `"${oneLine(String(name), 120)}" with key "${oneLine(keys[at] ?? '', 120)}"`);
+  return `waits for the first of event ${each.join(', event ')}`;
+};
+
 /** What a wait is for, and until when, in the words of its event. */
 const openedText = (attributes: Readonly<Record<string, unknown>>): string => {
   const kind = text(attributes, 'kind') ?? 'something';
@@ -18,10 +26,15 @@ const openedText = (attributes: Readonly<Record<string, unknown>>): string => {
   const key = text(attributes, 'key');
   const due = text(attributes, 'due_at');
   return [
-    `waits for ${kind === 'event' && event !== undefined ? `event "${event}"` : kind}`,
+    severalText(attributes) ?? `waits for ${kind === 'event' && event !== undefined ? `event "${event}"` : kind}`,
     ...(key === undefined ? [] : [`with key "${key}"`]),
     ...(due === undefined ? [] : [`until ${due}`]),
   ].join(' ');
+};
+
+const endedText = (attributes: Readonly<Record<string, unknown>>): string => {
+  const event = text(attributes, 'event');
+  return `goes on: ${text(attributes, 'reason') ?? 'the wait ended'}${event === undefined ? '' : `, event "${event}" with key "${text(attributes, 'key') ?? ''}"`}`;
 };
 
 /**
@@ -39,7 +52,7 @@ export const waitEventLines = (events: Events | undefined, origin: number): stri
       shown.map(({ name, time, attributes }) => [
         `+${duration(Math.max(0, Date.parse(time ?? '') - origin))}`,
         text(attributes, 'step_id') ?? '',
-        name === 'wait.opened' ? openedText(attributes) : `goes on: ${text(attributes, 'reason') ?? 'the wait ended'}`,
+        name === 'wait.opened' ? openedText(attributes) : endedText(attributes),
       ]),
     ),
   ];

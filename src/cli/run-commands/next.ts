@@ -51,13 +51,24 @@ const ofAttempts = ({ attempts }: Run): Next[] =>
     return [];
   });
 
-const ofWaits = ({ run_id: id, waits }: Run): Next[] =>
-  waits.flatMap(({ event, deadline_at: at }): Next[] => [
-    {
+const ofWaits = ({ run_id: id, waits }: Run): Next[] => {
+  // A signal names an event and no key: one line an event.
+  const names = [...new Set(waits.map(({ event }) => event))];
+  const at = waits.find(({ deadline_at: deadline }) => deadline !== undefined)?.deadline_at;
+  return [
+    ...names.map((event) => ({
       text: `on event "${printable(event, 120)}" the run goes on; to give it: svc runs signal ${printable(id)} ${PLAIN_WORD.test(event) ? event : '<event>'}`,
-    },
-    ...(at === undefined ? [] : [{ at, text: `the wait for event "${printable(event, 120)}" times out` }]),
-  ]);
+    })),
+    ...(at === undefined
+      ? []
+      : [
+          {
+            at,
+            text: `the wait for ${names.map((event) => `event "${printable(event, 120)}"`).join(' or ')} times out`,
+          },
+        ]),
+  ];
+};
 
 const ofTimers = ({ timers, attempts }: Run): Next[] =>
   timers.flatMap(({ name, due_at: due, step_id: id }): Next[] => {

@@ -37,6 +37,12 @@ const waitText = (data: Entry['data'], moments: Moments): string => {
   const key = text(data, 'key');
   const due = dueText(data, 'due_at', moments);
   const until = due === undefined ? '' : `, until ${due}`;
+  if (Array.isArray(data['any'])) {
+    const each = (data['any'] as readonly Entry['data'][]).map(
+      (one) => `event "${text(one, 'event') ?? ''}" with key "${text(one, 'key') ?? ''}"`,
+    );
+    return `waits for the first of ${each.join(', ')}${until}`;
+  }
   if (event !== undefined) return `waits for event "${event}"${key === undefined ? '' : ` with key "${key}"`}${until}`;
   const words: Readonly<Record<string, string>> = {
     sleep: 'sleeps',

@@ -12,7 +12,8 @@ export type CompiledStep<S extends Step = Step> = {
   readonly step: S;
   readonly input?: Template;
   readonly output?: Template;
-  readonly key?: Template;
+  /** Of the events that a step waits for, one each. */
+  readonly keys?: readonly Template[];
   readonly sleepUntil?: Template;
   readonly forEach?: Template;
   readonly message?: Template;
@@ -50,7 +51,9 @@ const compileStep = (step: Step): CompiledStep => {
     next: leadsOn(step) ? step.next.map(branch) : [],
     ...template('input', 'input' in step ? step.input : undefined),
     ...template('output', step.kind === 'succeed' ? step.output : undefined),
-    ...template('key', step.kind === 'wait_event' ? step.key : undefined),
+    ...(step.kind === 'wait_event'
+      ? { keys: step.awaited.map(({ key }) => must(parseTemplate(key), `${step.id}.key`)) }
+      : {}),
     ...template('sleepUntil', step.kind === 'sleep' ? step.sleepUntil : undefined),
     ...template('forEach', step.kind === 'child' ? step.forEach : undefined),
     ...template('message', step.kind === 'fail' ? step.message : undefined),

@@ -95,12 +95,20 @@ export type TaskLimits = {
   readonly maxCostUsd?: number;
 };
 
-/** The run waits for an event of this name and key. */
-export type WaitEventStep = Onward & {
-  readonly kind: 'wait_event';
+/** One event that a step waits for. */
+export type Awaited = {
   readonly event: string;
   /** Template of text, expanded once, when the wait opens. The empty text where the definition names no key. */
   readonly key: string;
+  /** Where the run goes when this event comes first; absent: `next` decides. */
+  readonly to?: Target;
+};
+
+/** The run waits for an event of a name and key, or for the first of several. */
+export type WaitEventStep = Onward & {
+  readonly kind: 'wait_event';
+  /** One, or with `any` two or more. */
+  readonly awaited: readonly Awaited[];
   readonly acceptParked: boolean;
   readonly timeoutMs?: number;
   readonly onTimeout: 'fail' | 'continue';
@@ -154,6 +162,16 @@ export type Step = TaskStep | WaitEventStep | SleepStep | ChildStep | SucceedSte
 /** True for the steps that lead on to another, false for those that end the run. */
 export const leadsOn = (step: Step): step is TaskStep | WaitEventStep | SleepStep | ChildStep =>
   step.kind !== 'succeed' && step.kind !== 'fail';
+
+/** Every place to which a step that ended well may lead. A wait whose events all name their own reads `next` only at its timeout. */
+export const targetsOf = (step: TaskStep | WaitEventStep | SleepStep | ChildStep): readonly Target[] => {
+  const branches = step.next.map(({ to }) => to);
+  if (step.kind !== 'wait_event') return [...new Set(branches)];
+  const named = step.awaited.flatMap(({ to }) => to ?? []);
+  const readsNext =
+    named.length < step.awaited.length || (step.timeoutMs !== undefined && step.onTimeout === 'continue');
+  return [...new Set([...named, ...(readsNext ? branches : [])])];
+};
 
 /** Bounds of definitions that code needs; those of single fields stand in `spec/definition.schema.json`. */
 export const definitionBounds = {

@@ -52,8 +52,10 @@ export type StepDocument =
   | TaskDocument
   | (OnwardDocument & {
       readonly kind: 'wait_event';
-      readonly event: string;
+      /** Exactly one of `event` and `any` is there. */
+      readonly event?: string;
       readonly key?: string;
+      readonly any?: readonly { readonly event: string; readonly key?: string; readonly to?: string }[];
       readonly accept_parked?: boolean;
       readonly timeout_ms?: number;
       readonly on_timeout?: 'fail' | 'continue';

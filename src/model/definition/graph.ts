@@ -11,6 +11,17 @@ export const branchesOf = (
   return typeof step.next === 'string' ? [{ to: step.next }] : step.next;
 };
 
+type WaitDocument = Extract<StepDocument, { kind: 'wait_event' }>;
+const awaitedOf = (step: StepDocument): NonNullable<WaitDocument['any']> =>
+  step.kind === 'wait_event' ? (step.any ?? []) : [];
+
+/** False for a wait whose events all say themselves where they lead, and that goes nowhere when its time is over. */
+const readsNext = (step: StepDocument): boolean => {
+  const awaited = awaitedOf(step);
+  const continues = step.kind === 'wait_event' && step.timeout_ms !== undefined && step.on_timeout === 'continue';
+  return continues || awaited.length === 0 || awaited.some(({ to }) => to === undefined);
+};
+
 type Edges = ReadonlyMap<string, readonly string[]>;
 
 const edgesOf = (steps: readonly StepDocument[]): Edges => {
@@ -18,7 +29,8 @@ const edgesOf = (steps: readonly StepDocument[]): Edges => {
   steps.forEach((step, index) => {
     const targets = documentLeadsOn(step)
       ? [
-          ...branchesOf(step, steps[index + 1]?.id).map((branch) => branch.to),
+          ...awaitedOf(step).flatMap(({ to }) => to ?? []),
+          ...(readsNext(step) ? branchesOf(step, steps[index + 1]?.id).map((branch) => branch.to) : []),
           ...(step.on_error ?? []).map((route) => route.to),
         ]
       : [END];
@@ -89,6 +101,11 @@ export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
     const at = `steps[${index}]`;
     if (typeof step.next === 'string') checkTarget(`${at}.next`, step.next);
     else step.next?.forEach((branch, line) => checkTarget(`${at}.next[${line}].to`, branch.to));
+    awaitedOf(step).forEach(({ to }, line) => {
+      if (to !== undefined) checkTarget(`${at}.any[${line}].to`, to);
+    });
+    if (step.next !== undefined && !readsNext(step))
+      faults.push({ path: `${at}.next`, message: 'is never read: every line of any has a "to" of its own' });
     step.on_error?.forEach((route, line) => checkTarget(`${at}.on_error[${line}].to`, route.to));
     if (Array.isArray(step.next))
       faults.push(...findDeadLines(`${at}.next`, step.next, (branch) => !('when' in branch)));

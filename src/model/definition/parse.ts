@@ -91,6 +91,27 @@ const findKeyFaults = (
     });
   });
 
+/** Parses the template in a field, and names what is wrong with it. */
+type ParseField = (name: string, source: Json | undefined, items: 'no items' | 'items') => Template | undefined;
+
+const findAwaitedFaults = (
+  { any = [] }: Extract<StepDocument, { kind: 'wait_event' }>,
+  at: string,
+  template: ParseField,
+): Fault[] => {
+  const lines = new Map<string, number>();
+  return any.flatMap(({ event, key = '' }, line): Fault[] => {
+    template(`any[${line}].key`, key, 'no items');
+    // Equal templates always come to equal keys.
+    const written = JSON.stringify([event, key]);
+    const first = lines.get(written);
+    if (first === undefined) lines.set(written, line);
+    return first === undefined
+      ? []
+      : [{ path: `${at}.any[${line}]`, message: `waits for the same event and key as any[${first}]` }];
+  });
+};
+
 /**
  * Checks every expression of one step, and the rules that a schema cannot say.
  * @param isSound whether a field of the step has the right shape; what has not is named already, and not looked at
@@ -102,7 +123,7 @@ const findStepFaults = (
   isSound: (field: string) => boolean,
 ): Fault[] => {
   const faults: Fault[] = [];
-  const template = (name: string, source: Json | undefined, items: 'no items' | 'items'): Template | undefined => {
+  const template: ParseField = (name, source, items) => {
     if (source === undefined || !isSound(name)) return undefined;
     const path = `${at}.${name}`;
     const parsed = parseTemplate(source);
@@ -129,7 +150,12 @@ const findStepFaults = (
         });
       break;
     case 'wait_event':
+      if ((step.event === undefined) === (step.any === undefined))
+        faults.push({ path: at, message: 'a wait_event has exactly one of event and any' });
+      if (step.any !== undefined && step.key !== undefined)
+        faults.push({ path: `${at}.key`, message: 'goes with event: each line of any has a key of its own' });
       template('key', step.key, 'no items');
+      if (isSound('any')) faults.push(...findAwaitedFaults(step, at, template));
       break;
     case 'sleep': {
       if ((step.sleep_ms === undefined) === (step.sleep_until === undefined))
@@ -236,7 +262,7 @@ const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[]
   const hasPlace = (step: unknown, index: number): step is StepDocument =>
     hasKnownKind(step) &&
     typeof step.id === 'string' &&
-    ['id', 'next', 'on_error'].every((field) => !misshapen(`/steps/${index}/${field}`));
+    ['id', 'next', 'on_error', 'any'].every((field) => !misshapen(`/steps/${index}/${field}`));
   if (steps.every(hasPlace)) faults.push(...findGraphFaults(steps));
   return faults;
 };
@@ -297,8 +323,10 @@ const stepOf = (step: StepDocument, following: string | undefined, defaults: Ret
       return {
         ...onward,
         kind: 'wait_event',
-        event: step.event,
-        key: step.key ?? '',
+        awaited:
+          step.any === undefined
+            ? [{ event: step.event ?? '', key: step.key ?? '' }]
+            : step.any.map(({ key = '', ...awaited }) => ({ ...awaited, key })),
         acceptParked: step.accept_parked ?? definitionDefaults.acceptParked,
         ...(step.timeout_ms === undefined ? {} : { timeoutMs: step.timeout_ms }),
         onTimeout: step.on_timeout ?? definitionDefaults.onTimeout,

@@ -27,7 +27,7 @@ export type ActorUpdate = { readonly before: ActorRecord; readonly after: ActorR
 /**
  * All that one group of turns decided. Written as one transaction or not at all. Rows are cleared and closed before others
  * are set and opened. So a row that one group sets and clears again must not be in `changes`: `clearTimerRow` and
- * `closeWaitRow` take it out.
+ * `closeWaitRows` take it out.
  */
 export type Changes = {
   readonly runsInserted: RunRecord[];
@@ -50,6 +50,7 @@ export type Changes = {
   readonly timersSet: TimerRecord[];
   readonly timersCleared: { readonly runId: string; readonly name: string }[];
   readonly waitsOpened: WaitRecord[];
+  /** Runs, each with all its waits. */
   readonly waitsClosed: string[];
   /** Keys come into use, change, and go. */
   readonly limitsInserted: LimitRecord[];
@@ -124,6 +125,10 @@ export const noChanges = (): Changes => ({
   parkedUntil: undefined,
 });
 
+const dropAll = <T>(rows: T[], isIt: (row: T) => boolean): void => {
+  for (let at = rows.length - 1; at >= 0; at -= 1) if (isIt(rows[at] as T)) rows.splice(at, 1);
+};
+
 const dropLast = <T>(rows: T[], isIt: (row: T) => boolean): void => {
   const at = rows.findLastIndex(isIt);
   if (at !== -1) rows.splice(at, 1);
@@ -135,8 +140,8 @@ export const clearTimerRow = (changes: Changes, timer: { readonly runId: string;
   changes.timersCleared.push(timer);
 };
 
-/** Closes the wait of a run, be it in the store or among these changes. */
-export const closeWaitRow = (changes: Changes, runId: string): void => {
-  dropLast(changes.waitsOpened, (wait) => wait.runId === runId);
+/** Closes the waits of a run, be they in the store or among these changes. */
+export const closeWaitRows = (changes: Changes, runId: string): void => {
+  dropAll(changes.waitsOpened, (wait) => wait.runId === runId);
   changes.waitsClosed.push(runId);
 };

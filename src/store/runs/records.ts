@@ -178,6 +178,7 @@ export type CarriedOverTimer = {
   readonly traceId: string;
 };
 
+/** A run that waits for any of several events has one for each. */
 export type WaitRecord = {
   readonly runId: string;
   readonly project: string;
@@ -185,7 +186,7 @@ export type WaitRecord = {
   readonly key: string;
   readonly stepId: string;
   readonly since: UnixMs;
-  /** Orders waits that opened in the same millisecond. */
+  /** Orders waits that opened in the same millisecond, and those of one run. Each has one of its own. */
   readonly order: number;
   readonly deadlineAt?: UnixMs;
 };

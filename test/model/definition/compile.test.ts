@@ -60,7 +60,8 @@ describe('a compiled definition', () => {
     expect(render(input, aScope({ input: { ticket: { id: 1 } } }))).toEqual({ ok: true, value: { ticket: { id: 1 } } });
     expect(step('apologise').input).toBeUndefined();
     expect(step('index')).toMatchObject({ forEach: {}, input: {} });
-    expect(step('ask').key).toBeDefined();
+    expect(step('ask').keys).toHaveLength(1);
+    expect(step('triage').keys).toBeUndefined();
     expect(step('refused').next).toEqual([]);
     expect([...refund.steps.values()].filter((each) => leadsOn(each.step))).toHaveLength(6);
   });

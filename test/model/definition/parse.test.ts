@@ -26,8 +26,7 @@ describe('a definition that is accepted', () => {
     expect(definition.steps[1]).toEqual({
       id: 'ask',
       kind: 'wait_event',
-      event: 'approval',
-      key: 'ticket/${input.ticket.id}',
+      awaited: [{ event: 'approval', key: 'ticket/${input.ticket.id}' }],
       acceptParked: true,
       timeoutMs: 86_400_000,
       onTimeout: 'fail',
@@ -48,7 +47,7 @@ describe('a definition that is accepted', () => {
       next: [{ to: 'w' }],
       onError: [],
     });
-    expect(wait).toMatchObject({ key: '', acceptParked: false, onTimeout: 'fail' });
+    expect(wait).toMatchObject({ awaited: [{ event: 'e', key: '' }], acceptParked: false, onTimeout: 'fail' });
     expect(wait).not.toHaveProperty('timeoutMs');
     expect(each).toMatchObject({ maxParallel: 10, onItemError: 'fail_fast', next: [{ to: 'end' }] });
   });
@@ -75,6 +74,47 @@ describe('a definition that is accepted', () => {
     const [work] = parsed(steps(limited)).steps;
     expect(work).toMatchObject({ limits: { maxAttemptsTotal: 3, maxCostUsd: 0.5 } });
     expect(parsed(steps(task())).steps[0]).not.toHaveProperty('limits');
+  });
+
+  const either = (more: object, lines: readonly object[]) => ({ id: 'w', kind: 'wait_event', any: lines, ...more });
+
+  it('waits for any of 2 to 20 events, each with a key, and some with a place of their own', () => {
+    const lines = Array.from({ length: 20 }, (_, n) => ({
+      event: `e${n}`,
+      ...(n === 0 ? { key: 'k', to: 'end' } : {}),
+    }));
+    const [wait] = parsed(steps(either({}, lines))).steps;
+    expect(wait).toMatchObject({
+      awaited: [{ event: 'e0', key: 'k', to: 'end' }, { event: 'e1', key: '' }, ...lines.slice(2)],
+    });
+    expect(faultsOf(steps(either({}, [...lines, { event: 'one more' }])))[0]).toContain(
+      'must NOT have more than 20 items',
+    );
+  });
+
+  it('a step that only an event of any leads to is reachable, and one that its next would lead to is not', () => {
+    const lines = [
+      { event: 'a', to: 'far' },
+      { event: 'b', to: 'far' },
+    ];
+    const far = { id: 'far', kind: 'task', next: 'end' };
+    const near = { id: 'near', kind: 'task', next: 'far' };
+    expect(faultsOf(steps(either({}, lines), near, far))).toEqual([
+      'steps[1]: step "near" is unreachable: nothing leads to it',
+    ]);
+    // At its timeout the wait goes on to the step that follows.
+    expect(faultsOf(steps(either({ timeout_ms: 1, on_timeout: 'continue' }, lines), near, far))).toEqual([]);
+    expect(faultsOf(steps(either({}, [{ event: 'c' }, ...lines]), near, far))).toEqual([]);
+  });
+
+  it('a wait from which every event leads in a circle has no way to an end', () => {
+    const lines = [
+      { event: 'a', to: 'w' },
+      { event: 'b', to: 'w' },
+    ];
+    expect(faultsOf(steps(either({}, lines)))).toEqual([
+      'steps[0]: step "w" has no way to an end: a run that enters it can never end',
+    ]);
   });
 
   it('is frozen, and shares nothing with the document', () => {
@@ -159,7 +199,66 @@ describe('a definition that is refused names each fault with its path', () => {
       steps(task({ retry: { max_attempts: 0 } })),
       'steps[0].retry.max_attempts: must be >= 1, not 0',
     ],
-    ['a wait without an event', steps({ id: 'w', kind: 'wait_event' }), 'steps[0].event: is required'],
+    [
+      'a wait without an event',
+      steps({ id: 'w', kind: 'wait_event' }),
+      'steps[0]: a wait_event has exactly one of event and any',
+    ],
+    [
+      'a wait for one event and for any of several',
+      steps({ id: 'w', kind: 'wait_event', event: 'e', any: [{ event: 'a' }, { event: 'b' }] }),
+      'steps[0]: a wait_event has exactly one of event and any',
+    ],
+    [
+      'a key beside any',
+      steps({ id: 'w', kind: 'wait_event', key: 'k', any: [{ event: 'a' }, { event: 'b' }] }),
+      'steps[0].key: goes with event: each line of any has a key of its own',
+    ],
+    [
+      'any of one event',
+      steps({ id: 'w', kind: 'wait_event', any: [{ event: 'a' }] }),
+      'steps[0].any: must NOT have fewer than 2 items, not [{"event":"a"}]',
+    ],
+    [
+      'a line of any without an event',
+      steps({ id: 'w', kind: 'wait_event', any: [{ event: 'a' }, { key: 'b' }] }),
+      'steps[0].any[1].event: is required',
+    ],
+    [
+      'the same event and key twice in any',
+      steps({
+        id: 'w',
+        kind: 'wait_event',
+        any: [
+          { event: 'a', key: '${input.k}' },
+          { event: 'a', key: '${input.k}' },
+        ],
+      }),
+      'steps[0].any[1]: waits for the same event and key as any[0]',
+    ],
+    [
+      'a bad template in any',
+      steps({ id: 'w', kind: 'wait_event', any: [{ event: 'a' }, { event: 'a', key: '${env.HOME}' }] }),
+      'steps[0].any[1].key: ${env.HOME}: "env" is not readable; a path starts with one of input, state, steps, run, correlation, item, event, error',
+    ],
+    [
+      'a target of any that does not exist',
+      steps({ id: 'w', kind: 'wait_event', any: [{ event: 'a' }, { event: 'b', to: 'nowhere' }] }),
+      'steps[0].any[1].to: there is no step "nowhere"',
+    ],
+    [
+      'a next that no event of any leaves to be read',
+      steps({
+        id: 'w',
+        kind: 'wait_event',
+        any: [
+          { event: 'a', to: 'end' },
+          { event: 'b', to: 'end' },
+        ],
+        next: 'end',
+      }),
+      'steps[0].next: is never read: every line of any has a "to" of its own',
+    ],
     ['a branch without a target', steps(task({ next: [{ when: 'true' }] })), 'steps[0].next[0].to: is required'],
     ['duplicate step ids', steps(task(), task()), 'steps[1].id: "work" is already the id of steps[0]'],
     [
@@ -412,9 +511,9 @@ describe('a definition with several faults', () => {
     );
     expect(faultsOf(document).map((fault) => fault.slice(0, fault.indexOf(':')))).toEqual([
       'steps[0].timeout_ms',
-      'steps[1].event',
       'steps[2].sleep_ms',
       'steps[0].input',
+      'steps[1]',
       'steps[1].key',
       'steps[2].next[0].when',
       'steps[0].next',

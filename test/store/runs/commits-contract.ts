@@ -6,7 +6,9 @@ import type {
   CarriedOverTimer,
   Changes,
   ChildResult,
+  EventMailbox,
   RunRecord,
+  WaitRecord,
 } from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { AT, anActor, anAttempt, aRun, moved, type OpenRunStore, RUN, storesOf, versionOf } from './factories.ts';
@@ -422,6 +424,44 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'b' }], moreWaits: true });
       await commit((changes) => changes.waitsClosed.push('b'));
       expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'behind' }], moreWaits: false });
+    });
+
+    it('keeps several waits of one run, each in its own mailbox, and closes them together', async () => {
+      const { put, commit, find, store } = await opened();
+      await put(aRun('a'), aRun('b'));
+      const wait = (runId: string, order: number, event: string, key = 'k'): WaitRecord => ({
+        runId,
+        project: 'p',
+        event,
+        key,
+        stepId: 's',
+        since: AT,
+        order,
+      });
+      const waiting = async (event: string) =>
+        (
+          (await find({
+            kind: 'event_mailbox',
+            project: 'p',
+            event,
+            key: 'k',
+            parkedAfter: 0,
+            limit: 9,
+          })) as EventMailbox
+        ).waits;
+      const some = [wait('a', 2, 'paid'), wait('a', 3, 'refused'), wait('a', 4, 'paid', 'other')];
+      await commit((changes) => changes.waitsOpened.push(...some, wait('b', 5, 'paid')));
+      expect((await store.findRun('a'))?.waits).toEqual(some);
+      expect(await waiting('paid')).toEqual([some[0], wait('b', 5, 'paid')]);
+      expect(await waiting('refused')).toEqual([some[1]]);
+      expect((await store.resume(0)).highest.order).toBe(5);
+      // What a commit closes goes before what it opens.
+      await commit((changes) => {
+        changes.waitsClosed.push('a');
+        changes.waitsOpened.push(wait('a', 6, 'refused'));
+      });
+      expect((await store.findRun('a'))?.waits).toEqual([wait('a', 6, 'refused')]);
+      expect(await waiting('paid')).toEqual([wait('b', 5, 'paid')]);
     });
 
     it('remembers event ids by project, and forgets those that nobody took with their events', async () => {

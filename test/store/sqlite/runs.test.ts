@@ -165,6 +165,36 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of a schema in which a run waits for one event is brought forward: its wait is still open', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE open_wait '));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    db.exec(
+      "INSERT INTO wait VALUES ('a', 'p', 'paid', 'k', 'ask', 5, 7, 9), ('b', 'p', 'paid', 'k', 'ask', 6, 8, NULL)",
+    );
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const wait = { project: 'p', event: 'paid', key: 'k', stepId: 'ask' };
+    expect(
+      await store.load([{ kind: 'event_mailbox', project: 'p', event: 'paid', key: 'k', parkedAfter: 0, limit: 9 }]),
+    ).toEqual([
+      {
+        waits: [
+          { ...wait, runId: 'a', since: 5, order: 7, deadlineAt: 9 },
+          { ...wait, runId: 'b', since: 6, order: 8 },
+        ],
+        moreWaits: false,
+        parked: [],
+        moreParked: false,
+      },
+    ]);
+    await store.close();
+  });
+
   it('of a schema without the sizes of trees is brought forward: they count from the runs that are there', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE tree '));

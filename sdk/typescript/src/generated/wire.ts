@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: dfdf62fe1215afdaa2a52f6b331b8728e341c2bb52223c5922bf474127175245
-// content sha256: 3372c1ce07a18ed53a1c1a1e0b0f60fe92d986ef60e00378d5fbb702401a9219
+// source sha256: c601eaca74c1c8001d1a477ca7200211a6f3d04a6c6449cf64c48721285f0392
+// content sha256: 045e0a675699b66a67b0555e8f3d0c64a123f6848b2147f237d108ba981f8b5e
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -571,13 +571,41 @@ export interface components {
                 /** @description Of every task; a task's own members win, one by one. */
                 readonly retry?: components["schemas"]["DefinitionRetry"];
             };
+            /** @description How many runs of one key may go on at once; a run holds its place from its admission to its end. */
+            readonly concurrency?: components["schemas"]["DefinitionConcurrency"];
+            /** @description How many runs of one key may begin in a time. */
+            readonly rate?: components["schemas"]["DefinitionRate"];
             /** @description The output of a run that ends by "end"; absent: the output of its last step. */
             readonly output?: components["schemas"]["DefinitionTemplate"];
             /** @description The first is where a run starts. */
             readonly steps: readonly components["schemas"]["DefinitionStep"][];
         };
+        readonly DefinitionAwaited: {
+            /** @description The name of the event; no template. */
+            readonly event: components["schemas"]["DefinitionName"];
+            /**
+             * @description Template of text, expanded once, when the wait opens. Where two lines of one event come to the same text, the first of them counts.
+             * @default
+             */
+            readonly key?: string;
+            /** @description A step id or "end": where the run goes when this event comes first; absent: next decides. */
+            readonly to?: components["schemas"]["DefinitionName"];
+        };
+        readonly DefinitionConcurrency: {
+            /** @description What is counted together: over input and correlation, expanded at the start of the run, on a task when it is entered. */
+            readonly key: components["schemas"]["DefinitionKey"];
+            /** @description Most holders of one key at once. */
+            readonly limit: components["schemas"]["DefinitionPlaces"];
+            /**
+             * @description queue: it waits in line, by priority, then by age; reject: the start is refused with 409 limit_reached, a task fails with class limit; cancel_oldest: the run that has held the key longest is cancelled (not on a task).
+             * @default queue
+             * @enum {unknown}
+             */
+            readonly on_limit?: "queue" | "reject" | "cancel_oldest";
+        };
         readonly DefinitionDurationMs: number;
         readonly DefinitionId: string;
+        readonly DefinitionKey: string;
         readonly DefinitionName: string;
         /** @description Absent: the step that follows. Else a step id, "end", or branches read in order. */
         readonly DefinitionNext: string | readonly {
@@ -613,7 +641,16 @@ export interface components {
             }[];
             readonly latest: components["schemas"]["Definition"];
         };
+        readonly DefinitionPlaces: number;
         readonly DefinitionPositiveDurationMs: number;
+        readonly DefinitionRate: {
+            /** @description As in concurrency. */
+            readonly key: components["schemas"]["DefinitionKey"];
+            /** @description Most starts of one key in any window of per_ms; what is over it waits. */
+            readonly limit: components["schemas"]["DefinitionPlaces"];
+            /** @description The length of the window, which slides; at most 31 days. */
+            readonly per_ms: number;
+        };
         readonly DefinitionRetry: {
             /**
              * @description Failures in one visit, of the classes retryable and timeout; the one with this number is not tried again. Always 1 with at_most_once.
@@ -1334,6 +1371,10 @@ export interface components {
             readonly retry?: components["schemas"]["DefinitionRetry"];
             /** @description Over all visits of this task in one run. */
             readonly limits?: components["schemas"]["DefinitionTaskLimits"];
+            /** @description How many steps of one key may be out at once; each attempt holds its place until it ends. */
+            readonly concurrency?: components["schemas"]["DefinitionConcurrency"];
+            /** @description How many attempts of one key may go to workers in a time. */
+            readonly rate?: components["schemas"]["DefinitionRate"];
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
         };
@@ -1385,20 +1426,22 @@ export interface components {
                 readonly text?: number;
             };
         };
-        /** The run waits for an event of this name and key */
+        /** The run waits for an event of this name and key, or for the first of several: exactly one of event and any */
         readonly WaitEventStep: {
             readonly id: components["schemas"]["DefinitionId"];
             /** @constant */
             readonly kind: "wait_event";
             /** @description The name of the event; no template. */
-            readonly event: components["schemas"]["DefinitionName"];
+            readonly event?: components["schemas"]["DefinitionName"];
             /**
-             * @description Template of text, expanded once, when the wait opens.
+             * @description Template of text, expanded once, when the wait opens; goes with event.
              * @default
              */
             readonly key?: string;
+            /** @description Instead of event and key: several events, of which the first that comes ends the wait for all. */
+            readonly any?: readonly components["schemas"]["DefinitionAwaited"][];
             /**
-             * @description Also take an event that came before the wait opened, the oldest that is parked.
+             * @description Also take an event that came before the wait opened, the oldest that is parked; with any, the oldest that is parked for one of them.
              * @default false
              */
             readonly accept_parked?: boolean;
@@ -1471,13 +1514,18 @@ export type ChildStep = components['schemas']['ChildStep'];
 export type Claim = components['schemas']['Claim'];
 export type Cost = components['schemas']['Cost'];
 export type Definition = components['schemas']['Definition'];
+export type DefinitionAwaited = components['schemas']['DefinitionAwaited'];
+export type DefinitionConcurrency = components['schemas']['DefinitionConcurrency'];
 export type DefinitionDurationMs = components['schemas']['DefinitionDurationMs'];
 export type DefinitionId = components['schemas']['DefinitionId'];
+export type DefinitionKey = components['schemas']['DefinitionKey'];
 export type DefinitionName = components['schemas']['DefinitionName'];
 export type DefinitionNext = components['schemas']['DefinitionNext'];
 export type DefinitionOnError = components['schemas']['DefinitionOnError'];
 export type DefinitionOverview = components['schemas']['DefinitionOverview'];
+export type DefinitionPlaces = components['schemas']['DefinitionPlaces'];
 export type DefinitionPositiveDurationMs = components['schemas']['DefinitionPositiveDurationMs'];
+export type DefinitionRate = components['schemas']['DefinitionRate'];
 export type DefinitionRetry = components['schemas']['DefinitionRetry'];
 export type DefinitionStep = components['schemas']['DefinitionStep'];
 export type DefinitionSummary = components['schemas']['DefinitionSummary'];

@@ -1,9 +1,10 @@
-import type { RunEvent } from '../../../machines/run.ts';
-import type { WaitEventStep } from '../../../model/definition/definition.ts';
-import { renderAsText } from '../../../model/definition/template.ts';
+import type { RunContext, RunEvent } from '../../../machines/run.ts';
+import type { Step, Target, WaitEventStep } from '../../../model/definition/definition.ts';
+import type { Evaluated } from '../../../model/definition/step-error.ts';
+import { renderAsText, type Template } from '../../../model/definition/template.ts';
 import type { Json, JsonObject } from '../../../model/json.ts';
-import { closeWaitRow, type EventMailbox, type ParkedEvent, type WaitRecord } from '../../../store/runs/run-store.ts';
-import { distrustMailbox, noteEventId, readMailbox, writeMailbox } from '../../event/event-mailbox.ts';
+import { closeWaitRows, type EventMailbox, type ParkedEvent, type WaitRecord } from '../../../store/runs/run-store.ts';
+import { distrustMailbox, noteEventId, readMailboxes, writeMailbox } from '../../event/event-mailbox.ts';
 import { DeferredTurn } from '../../kernel/turn.ts';
 import type { Turn } from '../../runs-kernel.ts';
 import type { RunMessage } from '../messages.ts';
@@ -13,23 +14,46 @@ import { compiledAt, documentsOf, failStep, scope, setDocuments, setOutput, type
 import type { EffectHost, StepHost } from './step-host.ts';
 import { parseStored } from '../quarantined.ts';
 
-/** True when an event of this name and key would move the run now. */
-export const isWaitingFor = (run: RunActor, event: string, key: string): boolean => {
-  const place = standing(run);
-  const step = stepAt(run.program, place)?.step;
-  return (
-    place?.phase === 'waiting' &&
-    step?.kind === 'wait_event' &&
-    step.event === event &&
-    run.snapshot.context.waitKey === key
-  );
+/** An event for which a run waits, and where it leads by itself. */
+type OpenWait = { readonly event: string; readonly key: string; readonly to?: Target };
+
+/**
+ * The waits of a step, in its order.
+ * @param keys of its events, in their order. Where two came to one event and key, they are one wait: that of the first
+ */
+const waitsAt = (step: WaitEventStep, keys: readonly string[]): readonly OpenWait[] => {
+  const waits: OpenWait[] = [];
+  step.awaited.forEach(({ event, to }, line) => {
+    const key = keys[line] ?? '';
+    if (waits.some((wait) => wait.event === event && wait.key === key)) return;
+    waits.push({ event, key, ...(to === undefined ? {} : { to }) });
+  });
+  return waits;
 };
+
+const openWaits = (step: Step | undefined, { waitKey }: Pick<RunContext, 'waitKey'>): readonly OpenWait[] =>
+  step?.kind !== 'wait_event' || waitKey === undefined
+    ? []
+    : waitsAt(step, typeof waitKey === 'string' ? [waitKey] : waitKey);
+
+/** For what the run waits now: nothing, where it does not stand in a wait for events. */
+export const openWaitsOf = (run: Pick<RunActor, 'program' | 'snapshot'>): readonly OpenWait[] => {
+  const place = standing(run);
+  return place?.phase === 'waiting' ? openWaits(stepAt(run.program, place)?.step, run.snapshot.context) : [];
+};
+
+/** True when an event of this name and key would move the run now. */
+export const isWaitingFor = (run: RunActor, event: string, key: string): boolean =>
+  openWaitsOf(run).some((wait) => wait.event === event && wait.key === key);
 
 /** The event for which the run waits comes. */
 export const takeDelivery = (work: Work, { event, key, payload }: RunMessage & { kind: 'deliver' }): RunEvent => {
+  const wait = openWaitsOf(work).find((one) => one.event === event && one.key === key);
   takeEvent(work, compiledAt(work).step.id, event, key, payload);
-  return { type: 'event.delivered', at: work.turn.at, event, key };
+  return deliveredBy(work, { event, key, ...(wait?.to === undefined ? {} : { to: wait.to }) });
 };
+
+const deliveredBy = ({ turn }: Work, wait: OpenWait): RunEvent => ({ type: 'event.delivered', at: turn.at, ...wait });
 
 /** The event of a wait becomes the output of its step, and what `event` reads from then on. */
 const takeEvent = (work: Work, stepId: string, event: string, key: string, payload: Json): void => {
@@ -46,65 +70,106 @@ const takeParked = (turn: Turn, mailbox: EventMailbox, parked: ParkedEvent, runI
   noteEventId(turn, parked.project, parked.eventId, runId);
 };
 
-const openWait: EffectHost = (work) => {
-  const { step } = compiledAt(work);
-  const { waitKey: key, dueAt } = work.snapshot.context;
-  if (step.kind !== 'wait_event' || key === undefined) throw new Error(`run ${work.runId} opens a wait without a key`);
-  const { project } = work.record;
-  const { event } = step;
-  const wait: WaitRecord = {
-    runId: work.runId,
-    project,
-    event,
-    key,
-    stepId: step.id,
-    since: work.turn.at,
-    order: work.host.nextOrder(),
-    ...(typeof dueAt === 'number' ? { deadlineAt: dueAt } : {}),
-  };
-  work.turn.rows.waitsOpened.push(wait);
-  const mailbox = readMailbox(work.turn, wait);
-  if (!mailbox.moreWaits) writeMailbox(work.turn, wait, { ...mailbox, waits: [...mailbox.waits, wait] });
+/** Waits with their mailboxes, in their order. */
+const withMailboxes = <W extends OpenWait>(turn: Turn, project: string, waits: readonly W[]) => {
+  const addresses = waits.map(({ event, key }) => ({ project, event, key }));
+  const mailboxes = readMailboxes(turn, addresses);
+  return waits.flatMap((wait, at) => {
+    const mailbox = mailboxes[at];
+    const address = addresses[at];
+    return mailbox === undefined || address === undefined ? [] : [{ wait, mailbox, address }];
+  });
 };
 
-const closeWait: EffectHost = (work, { from, before }) => {
-  closeWaitRow(work.turn.rows, work.runId);
-  const step = stepAt(work.program, from)?.step;
-  if (step?.kind !== 'wait_event' || before.waitKey === undefined) return;
-  const address = { project: work.record.project, event: step.event, key: before.waitKey };
-  const mailbox = readMailbox(work.turn, address);
-  writeMailbox(work.turn, address, {
-    ...mailbox,
-    waits: mailbox.waits.filter(({ runId }) => runId !== work.runId),
+/**
+ * Finds the oldest event that is parked for one of several waits.
+ * @param mayTake whether these waits take this event
+ * @throws DeferredTurn when the store has more parked events than this turn has seen: the next group reads more of them
+ */
+const findParked = (
+  turn: Turn,
+  project: string,
+  waits: readonly OpenWait[],
+  mayTake: (event: ParkedEvent) => boolean,
+) => {
+  const found = withMailboxes(turn, project, waits).flatMap((one) => {
+    const event = one.mailbox.parked.find(mayTake);
+    if (event === undefined && one.mailbox.moreParked) throw new DeferredTurn();
+    return event === undefined ? [] : [{ ...one, event }];
   });
+  return found.toSorted((a, b) => a.event.order - b.event.order)[0];
+};
+
+const openWait: EffectHost = (work) => {
+  const { turn, runId } = work;
+  const { project } = work.record;
+  const { dueAt } = work.snapshot.context;
+  const { step } = compiledAt(work);
+  const waits = openWaits(step, work.snapshot.context);
+  if (waits.length === 0) throw new Error(`run ${runId} opens a wait without a key`);
+  for (const { wait, mailbox, address } of withMailboxes(turn, project, waits)) {
+    const row: WaitRecord = {
+      runId,
+      project,
+      event: wait.event,
+      key: wait.key,
+      stepId: step.id,
+      since: turn.at,
+      order: work.host.nextOrder(),
+      ...(typeof dueAt === 'number' ? { deadlineAt: dueAt } : {}),
+    };
+    turn.rows.waitsOpened.push(row);
+    if (!mailbox.moreWaits) writeMailbox(turn, address, { ...mailbox, waits: [...mailbox.waits, row] });
+  }
+};
+
+/** All waits of the run are over, whatever ended one of them. */
+const closeWait: EffectHost = (work, { from, before }) => {
+  const { turn } = work;
+  closeWaitRows(turn.rows, work.runId);
+  const waits = openWaits(stepAt(work.program, from)?.step, before);
+  for (const { mailbox, address } of withMailboxes(turn, work.record.project, waits))
+    writeMailbox(turn, address, { ...mailbox, waits: mailbox.waits.filter(({ runId }) => runId !== work.runId) });
+};
+
+const renderKeys = (work: Work, templates: readonly Template[]): Evaluated<readonly string[]> => {
+  const reads = scope(work);
+  const keys: string[] = [];
+  for (const template of templates) {
+    const key = renderAsText(template, reads);
+    if (!key.ok) return key;
+    keys.push(key.value);
+  }
+  return { ok: true, value: keys };
+};
+
+const timeoutMessage = ({ awaited, timeoutMs }: WaitEventStep): string => {
+  const names = [...new Set(awaited.map(({ event }) => `"${event}"`))];
+  return names.length === 1
+    ? `no event ${names[0]} came within ${timeoutMs} ms`
+    : `none of the events ${names.join(', ')} came within ${timeoutMs} ms`;
 };
 
 /** Waits for an event of its name and key, or takes one that is parked. @see Interface specification, "Run" */
 export const waitEventHost: StepHost<WaitEventStep> = {
-  open: (work, { step, key: template }) => {
-    const key = template === undefined ? { ok: true as const, value: '' } : renderAsText(template, scope(work));
-    if (!key.ok) return failStep(work, key.error);
+  open: (work, { step, keys: templates = [] }) => {
+    const keys = renderKeys(work, templates);
+    if (!keys.ok) return failStep(work, keys.error);
     const { turn } = work;
-    // Read in every case: the events that are published next must see what is opened here.
-    const mailbox = readMailbox(turn, { project: work.record.project, event: step.event, key: key.value });
-    const [parked] = step.acceptParked ? mailbox.parked : [];
-    // The store has more parked events than this turn has seen: the next group reads more of them.
-    if (parked === undefined && step.acceptParked && mailbox.moreParked) throw new DeferredTurn();
+    const waits = waitsAt(step, keys.value);
+    const parked = step.acceptParked ? findParked(turn, work.record.project, waits, () => true) : undefined;
     if (parked !== undefined) {
-      takeParked(turn, mailbox, parked, work.runId);
-      takeEvent(
-        work,
-        step.id,
-        step.event,
-        key.value,
-        parseStored<Json>(work.runId, parked.payload, 'the parked event that it takes'),
-      );
-      return { type: 'event.delivered', at: turn.at, event: step.event, key: key.value };
+      const { wait, mailbox, event } = parked;
+      takeParked(turn, mailbox, event, work.runId);
+      const payload = parseStored<Json>(work.runId, event.payload, 'the parked event that it takes');
+      takeEvent(work, step.id, wait.event, wait.key, payload);
+      return deliveredBy(work, wait);
     }
+    const [only = ''] = keys.value;
     return {
       type: 'step.opened',
       at: turn.at,
-      key: key.value,
+      key: step.awaited.length > 1 ? keys.value : only,
       ...(step.timeoutMs === undefined ? {} : { dueAt: turn.at + step.timeoutMs }),
     };
   },
@@ -119,33 +184,34 @@ export const waitEventHost: StepHost<WaitEventStep> = {
       return {
         type: 'timer.due',
         at,
-        error: { class: 'timeout', message: `no event "${step.event}" came within ${step.timeoutMs} ms` },
+        error: { class: 'timeout', message: timeoutMessage(step) },
       };
     },
     reason: 'event',
-    details: ({ event }, { waitKey }) => (waitKey === undefined ? {} : { key: waitKey, event }),
-    /** An event that came while the run was quarantined was parked, for nobody saw its wait. */
+    details: (step, context) => {
+      const waits = openWaits(step, context).map(({ event, key }) => ({ key, event }));
+      return step.awaited.length > 1 ? { any: waits } : { ...waits[0] };
+    },
+    /** An event that came while the run was quarantined was parked, for nobody saw its waits. */
     released: (_host, turn, run, step) => {
-      const { waitKey: key, enteredAt } = run.snapshot.context;
-      if (key === undefined) return;
+      const waits = openWaitsOf(run);
       const { runId, project } = run.record;
-      const since = enteredAt ?? turn.at;
-      const address = { project, event: step.event, key };
-      const mailbox = readMailbox(turn, address);
-      const parked = mailbox.parked.find(({ at }) => step.acceptParked || at > since);
-      if (parked === undefined && mailbox.moreParked) throw new DeferredTurn();
-      // The store has left this wait out so far, so the mailbox in memory is no longer complete.
-      if (parked === undefined) distrustMailbox(turn, address);
-      else {
-        takeParked(turn, mailbox, parked, runId);
-        const body: RunMessage = {
-          kind: 'deliver',
-          event: step.event,
-          key,
-          payload: parseStored<Json>(runId, parked.payload, 'the parked event that it takes'),
-        };
-        turn.tell({ type: 'run', id: runId }, body);
+      const since = run.snapshot.context.enteredAt ?? turn.at;
+      const parked = findParked(turn, project, waits, ({ at }) => step.acceptParked || at > since);
+      // The store has left these waits out so far, so their mailboxes in memory are no longer complete.
+      for (const { event, key } of waits) {
+        if (parked === undefined) distrustMailbox(turn, { project, event, key });
       }
+      if (parked === undefined) return;
+      const { wait, mailbox, event } = parked;
+      takeParked(turn, mailbox, event, runId);
+      const body: RunMessage = {
+        kind: 'deliver',
+        event: wait.event,
+        key: wait.key,
+        payload: parseStored<Json>(runId, event.payload, 'the parked event that it takes'),
+      };
+      turn.tell({ type: 'run', id: runId }, body);
     },
   },
   effects: { openWait, closeWait },

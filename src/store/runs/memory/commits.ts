@@ -106,7 +106,7 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         documents: new Map(),
         outputs: new Map(),
         timers: new Map(),
-        wait: undefined,
+        waits: [],
         attempts: [],
         children: [],
       });
@@ -141,10 +141,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const timer of changes.timersSet)
       if (actorTimerNames.includes(timer.name)) actorOf(timer.name, timer.runId).timer = timer;
       else shelfOf(timer.runId).timers.set(timer.name, timer);
-    for (const runId of changes.waitsClosed) shelfOf(runId).wait = undefined;
-    for (const wait of changes.waitsOpened) {
-      shelfOf(wait.runId).wait = wait;
-    }
+    for (const runId of changes.waitsClosed) shelfOf(runId).waits = [];
+    for (const wait of changes.waitsOpened) shelfOf(wait.runId).waits.push(wait);
     keys.write(changes);
     for (const event of changes.parked) {
       parked.set(event.order, event);
@@ -207,8 +205,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       case 'event_mailbox': {
         const isOf = (one: { project: string; event: string; key: string }): boolean =>
           one.project === lookup.project && one.event === lookup.event && one.key === lookup.key;
-        const waits = [...runs.values()].flatMap(({ wait, record }) =>
-          wait !== undefined && isOf(wait) && record.fault === undefined ? [wait] : [],
+        const waits = [...runs.values()].flatMap(({ waits: open, record }) =>
+          record.fault === undefined ? open.filter(isOf) : [],
         );
         const events = [...parked.values()].filter((event) => isOf(event) && event.at > lookup.parkedAfter);
         return {
@@ -338,7 +336,11 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           })),
           highest: {
             outboxNo: highest(outbox.keys()),
-            order: highest([...shelves.places.keys(), ...parked.keys(), ...all().map(({ wait }) => wait?.order ?? 0)]),
+            order: highest([
+              ...shelves.places.keys(),
+              ...parked.keys(),
+              ...all().flatMap(({ waits }) => waits.map(({ order }) => order)),
+            ]),
             queueOrders: [
               ...Map.groupBy(
                 all().flatMap(({ record: { priority, queueOrder } }) =>

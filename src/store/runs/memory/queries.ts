@@ -63,7 +63,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             return [{ ...record, ...(output === undefined ? {} : { output }) }];
           }),
           timers: [...shelf.timers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-          waits: shelf.wait === undefined ? [] : [shelf.wait],
+          waits: shelf.waits.toSorted((a, b) => a.order - b.order),
           children: childrenOf(shelf).map(({ record }) => record),
         };
       }),
@@ -234,7 +234,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               shelf.record.fault === undefined &&
               shelf.record.queueOrder === undefined &&
               shelf.record.held === undefined &&
-              shelf.wait === undefined &&
+              shelf.waits.length === 0 &&
               ![...shelf.timers.values()].some(({ name }) => name !== 'run_timeout') &&
               !shelf.attempts.some((leaseId) => isLive(attempts.get(leaseId)?.state ?? 'cancelled')) &&
               !childrenOf(shelf).some(({ record }) => !hasEnded(record.status)),

@@ -28,7 +28,7 @@ export type RunShelf = {
   /** By step, then by visit. */
   readonly outputs: Map<string, Map<number, JsonText>>;
   readonly timers: Map<string, TimerRecord>;
-  wait: WaitRecord | undefined;
+  waits: WaitRecord[];
   readonly attempts: string[];
   readonly children: string[];
 };

@@ -182,7 +182,7 @@ export const queriesOf = (db: Database.Database) => {
         documents,
         attempts,
         timers: all('SELECT * FROM timer WHERE run_id = ? ORDER BY name', runId).map(timerOf),
-        waits: all('SELECT * FROM wait WHERE run_id = ?', runId).map(waitOf),
+        waits: all('SELECT * FROM wait WHERE run_id = ? ORDER BY ord', runId).map(waitOf),
         children: all(
           'SELECT * FROM run WHERE parent_run_id = ? ORDER BY parent_step_id, parent_visit, parent_index',
           runId,

@@ -257,6 +257,19 @@ CREATE INDEX run_queue ON run (definition_owner, definition_id, queue_order, run
 CREATE INDEX run_held ON run (definition_owner, definition_id, held, run_id) WHERE held IS NOT NULL;
 `;
 
+/** A run may wait for several events at once: a row for each. */
+const severalWaits = `
+CREATE TABLE open_wait (
+  run_id TEXT NOT NULL, project TEXT NOT NULL, event TEXT NOT NULL, key TEXT NOT NULL, step_id TEXT NOT NULL,
+  since INTEGER NOT NULL, ord INTEGER NOT NULL, deadline_at INTEGER, PRIMARY KEY (run_id, ord)
+) STRICT, WITHOUT ROWID;
+INSERT INTO open_wait SELECT run_id, project, event, key, step_id, since, ord, deadline_at FROM wait;
+DROP TABLE wait;
+ALTER TABLE open_wait RENAME TO wait;
+CREATE INDEX wait_meeting ON wait (project, event, key, ord);
+CREATE INDEX wait_order ON wait (ord);
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -270,7 +283,7 @@ CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 12,
+  schemaVersion: 13,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -284,6 +297,7 @@ export const RUNS_FILE: FileKind = {
     { version: 10, sql: keptActors },
     { version: 11, sql: keysInUse },
     { version: 12, sql: laterStarts },
+    { version: 13, sql: severalWaits },
   ],
   standing,
 };
