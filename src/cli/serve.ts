@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -20,6 +20,7 @@ import { judgementRoutes } from '../http/routes/judgements.ts';
 import { monitorRoutes } from '../http/routes/monitors.ts';
 import { openSurfaceWarnings } from '../http/access/open-surfaces.ts';
 import { operationsRoutes } from '../http/routes/operations.ts';
+import { readBuiltInterface } from '../http/page/built-interface.ts';
 import { pageRoutes } from '../http/routes/page.ts';
 import { parseTrustedRanges } from '../http/access/peer.ts';
 import type { QueryDeps } from '../http/routes/query-deps.ts';
@@ -69,6 +70,9 @@ const STOP_GRACE_MS = 4_000;
 const FORWARD_DRAIN_MS = 2_000;
 /** Model calls of judged scoring that are open at once, over all requests. */
 const JUDGE_CONNECTIONS = 16;
+
+/** Where `npm ci` builds the interface. */
+const INTERFACE_FOLDER = join(import.meta.dirname, '..', '..', 'ui', 'dist');
 
 /** The values that one key of the `projects` block has, by project; projects without it are left out. */
 const perProject = <T>(
@@ -251,6 +255,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     clock: nowUnixNano,
     redactRecord: createRecordRedactor(redaction),
   };
+  const built = readBuiltInterface(INTERFACE_FOLDER);
   const routes: Route[] = [
     ...ingestRoutes({ pipeline, log, otlpProtobuf: settings.otlpProtobuf }),
     ...traceRoutes(query),
@@ -307,7 +312,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       ],
       uptimeSeconds: () => performance.now() / 1000,
     }),
-    ...pageRoutes(),
+    ...pageRoutes(built),
   ];
   const app = buildApp({
     routes,
@@ -381,6 +386,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     log.warn({}, warning);
   if (settings.otlpProtobuf !== 'all')
     log.info({}, 'over HTTP, logs and metrics are taken as JSON; --otlp-protobuf all takes them as protobuf too');
+  if (built === undefined)
+    log.info({}, 'the interface is not built, / shows a simpler page; npm ci, without --omit=dev, builds it');
   log.info(
     {
       address: urlOf(bound),

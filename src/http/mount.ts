@@ -38,14 +38,21 @@ const answerNotFound = (_request: FastifyRequest, reply: FastifyReply): FastifyR
 /** The routes of one path by their methods; what takes GET takes HEAD. */
 type RoutesOfPath = ReadonlyMap<string, Route>;
 
+/** Where a route is mounted: at its path, and at the pages that are answered the same. */
+const pathsOf = (route: Route): readonly string[] => [
+  route.path,
+  ...(apiOperations().get(route.operationId)?.pages ?? []).flatMap((page) => [`/${page}`, `/${page}/*`]),
+];
+
 const byPath = (routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> => {
   const paths = new Map<string, Map<string, Route>>();
-  for (const route of routes) {
-    const served = paths.get(route.path) ?? new Map<string, Route>();
-    served.set(route.method, route);
-    if (route.method === 'GET') served.set('HEAD', route);
-    paths.set(route.path, served);
-  }
+  for (const route of routes)
+    for (const path of pathsOf(route)) {
+      const served = paths.get(path) ?? new Map<string, Route>();
+      served.set(route.method, route);
+      if (route.method === 'GET') served.set('HEAD', route);
+      paths.set(path, served);
+    }
   return paths;
 };
 
@@ -121,11 +128,12 @@ export const mountRoutes = (
     for (const route of mounted) {
       const operation = operations.get(route.operationId);
       if (operation === undefined) throw new Error(`${route.operationId} is not in the document`);
-      instance.route({
-        method: route.method,
-        url: route.path.slice(prefix.length),
-        handler: (request, reply) => serve(route, operation, request, reply),
-      });
+      for (const path of pathsOf(route))
+        instance.route({
+          method: route.method,
+          url: path.slice(prefix.length),
+          handler: (request, reply) => serve(route, operation, request, reply),
+        });
     }
     mountRefusals(instance, byPath(mounted), prefix);
   };

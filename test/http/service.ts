@@ -9,6 +9,7 @@ import { type DoctorDeps, doctorRoutes } from '../../src/http/routes/doctor.ts';
 import { judgementRoutes } from '../../src/http/routes/judgements.ts';
 import { type MonitorDeps, monitorRoutes } from '../../src/http/routes/monitors.ts';
 import { operationsRoutes, type Probe } from '../../src/http/routes/operations.ts';
+import type { BuiltInterface } from '../../src/http/page/built-interface.ts';
 import { pageRoutes } from '../../src/http/routes/page.ts';
 import { parseTrustedRanges } from '../../src/http/access/peer.ts';
 import type { QueryDeps } from '../../src/http/routes/query-deps.ts';
@@ -131,6 +132,7 @@ export type ServiceOptions = {
   readonly pipeline?: Partial<QueryDeps['pipeline']>;
   readonly probes?: readonly Probe[];
   readonly watchers?: MonitorDeps['watchers'];
+  readonly built?: BuiltInterface;
   readonly moreRoutes?: readonly Route[];
   readonly requestTimeoutSeconds?: number;
   readonly corsOrigins?: readonly string[];
@@ -176,6 +178,7 @@ export const allRoutes = (
   probes: readonly Probe[],
   watchers: MonitorDeps['watchers'] = createWatchHarness().watchers,
   answers: AnswerRoom = createAnswerRoom(counters),
+  built?: BuiltInterface,
 ): Route[] => [
   ...traceRoutes(query),
   ...signalRoutes(query),
@@ -196,7 +199,7 @@ export const allRoutes = (
     version: '1.2.3',
     uptimeSeconds: () => 61.9,
   }),
-  ...pageRoutes(),
+  ...pageRoutes(built),
 ];
 
 /** A door of our own under an operation of the document, to see what the app does around a handler. */
@@ -240,7 +243,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
   const { app, url } = await listeningApp({
     routes: [
-      ...allRoutes(query, counters, options.probes ?? [], options.watchers, answers),
+      ...allRoutes(query, counters, options.probes ?? [], options.watchers, answers, options.built),
       ...(options.moreRoutes ?? []),
     ],
     authenticator,

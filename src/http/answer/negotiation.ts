@@ -20,12 +20,16 @@ const weights = (header: string): Map<string, number> => {
 
 /**
  * The coding to answer in: the best one that the client accepts.
+ * @param among codings that can be answered in, best first; all of them by default
  * @see RFC 9110, section 12.5.3
  */
-export const chooseCoding = (acceptEncoding: string | undefined): Coding | undefined => {
+export const chooseCoding = <C extends Coding>(
+  acceptEncoding: string | undefined,
+  among: readonly C[] = codings as readonly C[],
+): C | undefined => {
   if (acceptEncoding === undefined) return undefined;
   const accepted = weights(acceptEncoding);
-  return codings.find((coding) => (accepted.get(coding) ?? accepted.get('*') ?? 0) > 0);
+  return among.find((coding) => (accepted.get(coding) ?? accepted.get('*') ?? 0) > 0);
 };
 
 /**

@@ -11,6 +11,7 @@ import {
 } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { BuiltFile } from '../page/built-interface.ts';
 import type { AnswerShare } from './answer-room.ts';
 import { comesInPieces, jsonPieces, jsonPiecesAsRead } from './json-pieces.ts';
 import { chooseCoding, type Coding } from './negotiation.ts';
@@ -168,3 +169,17 @@ export const sendReady = (
   type: string,
   text: string,
 ): Promise<FastifyReply> => sendText(request, reply.header('content-type', type), text);
+
+/** What was compressed before anybody asked for it, best coding first. */
+const BUILT_CODINGS = ['br', 'gzip'] as const;
+
+/** Answers a file that is held in memory, in the best of the codings that it is held in. */
+export const sendBuilt = (request: FastifyRequest, reply: FastifyReply, file: BuiltFile): FastifyReply => {
+  reply.header('content-type', file.type).header('vary', varyWith(reply));
+  const held = BUILT_CODINGS.filter((coding) => file.codings[coding] !== undefined);
+  const coding = chooseCoding(headerText(request.headers['accept-encoding']), held);
+  const bytes = (coding && file.codings[coding]) ?? file.plain;
+  if (coding !== undefined) reply.header('content-encoding', coding);
+  if (bytes.length > UNCOUNTED_BYTES) request.answer.hold(bytes.length);
+  return reply.send(bytes);
+};

@@ -25,6 +25,10 @@ type Operation = {
   readonly operationId: string;
   readonly 'x-scope': string;
   readonly 'x-refused-parameters'?: Readonly<Record<string, string>>;
+  /** Path and query are the business of a script in the browser: nothing of them is read here. */
+  readonly 'x-any-address'?: boolean;
+  /** First segments of further paths that answer the same. */
+  readonly 'x-pages'?: readonly string[];
   readonly parameters?: readonly Schema[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -237,6 +241,8 @@ export type CompiledOperation = {
   /** In the document's spelling: `/v1/api/traces/{trace_id}`. */
   readonly path: string;
   readonly scope: string;
+  /** First segments of further paths that are answered the same, as are all paths below them. */
+  readonly pages: readonly string[];
   /** Media types of its successful answers. */
   readonly produces: readonly string[];
   readonly takesBody: boolean;
@@ -313,6 +319,8 @@ const bodyComplaint = (error: ErrorObject): string => {
   return field === '' ? `the body ${complaint(error)}` : `\`${field}\` ${complaint(error)}`;
 };
 
+const readNothing = (): Record<string, unknown> => ({});
+
 const compileOperation = (
   ajvs: { readonly parameters: Ajv2020; readonly bodies: Ajv2020 },
   method: string,
@@ -330,18 +338,20 @@ const compileOperation = (
     return validate(body) ? undefined : tellingOf(validate.errors ?? []);
   };
   const refused = operation['x-refused-parameters'] ?? {};
+  const isAnyAddress = operation['x-any-address'] === true;
   return {
     operationId: operation.operationId,
     method: method.toUpperCase(),
     path,
     scope: operation['x-scope'],
+    pages: operation['x-pages'] ?? [],
     produces: Object.entries(operation.responses)
       .filter(([status]) => status.startsWith('2'))
       .flatMap(([, response]) => Object.keys((resolve(response)['content'] as object | undefined) ?? {})),
     takesBody: operation.requestBody !== undefined,
     bodyRequired: operation.requestBody?.required === true,
-    readPath: compileParameters(ajvs.parameters, parameters, 'path', {}),
-    readQuery: compileParameters(ajvs.parameters, parameters, 'query', refused),
+    readPath: isAnyAddress ? readNothing : compileParameters(ajvs.parameters, parameters, 'path', {}),
+    readQuery: isAnyAddress ? readNothing : compileParameters(ajvs.parameters, parameters, 'query', refused),
     checkJson: (body) => {
       const error = firstError(body);
       if (error === undefined) return;

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 8afb5525d52816417559ce3f008405842f44ce30a8213305cb0f5beb390d32bd
-// content sha256: f0487262f6cbf41c901bd2c827c0b269201bd11a0d241a9f634627da8ac934c9
+// source sha256: 68f86a469ee24988f4af8609a4540ebc33089d2a7da18a02d2bd7077e93f73ec
+// content sha256: fe8c0b7caae9bbcdb641ed8269bc22c1c7f9ad0de83bf4ff75e3bd722069dfc2
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -88,9 +88,31 @@ export interface paths {
         };
         /**
          * The interface
-         * @description Markup only; what it shows comes through the query API with the reader's own key.
+         * @description Markup only; what it shows comes through the query API with the reader's own key. The paths whose first segment stands in `x-pages`, and
+         *     all below them, answer the same: the script reads which page is asked for, and its state, from the address. Where the interface was not
+         *     built, a simpler page says how to build it.
          */
         readonly get: operations["getPage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/assets/{file}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A script or a style sheet of the interface
+         * @description Named after a digest of its content, so that it may be kept indefinitely.
+         */
+        readonly get: operations["getPageAsset"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -106,7 +128,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The script of the interface */
+        /** The script of the page that stands in for an interface that was not built */
         readonly get: operations["getPageScript"];
         readonly put?: never;
         readonly post?: never;
@@ -123,7 +145,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The style of the interface */
+        /** The style of the page that stands in for an interface that was not built */
         readonly get: operations["getPageStyle"];
         readonly put?: never;
         readonly post?: never;
@@ -3672,6 +3694,33 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["InvalidParameter"];
+            readonly 500: components["responses"]["Internal"];
+        };
+    };
+    readonly getPageAsset: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly file: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The file. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/javascript": string;
+                    readonly "text/css": string;
+                    readonly "image/svg+xml": string;
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 500: components["responses"]["Internal"];
         };
     };

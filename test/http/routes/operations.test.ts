@@ -1,7 +1,10 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { BuiltInterface } from '../../../src/http/page/built-interface.ts';
 import { expositionOf } from '../../../src/http/routes/operations.ts';
 import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
 import { type Counters, createCounters } from '../../../src/model/counters.ts';
+import { sendBytes } from '../send-bytes.ts';
 import { type Service, type ServiceOptions, startService } from '../service.ts';
 
 let service: Service | undefined;
@@ -104,14 +107,72 @@ describe('operational endpoints', () => {
   });
 });
 
-describe('the page at /', () => {
+const POLICY =
+  "default-src 'self'; connect-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+describe('the interface', () => {
+  const script = 'console.log(1);'.repeat(2000);
+  const page = '<!doctype html><script type="module" src="/assets/index-1a2b.js"></script>';
+  const built: BuiltInterface = {
+    page: { type: 'text/html; charset=utf-8', plain: Buffer.from(page), codings: {} },
+    assets: new Map([
+      [
+        'index-1a2b.js',
+        {
+          type: 'text/javascript; charset=utf-8',
+          plain: Buffer.from(script),
+          codings: { br: brotliCompressSync(script), gzip: gzipSync(script) },
+        },
+      ],
+    ]),
+  };
+
+  it('answers / and each page of the document, with all below it and any query, with the same markup and no key', async () => {
+    const { ask } = await start({ keys: closed, built });
+    const pages = openapi.paths['/'].get['x-pages'].flatMap((name) => [`/${name}`, `/${name}/a/b%2Fc?any=1&any=2`]);
+    expect(pages.length).toBeGreaterThan(20);
+    for (const path of ['/', '/?project=p&from=-24h', ...pages]) {
+      const answer = await ask(path);
+      expect([path, answer.status, answer.text]).toEqual([path, 200, page]);
+      expect(answer.headers.get('cache-control')).toBe('no-cache');
+      expect(answer.headers.get('content-security-policy')).toBe(POLICY);
+    }
+  });
+
+  it('answers no other path with markup: the API refuses as ever, and what nobody serves is 404', async () => {
+    const { ask } = await start({ keys: closed, built });
+    for (const path of ['/v1/api/nothing', '/v1/traces/x', '/tracesx', '/metrics/x', '/healthz/x', '/assets', '/api/x'])
+      expect([path, (await ask(path)).status]).toEqual([path, 404]);
+    expect((await ask('/v1/api/traces')).status).toBe(401);
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect((await ask(path)).headers.get('content-type')).not.toContain('html');
+    expect((await ask('/traces', { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it('gives scripts in the best coding that they were built in, to be kept for a year', async () => {
+    const { ask, url } = await start({ built });
+    const codings = { 'gzip, br': 'br', 'gzip, zstd': 'gzip', identity: null, 'br;q=0, gzip': 'gzip' };
+    for (const [accepted, given] of Object.entries(codings)) {
+      const answer = await ask('/assets/index-1a2b.js', { headers: { 'accept-encoding': accepted } });
+      expect([accepted, answer.headers.get('content-encoding'), answer.text]).toEqual([accepted, given, script]);
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(answer.headers.get('vary')).toBe('Accept-Encoding');
+    }
+    const old = await ask('/assets/index-0000.js');
+    expect([old.status, old.headers.get('cache-control')]).toEqual([404, 'no-cache']);
+    expect(
+      await sendBytes(url, 'GET /assets/../../package.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'),
+    ).toMatch(/^HTTP\/1.1 404 /);
+  });
+});
+
+describe('the page that stands in for an interface that was not built', () => {
   it('needs no key, loads nothing from elsewhere and runs nothing inline', async () => {
     const { ask } = await start({ keys: closed });
     const page = await ask('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(page.headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    );
+    expect(page.headers.get('content-security-policy')).toBe(POLICY);
+    expect(page.text).toContain('npm ci');
     expect(page.text).not.toMatch(/https?:\/\//);
     expect(page.text).not.toMatch(/<script>|<style| style=| on[a-z]+=/);
     const references = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, reference]) => reference ?? '');
