@@ -7,6 +7,7 @@ const processTests = [
   'test/conformance/**/*.test.ts',
   'test/clients/**/*.test.ts',
   'test/crash/**/*.test.ts',
+  'ui/test/browser/**/*.test.ts',
   'test/**/*.process.test.ts',
 ];
 
@@ -58,6 +59,17 @@ export default defineConfig({
           env: quickStores,
           testTimeout: HANGS_AFTER_MS,
           hookTimeout: HANGS_AFTER_MS,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // What the interface knows, without a browser.
+        test: {
+          name: 'interface',
+          include: ['ui/test/model/**/*.test.ts'],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: HANGS_AFTER_MS,
           sequence: { groupOrder: 0 },
         },
       },

@@ -5,11 +5,11 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { findCircles } from './circles.ts';
-import { findFloorFaults } from './floors.ts';
+import { findFloorFaults, interfaceHouse } from './floors.ts';
 import { findAllLockFaults } from './lock.ts';
 
 /** What the linter and the compiler look at; a folder that a release does not have is left out. */
-const FOLDERS = ['src', 'test', 'bench', 'tools', 'sdk', 'examples'].filter((folder) => existsSync(folder));
+const FOLDERS = ['src', 'test', 'bench', 'tools', 'sdk', 'examples', 'ui'].filter((folder) => existsSync(folder));
 
 export type Check = { readonly title: string; readonly passes: () => boolean };
 
@@ -26,9 +26,14 @@ const runs =
 /** Each check prints what it finds. They need `node_modules/.bin` on the path, as `npm run` puts it there. */
 export const checks: readonly Check[] = [
   { title: 'imports point down the floors', passes: () => isFaultless(findFloorFaults('src')) },
+  {
+    title: 'imports of the interface point down its floors',
+    passes: () => isFaultless(findFloorFaults('ui/src', interfaceHouse)),
+  },
   { title: 'no two files import each other', passes: () => isFaultless(findCircles('.', FOLDERS)) },
   { title: 'lock files are complete', passes: () => isFaultless(findAllLockFaults('.')) },
   { title: 'types', passes: runs('tsc', ['-p', '.']) },
+  { title: 'types of the interface', passes: runs('tsc', ['-p', 'ui']) },
   {
     title: 'lint',
     passes: runs('oxlint', ['--type-aware', '--deny-warnings', ...FOLDERS]),

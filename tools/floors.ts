@@ -1,10 +1,26 @@
 import { readSources } from './imports.ts';
 
-/** The floors of the house, lowest first. A file may import from its own floor and from those below. */
-export const floors = ['model', 'machines', 'store', 'ingest', 'actors', 'watch', 'scoring', 'http', 'cli'] as const;
+/** The floors of a house, lowest first. A file may import from its own floor and from those below. */
+export type House = {
+  readonly floors: readonly string[];
+  /** Floors that do no I/O, and what they may have of Node all the same. */
+  readonly pure: Readonly<Record<string, readonly string[]>>;
+  /** Packages that a pure floor may not have: those that draw. */
+  readonly drawing?: readonly string[];
+};
 
-/** Where a file stands; -1 outside of all floors. */
-const floorOf = (path: string): number => floors.indexOf(path.split('/')[0] as (typeof floors)[number]);
+/** The service. `model` and `machines` may have digests and ids, comparison, and the sandbox that cuts off a wild expression. */
+export const serviceHouse: House = {
+  floors: ['model', 'machines', 'store', 'ingest', 'actors', 'watch', 'scoring', 'http', 'cli'],
+  pure: { model: ['node:crypto', 'node:util', 'node:vm'], machines: ['node:util'] },
+};
+
+/** The interface, `ui/src`. */
+export const interfaceHouse: House = {
+  floors: ['api', 'model', 'widgets', 'pages'],
+  pure: { model: [] },
+  drawing: ['react', 'react-dom', '@tanstack/react-query', '@tanstack/react-router'],
+};
 
 /** In `store/` beside its interfaces stand engines. The composition root alone picks one; everyone else sees the interfaces. */
 const interfaces = ['signals', 'runs'];
@@ -13,25 +29,27 @@ const engineOf = (path: string): string | undefined => {
   return floor === 'store' && file !== undefined && !interfaces.includes(folder) ? folder : undefined;
 };
 
-/** What the pure floors may have of Node: digests and ids, comparison, and the sandbox that cuts off a wild expression. */
-const harmless: Readonly<Record<string, readonly string[]>> = {
-  model: ['node:crypto', 'node:util', 'node:vm'],
-  machines: ['node:util'],
-};
 /** Time and chance are handed in. `model` has the one file that reads the clock, and calls it by its name. */
 const IMPURE = /\b(?:Date\.now|performance\.now|Math\.random|nowUnixNano|process\.\w+|setTimeout|setInterval)\b/;
 const CLOCK = 'model/time.ts';
 
 const NODE_IMPORT = /from '(node:[^']+)'/g;
+const PACKAGE_IMPORT = /(?:from|import)\s*\(?\s*'([^.'][^']*)'/g;
+/** The screen and the network of a browser. */
+const BROWSER = /\b(?:document|window|localStorage|sessionStorage)\.|\bfetch\(/;
 
 /** What a file of a pure floor reaches for that a decision may not have. */
-const findImpurities = (file: string, floor: string, text: string): string[] => {
-  const allowed = harmless[floor];
+const findImpurities = ({ pure, drawing = [] }: House, file: string, floor: string, text: string): string[] => {
+  const allowed = pure[floor];
   if (allowed === undefined) return [];
   const faults = [...text.matchAll(NODE_IMPORT)]
     .map(([, name = '']) => name)
     .filter((name) => !allowed.includes(name))
     .map((name) => `${file} imports ${name}: ${floor} does no I/O`);
+  for (const [, name = ''] of text.matchAll(PACKAGE_IMPORT))
+    if (drawing.includes(name)) faults.push(`${file} imports ${name}: ${floor} draws nothing`);
+  const browser = drawing.length === 0 ? undefined : BROWSER.exec(text)?.[0];
+  if (browser !== undefined) faults.push(`${file} uses ${browser}: ${floor} knows no browser`);
   const found = file === CLOCK ? undefined : IMPURE.exec(text)?.[0];
   if (found !== undefined) faults.push(`${file} uses ${found}: time and chance are handed to ${floor}`);
   return faults;
@@ -40,15 +58,19 @@ const findImpurities = (file: string, floor: string, text: string): string[] => 
 /**
  * Finds every import that climbs the floors of ARCHITECTURE.md, and what the two lowest may not do.
  * @param root the folder that holds the floors
+ * @param house which floors it has
  * @returns one line a fault, naming file, import and rule; empty when the house stands
  */
-export const findFloorFaults = (root: string): string[] => {
+export const findFloorFaults = (root: string, house: House = serviceHouse): string[] => {
+  const { floors } = house;
+  /** Where a file stands; -1 outside of all floors. */
+  const floorOf = (path: string): number => floors.indexOf(path.split('/')[0] ?? '');
   const faults: string[] = [];
   for (const { path: from, text, imports } of readSources(root)) {
     const [floor = ''] = from.split('/');
     const fromFloor = floorOf(from);
-    if (fromFloor === -1) continue; // src/main.ts stands above all floors
-    faults.push(...findImpurities(from, floor, text));
+    if (fromFloor === -1) continue; // the main file stands above all floors
+    faults.push(...findImpurities(house, from, floor, text));
     for (const to of imports) {
       const toFloor = floorOf(to);
       if (toFloor > fromFloor) faults.push(`${from} imports ${to}: ${floors[toFloor]} is above ${floors[fromFloor]}`);

@@ -11,8 +11,8 @@ const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 export const readSources = (root: string, folders: readonly string[] = ['.']): SourceFile[] => {
   const fromRoot = (file: string): string => relative(root, file).split(sep).join('/');
   return globSync(
-    folders.map((folder) => `${folder}/**/*.ts`),
-    { cwd: root, exclude: ['**/node_modules', '**/.*', '**/generated'] },
+    folders.map((folder) => `${folder}/**/*.{ts,tsx}`),
+    { cwd: root, exclude: ['**/node_modules', '**/.*', '**/generated', '**/dist'] },
   )
     .map((path) => resolve(root, path))
     .toSorted()

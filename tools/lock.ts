@@ -13,7 +13,14 @@ type LockedPackage = {
   readonly engines?: Readonly<Record<string, string>>;
   /** A folder of this repository: it has no archive, and no digest of one. */
   readonly link?: boolean;
+  /** It would run a program of its own while it is installed. */
+  readonly hasInstallScript?: boolean;
+  /** Systems it is for; npm passes over an optional one elsewhere. */
+  readonly os?: readonly string[];
 };
+
+/** The systems that the service runs on. */
+const SYSTEM = 'linux';
 
 /** The entry of the project itself. */
 const PROJECT = '';
@@ -27,14 +34,20 @@ const isRegistry = (address: string): boolean => /^https?:/.test(address);
  */
 const bringsItsNode = ({ packages }: Lock): boolean => packages[PROJECT]?.engines?.['node'] !== undefined;
 
+/** Whether an entry comes from a registry. The project, its workspaces and links to them are folders of this repository. */
+const isInstalledFrom = (path: string, { link }: LockedPackage): boolean =>
+  link !== true && path.includes('node_modules/');
+
 /** @returns one line a fault, naming file and entry; empty when every entry is verified and none names a registry */
 export const findLockFaults = (file: string, lock: Lock): string[] => {
   const faults: string[] = [];
   for (const [path, entry] of Object.entries(lock.packages)) {
-    if (path === PROJECT || entry.link === true) continue;
+    if (!isInstalledFrom(path, entry)) continue;
     if (entry.integrity === undefined) faults.push(`${file}: ${path} has no integrity: run npm run lock`);
     if (entry.resolved !== undefined && isRegistry(entry.resolved))
       faults.push(`${file}: ${path} names the registry it came from: run npm run lock`);
+    if (entry.hasInstallScript === true && entry.os?.includes(SYSTEM) !== false && bringsItsNode(lock))
+      faults.push(`${file}: ${path} runs a script while it is installed: take a package that does not`);
     if (entry.engines !== undefined && bringsItsNode(lock))
       faults.push(`${file}: ${path} has engines, which npm compares with the installing Node: run npm run lock`);
   }
@@ -48,7 +61,7 @@ type FindIntegrity = (release: string) => string | undefined;
 export const completeLock = (lock: Lock, findIntegrity: FindIntegrity): Lock => {
   const withoutEngines = bringsItsNode(lock);
   const complete = (path: string, entry: LockedPackage): LockedPackage => {
-    if (path === PROJECT || entry.link === true) return entry;
+    if (!isInstalledFrom(path, entry)) return entry;
     const { resolved, engines, integrity, version, ...rest } = entry;
     const name = rest.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const digest = integrity ?? findIntegrity(`${name}@${version}`);

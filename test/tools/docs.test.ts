@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { flagNames } from '../../src/cli/flags.ts';
 import { flagTable, pagesWithTables, schemaText, withFlagTable } from '../../tools/docs.ts';
-import { floors } from '../../tools/floors.ts';
+import { interfaceHouse, serviceHouse } from '../../tools/floors.ts';
 import { withTables } from '../../tools/tables.ts';
+
+const { floors } = serviceHouse;
 
 const root = new URL('../..', import.meta.url);
 const cwd = fileURLToPath(root);
@@ -45,7 +47,7 @@ it('refuses a README without a place for the table', () => {
 });
 
 /** What is kept up to date; the changelog names files as they were. */
-const documents = ['*.md', 'docs/*.md', 'bench/*.md', 'examples/**/*.md', 'sdk/*/*.md'].flatMap((pattern) =>
+const documents = ['*.md', 'docs/*.md', 'ui/*.md', 'bench/*.md', 'examples/**/*.md', 'sdk/*/*.md'].flatMap((pattern) =>
   globSync(pattern, { cwd, exclude: ['**/node_modules', 'CHANGELOG.md'] }),
 );
 
@@ -92,6 +94,9 @@ describe('the map of ARCHITECTURE.md', () => {
   it('is followed by the floors as the check has them', () =>
     expect(page).toContain(`Imports go down the floors ${floors.map((floor) => `\`${floor}\``).join(', ')}, never up`));
 });
+
+it('ui/README.md names the floors of the interface as the check has them', () =>
+  expect(read('ui/README.md')).toContain(interfaceHouse.floors.map((floor) => `\`${floor}\``).join(' < ')));
 
 it('CONTRIBUTING.md names the floors as the check has them', () =>
   expect(read('CONTRIBUTING.md')).toContain(

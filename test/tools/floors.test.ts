@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findFloorFaults } from '../../tools/floors.ts';
+import { findFloorFaults, interfaceHouse } from '../../tools/floors.ts';
 import { plantedFiles } from './planted-files.ts';
 
 const house = plantedFiles();
@@ -33,6 +33,22 @@ describe('the check of the floors', () => {
       'ingest/c.ts': "const c = await import('../cli/c.ts');",
     });
     expect(findFloorFaults(root)).toHaveLength(3);
+  });
+
+  it('finds what draws, and what asks a browser, in the pure floor of the interface', () => {
+    const root = house({
+      'model/a.ts': "import { useMemo } from 'react';",
+      'model/b.ts': 'export const width = () => window.innerWidth;',
+      'model/c.ts': "import type { A } from '../widgets/a.tsx';",
+      'widgets/a.tsx': "import { useMemo } from 'react';\nexport const width = () => window.innerWidth;",
+      'widgets/b.tsx': "import { B } from '../pages/b.tsx';",
+    });
+    expect(findFloorFaults(root, interfaceHouse).toSorted()).toEqual([
+      'model/a.ts imports react: model draws nothing',
+      'model/b.ts uses window.: model knows no browser',
+      'model/c.ts imports widgets/a.tsx: widgets is above model',
+      'widgets/b.tsx imports pages/b.tsx: pages is above widgets',
+    ]);
   });
 
   it('finds an engine that anyone but the composition root picks', () => {

@@ -32,6 +32,17 @@ describe('the check of lock files', () => {
     ]);
   });
 
+  it('names a package that would run a script of its own while it is installed, unless no system of ours takes it', () => {
+    expect(faultsOf({ ...verified, hasInstallScript: true })).toEqual([
+      'lock: node_modules/a runs a script while it is installed: take a package that does not',
+    ]);
+    expect(faultsOf({ ...verified, hasInstallScript: true, os: ['darwin'], optional: true })).toEqual([]);
+  });
+
+  it('asks nothing of a workspace, which is a folder of the repository', () => {
+    expect(findLockFaults('lock', lockOf({ ui: { name: 'svc-ui', engines: { node: '>=22' } } }))).toEqual([]);
+  });
+
   it('leaves engines to projects that promise no Node: their packages run on the Node that installs them', () => {
     expect(faultsOf({ ...verified, engines: { node: '>=22' } }, { name: 'client' })).toEqual([]);
   });

@@ -1,0 +1,21 @@
+import { LayoutDashboard, ListTree, Settings } from 'lucide-react';
+import type { Page } from './page.ts';
+
+/** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
+export const pages: readonly Page[] = [
+  {
+    path: '/',
+    load: () => import('./overview/overview-page.tsx'),
+    rail: { name: 'Overview', icon: LayoutDashboard },
+  },
+  {
+    path: '/traces',
+    load: () => import('./traces/traces-page.tsx'),
+    rail: { section: 'Observe', name: 'Traces', icon: ListTree, key: 't' },
+  },
+  {
+    path: '/settings',
+    load: () => import('./settings/settings-page.tsx'),
+    rail: { section: 'System', name: 'Settings', icon: Settings },
+  },
+];

@@ -1,0 +1,55 @@
+import type { components } from '../../api/types.ts';
+import { formatCompact, formatCount, formatDuration, formatMoney } from '../../model/units.ts';
+import type { Column } from '../../widgets/data-table.tsx';
+import { Instant } from '../../widgets/instant.tsx';
+import { PageLink } from '../../widgets/page-link.tsx';
+import { StatusMark } from '../../widgets/status-mark.tsx';
+
+export type TraceRow = components['schemas']['TraceSummary'];
+
+const tokensOf = ({ usage }: TraceRow): number | undefined => {
+  if (usage === undefined) return undefined;
+  const { total_tokens, input_tokens, output_tokens } = usage;
+  if (total_tokens !== undefined) return total_tokens;
+  return input_tokens === undefined && output_tokens === undefined
+    ? undefined
+    : (input_tokens ?? 0) + (output_tokens ?? 0);
+};
+
+/** Feedback is counted, never averaged, and stands apart from scores. */
+const feedbackOf = ({ feedback }: TraceRow): string =>
+  Object.entries(feedback)
+    .map(([kind, count]) => `${kind} ${formatCount(count)}`)
+    .join(', ') || '—';
+
+export const traceColumns: readonly Column<TraceRow>[] = [
+  {
+    id: 'name',
+    head: 'Name',
+    isPinned: true,
+    cell: (row) => <PageLink to={`/traces/${row.trace_id}`}>{row.name}</PageLink>,
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    cell: (row) => <StatusMark state={row.cancelled === true ? 'cancelled' : row.status} />,
+  },
+  { id: 'start_time', head: 'Started', sort: 'start_time', cell: (row) => <Instant at={row.start_time} /> },
+  {
+    id: 'duration',
+    head: 'Duration',
+    sort: 'duration',
+    isNumber: true,
+    cell: (row) => formatDuration(row.duration_ns),
+  },
+  { id: 'spans', head: 'Spans', sort: 'span_count', isNumber: true, cell: (row) => formatCount(row.span_count) },
+  { id: 'errors', head: 'Errors', isNumber: true, cell: (row) => formatCount(row.error_count) },
+  { id: 'tokens', head: 'Tokens', isNumber: true, cell: (row) => formatCompact(tokensOf(row)) },
+  { id: 'cost', head: 'Cost', sort: 'cost', isNumber: true, cell: (row) => formatMoney(row.cost) },
+  {
+    id: 'models',
+    head: 'Models',
+    cell: (row) => row.models.join(', ') || '—',
+  },
+  { id: 'feedback', head: 'Feedback', cell: feedbackOf },
+];

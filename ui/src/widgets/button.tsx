@@ -1,0 +1,51 @@
+import { Check, Copy } from 'lucide-react';
+import { type ComponentProps, useEffect, useState } from 'react';
+import css from './button.module.css';
+
+type ButtonProps = ComponentProps<'button'> & { readonly look?: 'normal' | 'primary' | 'danger' | 'plain' };
+
+export const Button = ({ look = 'normal', className, ...rest }: ButtonProps) => (
+  <button
+    type="button"
+    {...rest}
+    className={[css['button'], look === 'normal' ? '' : css[look], className].filter(Boolean).join(' ')}
+  />
+);
+
+const SAID_FOR_MS = 1500;
+
+/** Copies a text. Where the browser does not allow it, it says so. */
+export const CopyButton = ({
+  text,
+  label,
+  children,
+}: {
+  readonly text: string | (() => string);
+  readonly label: string;
+  readonly children?: string;
+}) => {
+  const [said, setSaid] = useState<'' | 'Copied' | 'Not allowed'>('');
+  useEffect(() => {
+    if (said === '') return undefined;
+    const timer = setTimeout(() => setSaid(''), SAID_FOR_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = (): void => {
+    const copied = navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
+    if (copied === undefined) setSaid('Not allowed');
+    else
+      copied.then(
+        () => setSaid('Copied'),
+        () => setSaid('Not allowed'),
+      );
+  };
+  return (
+    <Button look="plain" onClick={copy} aria-label={label} title={label}>
+      {said === 'Copied' ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      {children}
+      <span role="status" className={said === 'Not allowed' ? undefined : 'visually-hidden'}>
+        {said}
+      </span>
+    </Button>
+  );
+};

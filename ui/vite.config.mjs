@@ -1,0 +1,19 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** A running service, for `npm run dev -w ui`. */
+const SERVICE = process.env.SVC_URL ?? 'http://127.0.0.1:4317';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react()],
+  build: {
+    target: 'es2023',
+    outDir: 'dist',
+    emptyOutDir: true,
+    // Nothing inline: the policy of the page forbids it.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/v1': SERVICE, '/healthz': SERVICE, '/readyz': SERVICE } },
+});
