@@ -13,11 +13,16 @@ type LockedPackage = {
   readonly engines?: Readonly<Record<string, string>>;
   /** A folder of this repository: it has no archive, and no digest of one. */
   readonly link?: boolean;
+  /** False: it has a `binding.gyp`, and is not compiled where it is installed. npm does not copy this from its manifest. */
+  readonly gypfile?: boolean;
   /** It would run a program of its own while it is installed. */
   readonly hasInstallScript?: boolean;
   /** Systems it is for; npm passes over an optional one elsewhere. */
   readonly os?: readonly string[];
 };
+
+/** Packages that bring their binaries beside a `binding.gyp`. Unless the lock says so, `npm ci` compiles them. */
+const PREBUILT = ['node_modules/better-sqlite3'];
 
 /** The systems that the service runs on. */
 const SYSTEM = 'linux';
@@ -46,6 +51,8 @@ export const findLockFaults = (file: string, lock: Lock): string[] => {
     if (entry.integrity === undefined) faults.push(`${file}: ${path} has no integrity: run npm run lock`);
     if (entry.resolved !== undefined && isRegistry(entry.resolved))
       faults.push(`${file}: ${path} names the registry it came from: run npm run lock`);
+    if (PREBUILT.includes(path) && entry.gypfile !== false)
+      faults.push(`${file}: ${path} brings its binaries, and npm would compile it: run npm run lock`);
     if (entry.hasInstallScript === true && entry.os?.includes(SYSTEM) !== false && bringsItsNode(lock))
       faults.push(`${file}: ${path} runs a script while it is installed: take a package that does not`);
     if (entry.engines !== undefined && bringsItsNode(lock))
@@ -70,6 +77,7 @@ export const completeLock = (lock: Lock, findIntegrity: FindIntegrity): Lock => 
       ...(resolved === undefined || isRegistry(resolved) ? {} : { resolved }),
       ...(digest === undefined ? {} : { integrity: digest }),
       ...rest,
+      ...(PREBUILT.includes(path) ? { gypfile: false } : {}),
       ...(engines === undefined || withoutEngines ? {} : { engines }),
     };
   };

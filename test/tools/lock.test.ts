@@ -39,6 +39,14 @@ describe('the check of lock files', () => {
     expect(faultsOf({ ...verified, hasInstallScript: true, os: ['darwin'], optional: true })).toEqual([]);
   });
 
+  it('names a package with binaries of its own that npm would compile all the same, and completes its entry', () => {
+    const lock = lockOf({ 'node_modules/better-sqlite3': verified });
+    expect(findLockFaults('lock', lock)).toEqual([
+      'lock: node_modules/better-sqlite3 brings its binaries, and npm would compile it: run npm run lock',
+    ]);
+    expect(findLockFaults('lock', completeLock(lock, nothingKnown))).toEqual([]);
+  });
+
   it('asks nothing of a workspace, which is a folder of the repository', () => {
     expect(findLockFaults('lock', lockOf({ ui: { name: 'svc-ui', engines: { node: '>=22' } } }))).toEqual([]);
   });
