@@ -359,6 +359,17 @@ describe('files with secrets that every user of the machine may read', () => {
   });
 });
 
+it('what a flag does not take is refused in one line that names the flag, the value and what it takes', async () => {
+  const lines = rowEntries.flatMap(([name, { refused }]) =>
+    refused.map((text) => {
+      const problem = problemOf({ [name]: [text] });
+      expect(problem).not.toContain('\n');
+      return `--${name} ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}\n  ${problem.length > 300 ? `${problem.slice(0, 300)}…` : problem}`;
+    }),
+  );
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('refused-flags.txt');
+});
+
 describe('what cannot be', () => {
   it('one file for signals and runs, however it is spelled', () => {
     expect(problemOf({ data: ['a/../x.db'], 'runs-data': ['x.db'] })).toMatch(/^--runs-data: /);

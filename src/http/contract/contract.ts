@@ -145,6 +145,10 @@ const complaint = (error: ErrorObject): string => {
       return params['limit'] === 1 ? 'must not be empty' : `must have at least ${String(params['limit'])} characters`;
     case 'maxLength':
       return `must have at most ${String(params['limit'])} characters`;
+    case 'minItems':
+      return `must have at least ${String(params['limit'])} ${params['limit'] === 1 ? 'item' : 'items'}`;
+    case 'maxItems':
+      return `must have at most ${String(params['limit'])} items`;
     case 'format':
       switch (params['format']) {
         case LATER_TIME:

@@ -47,16 +47,11 @@ const NO_LINKS: readonly SpanLink[] = Object.freeze([]);
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;
 
-const idFault = (field: string, hex: string, bytes: number, wanted: number): SignalFault => ({
-  code: 'invalid_id',
-  message:
-    bytes === 0
-      ? `${field} is missing; it must be ${wanted} bytes, not all zero`
-      : hex === ''
-        ? `${field} has ${bytes} bytes; it must be ${wanted} bytes, not all zero`
-        : `${field} is all zero, which means no trace; it must be ${wanted} bytes, not all zero`,
-  field,
-});
+const idFault = (field: string, hex: string, bytes: number, wanted: number): SignalFault => {
+  const rule = `it must be ${wanted} bytes, in JSON ${2 * wanted} hex characters, not all zero`;
+  const fault = bytes === 0 ? 'is missing' : hex === '' ? 'is no such id' : 'is all zero';
+  return { code: 'invalid_id', message: `${field} ${fault}; ${rule}`, field };
+};
 
 const timeFault = (field: string): SignalFault => ({
   code: 'invalid_parameter',

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 68f86a469ee24988f4af8609a4540ebc33089d2a7da18a02d2bd7077e93f73ec
-// content sha256: fe8c0b7caae9bbcdb641ed8269bc22c1c7f9ad0de83bf4ff75e3bd722069dfc2
+// source sha256: b23f9f6b85e89fe3a2559ca681cf28b7c3c1812d6efe5a0ebb3c560c435956e7
+// content sha256: a3334010d1ed0adb80691104ad669964d9abfd4f58afc3612ab85507e3596a9d
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1680,7 +1680,7 @@ export interface components {
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
         readonly NewCorrelation: {
-            readonly project?: string;
+            readonly project?: components["schemas"]["ProjectName"];
             readonly environment?: string;
             readonly service_name?: string;
             readonly service_version?: string;
@@ -2368,7 +2368,7 @@ export interface components {
             readonly config: readonly string[];
         };
         readonly ScoreRequest: {
-            readonly project?: string;
+            readonly project?: components["schemas"]["ProjectName"];
             readonly trace_ids?: readonly components["schemas"]["TraceId"][];
             readonly from?: components["schemas"]["TimeParameter"];
             /** @description 1000 by default; with judged scorers as many as fit */
@@ -2425,7 +2425,7 @@ export interface components {
             readonly dataset_id?: string;
             /** @description Unique in its project */
             readonly name: string;
-            readonly project?: string;
+            readonly project?: components["schemas"]["ProjectName"];
             readonly description?: string;
         };
         readonly Dataset: {
@@ -2472,7 +2472,7 @@ export interface components {
             /** @description Absent or empty makes the server generate one */
             readonly experiment_id?: string;
             readonly name: string;
-            readonly project?: string;
+            readonly project?: components["schemas"]["ProjectName"];
             readonly dataset_id?: string;
             readonly service_version?: string;
             readonly metadata?: components["schemas"]["Attributes"];

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: c601eaca74c1c8001d1a477ca7200211a6f3d04a6c6449cf64c48721285f0392
-// content sha256: 045e0a675699b66a67b0555e8f3d0c64a123f6848b2147f237d108ba981f8b5e
+// source sha256: f3da3ee6277eea0593c36efc82b42c589de6d5a1306fcfb7f87c7cabd687978e
+// content sha256: 0d7e0982b22781dc1a3b22b7582619492cde2944a4f0e965f14bdb836f16af57
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -856,7 +856,7 @@ export interface components {
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
         readonly NewCorrelation: {
-            readonly project?: string;
+            readonly project?: components["schemas"]["ProjectName"];
             readonly environment?: string;
             readonly service_name?: string;
             readonly service_version?: string;
