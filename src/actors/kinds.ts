@@ -12,6 +12,7 @@ import type { Program, Programs } from './run/program.ts';
 import { createRunActors } from './run/run-actor.ts';
 import { createStartActor } from './run/start-actor.ts';
 import type { ActorKind } from './runs-kernel.ts';
+import { createScheduleActors } from './schedule/schedule-actor.ts';
 import type { Followers } from './service/follow-journal.ts';
 import { upkeepActor } from './upkeep-actor.ts';
 import type { Dispatcher } from './workers/dispatcher.ts';
@@ -32,6 +33,7 @@ export const createKinds = (host: {
   readonly reclaimWindowMs: number;
   readonly price: (usage: ReportedUsage) => Cost | undefined;
   readonly quarantined: (runId: string, fault: string) => void;
+  readonly scheduleQuarantined: (scheduleId: string, fault: string) => void;
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
@@ -67,6 +69,7 @@ export const createKinds = (host: {
     }),
     createEventActor({ programs, nextOrder }),
     createStartActor({ programs, checkInput }),
+    createScheduleActors({ programs, checkInput, quarantined: host.scheduleQuarantined }),
     createWorkerActors(),
     definitionActor,
     upkeepActor,

@@ -24,9 +24,11 @@ import { MAX_DESCENDANTS } from './run/descendants.ts';
 import { createPrograms } from './run/program.ts';
 import { Damaged, Quarantined } from './run/quarantined.ts';
 import { changeSet } from './runs-kernel.ts';
+import { createScheduleUpkeep } from './schedule/schedule-upkeep.ts';
 import type { ActorSource } from './service/actor-directory.ts';
 import { createCalls } from './service/calls.ts';
 import { createFollowers } from './service/follow-journal.ts';
+import { createKeptActors } from './service/kept-actors.ts';
 import { createResidentActors } from './service/resident-actors.ts';
 import type { RunsService } from './service/runs-service.ts';
 import { createService } from './service/service.ts';
@@ -49,6 +51,8 @@ export type RunsOptions = {
   readonly onFault?: (error: unknown) => void;
   /** A run was quarantined; the fault holds no payload. Reported once a start. */
   readonly onQuarantine?: (run: { readonly runId: string; readonly fault: string }) => void;
+  /** The same of a schedule. */
+  readonly onScheduleQuarantine?: (schedule: { readonly scheduleId: string; readonly fault: string }) => void;
   /** Most runs below one root. */
   readonly maxDescendants?: number;
   /** The wall clock was set by more than five seconds. Reported once. */
@@ -103,7 +107,10 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const offerTtlMs = Math.min(options.offerTtlMs ?? runsDefaults.offerTtlMs, leaseTtlMs);
   const onFault = options.onFault ?? (() => {});
   const defer = options.defer ?? ((callback: () => void): void => void setImmediate(callback));
-  const serviceClock = createServiceClock(clock, options.onClockJump);
+  const serviceClock = createServiceClock(clock, (jump) => {
+    if (jump.byMs < 0) schedules.clockSetBack();
+    options.onClockJump?.(jump);
+  });
   const { now, steady } = serviceClock;
   const queueTimes = createOrderClock(clock);
   const closing = new AbortController();
@@ -144,6 +151,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       price: options.price,
       outboxed: () => outbox.kick(),
       quarantined: (runId, fault) => options.onQuarantine?.({ runId, fault }),
+      scheduleQuarantined: (scheduleId, fault) => options.onScheduleQuarantine?.({ scheduleId, fault }),
       carriedOver: {
         add: (timer) => carriedOver.add(timer),
         addFirst: (timer) => carriedOver.addFirst(timer),
@@ -176,6 +184,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
   const quarantine = createQuarantine({ store, kernel, leases, upkeep, steady, closing: closing.signal, onFault });
+  const schedules = createScheduleUpkeep({ store, kernel, now, closing: closing.signal, onFault });
   const outbox = createOutbox({
     store,
     clock,
@@ -211,13 +220,14 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     leases,
     clock,
     serviceClock,
-    eachSecond: [carriedOver.look, matchAgain, sweep],
+    eachSecond: [carriedOver.look, schedules.look, matchAgain, sweep],
     backlog: asked.backlog,
     onFault,
   });
   const actors = [
     ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
     ...createStoredActors({ store, storedRuns, damaged, mailbox: kernel.mailbox }),
+    createKeptActors('schedule', { store, mailbox: kernel.mailbox }),
   ];
 
   await resume.start();

@@ -58,6 +58,8 @@ export const openRuns = async (
         counters.runsQuarantined += 1;
         log.warn({ run_id: runId, fault }, 'a run was quarantined: nothing moves it');
       },
+      onScheduleQuarantine: ({ scheduleId, fault }) =>
+        log.warn({ schedule_id: scheduleId, fault }, 'a schedule was quarantined: it does not fire'),
       onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
       maxDescendants,
       onClockJump: ({ from, to }) =>

@@ -5,6 +5,7 @@ import { MONITOR_MACHINE_VERSION, monitorMachine } from './monitor.ts';
 import { OUTBOX_MACHINE_VERSION, outboxMachine } from './outbox.ts';
 import { PIPELINE_MACHINE_VERSION, pipelineMachine } from './pipeline.ts';
 import type { VersionedMachine } from './persisted.ts';
+import { SCHEDULE_MACHINE_VERSION, scheduleMachine } from './schedule.ts';
 import { SLO_MACHINE_VERSION, sloMachine } from './slo.ts';
 import { TIMER_MACHINE_VERSION, timerMachine } from './timer.ts';
 
@@ -16,6 +17,7 @@ export const ownMachines: readonly VersionedMachine[] = [
   { machine: monitorMachine, version: MONITOR_MACHINE_VERSION },
   { machine: outboxMachine, version: OUTBOX_MACHINE_VERSION },
   { machine: pipelineMachine, version: PIPELINE_MACHINE_VERSION },
+  { machine: scheduleMachine, version: SCHEDULE_MACHINE_VERSION },
   { machine: sloMachine, version: SLO_MACHINE_VERSION },
   { machine: timerMachine, version: TIMER_MACHINE_VERSION },
 ];

@@ -5,6 +5,8 @@ import type { Json } from '../../model/json.ts';
 import type { RunError } from '../../model/run.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import { RUN_TIMER } from './limits.ts';
+import { scheduleOfRun } from '../schedule/schedule-name.ts';
+import type { ScheduleMessage } from '../schedule/messages.ts';
 import type { RunMessage } from './messages.ts';
 import { runSpan } from './run-spans.ts';
 import { endShowing } from './show-waits.ts';
@@ -54,6 +56,11 @@ export const finish = (work: Work): void => {
   else {
     addRootSpan(work);
     endShowing(work);
+  }
+  const schedule = scheduleOfRun(record);
+  if (schedule !== undefined) {
+    const ended: ScheduleMessage = { kind: 'run_ended', runId: work.runId };
+    turn.tell({ type: 'schedule', id: schedule }, ended);
   }
   if (record.parent === undefined) return;
   const { runId, stepId, visit, index } = record.parent;

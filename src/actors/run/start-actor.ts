@@ -1,7 +1,7 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import type { UnixMs } from '../../model/run.ts';
-import { type ActorKind, storedSlot } from '../runs-kernel.ts';
+import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
 import type { RunMessage, RunStart, Started, StartMessage } from './messages.ts';
 import {
   definitionSlot,
@@ -26,43 +26,58 @@ const idempotencySlot = storedSlot({
 
 const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.at : at + start.afterMs);
 
-/** Starts runs. Its id is a project: idempotency keys are unique in it. */
-export const createStartActor = (host: {
+export type StartHost = {
   readonly programs: Programs;
   readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
-}): ActorKind => ({
+};
+/** A run that begins in this turn, or one that was started before under the same key. */
+export type StartedIn = { readonly runId: string } | { readonly existing: string };
+
+/**
+ * Starts a run in a project, or finds the one that has its key. It begins when its message is taken, in the same turn.
+ * @throws Unloadable for a definition that this release no longer accepts
+ */
+export const startIn = (host: StartHost, turn: Turn, project: string, body: StartMessage): Result<StartedIn> => {
+  const { idempotencyKey: key } = body;
+  const keyed = key === undefined ? undefined : { project, key };
+  const existing = keyed === undefined ? undefined : turn.read(idempotencySlot, keyed);
+  if (existing !== undefined) return { ok: true, value: { existing } };
+  const { definitionId: id } = body;
+  const latest = latestFor(turn, project, id);
+  if (latest === undefined) return notFound('definition', id, 'definition_id');
+  const { owner } = latest;
+  const version = body.definitionVersion ?? latest.version;
+  if (turn.read(definitionSlot, { owner, id, version }) === undefined)
+    return notFound('definition', `${id} version ${version}`, 'definition_version');
+  const pinned: PinnedDefinition = { definitionOwner: owner, definitionId: id, definitionVersion: version };
+  const program = readProgram(turn, host.programs, pinned);
+  const checked = host.checkInput(program, body.input);
+  if (!checked.ok) return checked;
+  const runId = turn.newId();
+  const start: RunMessage = {
+    kind: 'start',
+    project,
+    ...pinned,
+    input: body.input,
+    correlation: body.correlation,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    depth: 0,
+    priority: body.priority ?? 0,
+    ...(body.startAt === undefined ? {} : { startAt: startOf(body.startAt, turn.at) }),
+  };
+  turn.tell({ type: 'run', id: runId }, start);
+  if (keyed !== undefined) turn.write(idempotencySlot, keyed, runId);
+  return { ok: true, value: { runId } };
+};
+
+/** Starts runs. Its id is a project: idempotency keys are unique in it. */
+export const createStartActor = (host: StartHost): ActorKind => ({
   type: 'start',
   receive: (turn, project, message) => {
-    const body = message as StartMessage;
-    const { idempotencyKey: key } = body;
-    const keyed = key === undefined ? undefined : { project, key };
-    const existing = keyed === undefined ? undefined : turn.read(idempotencySlot, keyed);
-    if (existing !== undefined) return { ok: true, value: { existing } satisfies Started };
-    const { definitionId: id } = body;
-    const latest = latestFor(turn, project, id);
-    if (latest === undefined) return notFound('definition', id, 'definition_id');
-    const { owner } = latest;
-    const version = body.definitionVersion ?? latest.version;
-    if (turn.read(definitionSlot, { owner, id, version }) === undefined)
-      return notFound('definition', `${id} version ${version}`, 'definition_version');
-    const pinned: PinnedDefinition = { definitionOwner: owner, definitionId: id, definitionVersion: version };
-    const program = readProgram(turn, host.programs, pinned);
-    const checked = host.checkInput(program, body.input);
-    if (!checked.ok) return checked;
-    const runId = turn.newId();
-    const start: RunMessage = {
-      kind: 'start',
-      project,
-      ...pinned,
-      input: body.input,
-      correlation: body.correlation,
-      ...(key === undefined ? {} : { idempotencyKey: key }),
-      depth: 0,
-      priority: body.priority ?? 0,
-      ...(body.startAt === undefined ? {} : { startAt: startOf(body.startAt, turn.at) }),
-    };
-    turn.tell({ type: 'run', id: runId }, start);
-    if (keyed !== undefined) turn.write(idempotencySlot, keyed, runId);
+    const started = startIn(host, turn, project, message as StartMessage);
+    if (!started.ok) return started;
+    if ('existing' in started.value) return { ok: true, value: started.value satisfies Started };
+    const { runId } = started.value;
     return () => {
       const run = readRun(turn, host.programs, runId);
       if (run === undefined) throw new Error(`run ${runId} was started and is not there`);

@@ -17,8 +17,10 @@ import type {
 import type { Fault } from '../../model/definition/fault.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
+import type { GivenSchedule } from '../../model/schedule/parse.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStart } from '../run/messages.ts';
+import type { ScheduleView } from '../schedule/messages.ts';
 
 /** The projects that the caller's key reaches. A stored object outside them answers `forbidden`. */
 export type Asking = { readonly reach: ProjectReach };
@@ -324,6 +326,33 @@ export interface RunQueries {
   ): Promise<Result<{ attempt?: Attempt; chain: readonly JournalEntry[] }>>;
 }
 
+/** A schedule by its project and id. */
+export type NamedSchedule = Asking & { readonly project: string; readonly id: string };
+/** One that this release cannot load shows why. */
+export type ListedSchedule = ScheduleView | { readonly id: string; readonly project: string; readonly fault: string };
+
+/** @see Interface decisions, section 13, "Schedules" */
+export interface ScheduleCommands {
+  /** `created` is false when the schedule is there already with the same content. */
+  createSchedule(
+    request: NamedSchedule & { readonly given: GivenSchedule },
+  ): Promise<Result<{ schedule: ScheduleView; created: boolean }>>;
+  /** Replaces all that the schedule was made of. */
+  changeSchedule(request: NamedSchedule & { readonly given: GivenSchedule }): Promise<Result<ScheduleView>>;
+  /** Runs that it started go on. */
+  deleteSchedule(request: NamedSchedule): Promise<Result<undefined>>;
+  pauseSchedule(request: NamedSchedule): Promise<Result<ScheduleView>>;
+  resumeSchedule(request: NamedSchedule): Promise<Result<ScheduleView>>;
+  /** Fires once, whatever the time. */
+  triggerSchedule(request: NamedSchedule): Promise<Result<ScheduleView>>;
+}
+
+export interface ScheduleQueries {
+  /** By project and id. */
+  listSchedules(query: Asking & Paging): Promise<Result<Page<ListedSchedule>>>;
+  getSchedule(request: NamedSchedule): Promise<Result<ScheduleView>>;
+}
+
 export interface EventQueries {
   /** Events that no run has taken yet and that one still may, newest first. */
   listParkedEvents(query: Asking & Paging): Promise<Result<Page<ParkedEventInfo>>>;
@@ -403,6 +432,8 @@ export interface RunsService
     RunCommands,
     RunQueries,
     EventQueries,
+    ScheduleCommands,
+    ScheduleQueries,
     DefinitionCommands,
     DefinitionQueries,
     WorkerQueries,

@@ -17,6 +17,8 @@ import type { Followers } from './follow-journal.ts';
 import { createMachineDirectory } from './machine-directory.ts';
 import { createRunCommands } from './run-commands.ts';
 import { createRunQueries } from './run-queries.ts';
+import { createScheduleCommands } from './schedule-commands.ts';
+import { createScheduleQueries } from './schedule-queries.ts';
 import type { RunsService } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import { createWorkerCommands } from './worker-commands.ts';
@@ -50,6 +52,8 @@ export const createService = (host: {
   ...createRunCommands(host),
   ...createRunQueries(host),
   ...createEventQueries(host),
+  ...createScheduleCommands(host),
+  ...createScheduleQueries(host),
   ...createDefinitionCommands(host),
   ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),

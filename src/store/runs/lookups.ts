@@ -62,11 +62,11 @@ export type Lookup =
       readonly limit: number;
     }
   | { readonly kind: 'kept_actor'; readonly type: KeptActorType; readonly id: string }
-  /** Actors of a type, or those of them that carry a fault, by id from beyond `after`. */
+  /** Actors of a type that carry a fault, or that were changed after a time, by id from beyond `after`. */
   | {
       readonly kind: 'kept_actors';
       readonly type: KeptActorType;
-      readonly which: 'all' | 'quarantined';
+      readonly which: 'quarantined' | { readonly changedAfter: UnixMs };
       readonly after: string;
       readonly limit: number;
     }

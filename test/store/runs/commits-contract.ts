@@ -7,6 +7,7 @@ import type {
   Changes,
   ChildResult,
   EventMailbox,
+  Lookup,
   RunRecord,
   WaitRecord,
 } from '../../../src/store/runs/run-store.ts';
@@ -123,7 +124,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await store.dueTimers(AT, 10, AT + 100)).toHaveLength(1);
     });
 
-    it('gives such actors of a type by id, and those that carry a fault', async () => {
+    it('gives such actors of a type that were changed after a time, and those that carry a fault, by id', async () => {
       const { store, commit, find } = await opened();
       await commit((changes) =>
         changes.actorsInserted.push(
@@ -133,12 +134,14 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
           anActor('bulk', 'p:b'),
         ),
       );
-      const ids = async (which: 'all' | 'quarantined', after: string, limit: number) =>
+      type Which = (Lookup & { kind: 'kept_actors' })['which'];
+      const ids = async (which: Which, after: string, limit: number) =>
         ((await find({ kind: 'kept_actors', type: 'schedule', which, after, limit })) as ActorRecord[]).map(
           ({ id }) => id,
         );
-      expect(await ids('all', '', 10)).toEqual(['p:a', 'p:c', 'q:b']);
-      expect(await ids('all', 'p:a', 1)).toEqual(['p:c']);
+      expect(await ids({ changedAfter: AT - 1 }, '', 10)).toEqual(['p:a', 'p:c', 'q:b']);
+      expect(await ids({ changedAfter: AT - 1 }, 'p:a', 1)).toEqual(['p:c']);
+      expect(await ids({ changedAfter: AT }, '', 10)).toEqual([]);
       expect(await ids('quarantined', '', 10)).toEqual(['p:a']);
       const listed = async (reach: ProjectReach, after?: string) =>
         (

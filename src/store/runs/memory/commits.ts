@@ -253,7 +253,9 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       case 'kept_actors':
         return [...actors.values()]
           .flatMap(({ record }) => (record.type === lookup.type && record.id > lookup.after ? [record] : []))
-          .filter(({ fault }) => lookup.which === 'all' || fault !== undefined)
+          .filter(({ fault, updatedAt }) =>
+            lookup.which === 'quarantined' ? fault !== undefined : updatedAt > lookup.which.changedAfter,
+          )
           .toSorted((a, b) => (a.id < b.id ? -1 : 1))
           .slice(0, lookup.limit);
       case 'tree_size':

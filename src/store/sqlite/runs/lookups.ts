@@ -82,7 +82,7 @@ export const lookupsOf = (db: Database.Database) => {
        AND (timer.run_id, name) > (?, ?) ORDER BY timer.run_id, name LIMIT ?`,
   );
   const keptActor = one('SELECT * FROM kept_actor WHERE type = ? AND id = ?');
-  const keptActors = many('SELECT * FROM kept_actor WHERE type = ? AND id > ? ORDER BY id LIMIT ?');
+  const keptChanged = many('SELECT * FROM kept_actor WHERE type = ? AND id > ? AND updated_at > ? ORDER BY id LIMIT ?');
   const keptWithFault = many(
     'SELECT * FROM kept_actor WHERE type = ? AND fault IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
   );
@@ -208,8 +208,12 @@ export const lookupsOf = (db: Database.Database) => {
       case 'kept_actor':
         return map(keptActor(lookup.type, lookup.id), actorOf);
       case 'kept_actors': {
-        const ask = lookup.which === 'all' ? keptActors : keptWithFault;
-        return ask(lookup.type, lookup.after, lookup.limit).map(actorOf);
+        const { type, which, after, limit } = lookup;
+        const rows =
+          which === 'quarantined'
+            ? keptWithFault(type, after, limit)
+            : keptChanged(type, after, which.changedAfter, limit);
+        return rows.map(actorOf);
       }
       case 'tree_size':
         return {
