@@ -5,6 +5,7 @@ import type { StreamTiming } from '../answer/event-stream.ts';
 import type { Route } from '../route.ts';
 import { runRoutes } from './runs.ts';
 import type { RunsDeps } from './runs-deps.ts';
+import { scheduleRoutes } from './schedules.ts';
 import { subjectRoutes } from './subjects.ts';
 import { workerRoutes } from './workers.ts';
 
@@ -30,6 +31,12 @@ const disabled = ({ method, path, scope, operationId, surface, body }: Route): R
  * @param enabled false for `--runs-data off`: all but actors and machines answer 503 `runs_disabled`
  */
 export const runsSurface = (deps: RunsDeps, enabled: boolean, timing?: StreamTiming): Route[] => {
-  const doors = [...runRoutes(deps, timing), ...workerRoutes(deps), ...definitionRoutes(deps), ...subjectRoutes(deps)];
+  const doors = [
+    ...runRoutes(deps, timing),
+    ...workerRoutes(deps),
+    ...definitionRoutes(deps),
+    ...scheduleRoutes(deps),
+    ...subjectRoutes(deps),
+  ];
   return [...(enabled ? doors : doors.map(disabled)), ...actorRoutes(deps)];
 };

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: b23f9f6b85e89fe3a2559ca681cf28b7c3c1812d6efe5a0ebb3c560c435956e7
-// content sha256: a3334010d1ed0adb80691104ad669964d9abfd4f58afc3612ab85507e3596a9d
+// source sha256: ed8368332c5bcc4b4ffe8f71fa3abf14f0196d382c2eb6127e14a46881b2322b
+// content sha256: 26c81b854b32028dfa08ef90d392b74ea2371580617777cd41a4c7d813155e88
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1281,6 +1281,135 @@ export interface paths {
         readonly get: operations["getDefinitionVersion"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Schedules
+         * @description By project and id, without their inputs.
+         */
+        readonly get: operations["listSchedules"];
+        readonly put?: never;
+        /**
+         * Make a schedule
+         * @description Starts a run of a definition at the times of `cron` in `timezone`, or each `every_ms`. Each nominal time starts at most one run, in the
+         *     commit that moves the schedule on, under the idempotency key `schedule/<id>/<nominal time, RFC 3339 UTC>`. A local time that does not
+         *     exist fires at the first instant after the gap, one that exists twice at its first.
+         *     An id that is there with the same content is answered with 200, with other content with 409 `conflict`. A definition that is not there is 404.
+         */
+        readonly post: operations["createSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A schedule
+         * @description With its next ten times and what became of the last ten.
+         */
+        readonly get: operations["getSchedule"];
+        /**
+         * Change a schedule
+         * @description Replaces all that it was made of; what is left out gets its default. Where the times stay (`cron`, `timezone`, `every_ms`, `starts_at`,
+         *     `ends_at`), the next time stays; else the next one is the first of the new times after now. A pause stays, and runs that are open go on.
+         */
+        readonly put: operations["changeSchedule"];
+        readonly post?: never;
+        /**
+         * Delete a schedule
+         * @description Runs that it started go on.
+         */
+        readonly delete: operations["deleteSchedule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a schedule
+         * @description Its times are missed from now on; a trigger still works. A schedule that is paused stays so. 409 `conflict` when it has ended.
+         */
+        readonly post: operations["pauseSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a schedule
+         * @description The times that were missed follow `catch_up`. 409 `conflict` when it has ended.
+         */
+        readonly post: operations["resumeSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/trigger": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Fire a schedule now
+         * @description Starts a run at once, under the key `schedule/<id>/trigger/<its own id>`. Works while the schedule is paused, and obeys `overlap`: the first
+         *     of `firings` says what became of it, or `waiting` does.
+         */
+        readonly post: operations["triggerSchedule"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2745,6 +2874,180 @@ export interface components {
                 readonly error?: components["schemas"]["RunError"];
             }[];
         };
+        readonly ScheduleId: string;
+        /**
+         * @description What a firing does while a run of the schedule is open: `skip` (default) is skipped, `queue` lets one wait and skips later ones, `allow` starts, `cancel_running` cancels the open run and starts
+         * @enum {string}
+         */
+        readonly Overlap: "skip" | "queue" | "allow" | "cancel_running";
+        /**
+         * @description Which times that were missed while the service was away or the schedule paused still fire: none, the last (default), or all within `catch_up_window_ms`, at most 100
+         * @enum {string}
+         */
+        readonly CatchUp: "none" | "last" | "all";
+        readonly NewSchedule: {
+            readonly id: components["schemas"]["ScheduleId"];
+            readonly project?: components["schemas"]["ProjectName"];
+            /** @description The highest version that is stored when it fires */
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema`; `{}` by default */
+            readonly input?: unknown;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description Of its runs */
+            readonly priority?: number;
+            /** @description Minute, hour, day of month, month, day of week; seconds may stand before them. Either this or `every_ms` */
+            readonly cron?: string;
+            /** @description In which `cron` is read: a name of the IANA database, `UTC` by default */
+            readonly timezone?: string;
+            /**
+             * Format: int64
+             * @description At least 1000, counted from `starts_at`, else from the creation
+             */
+            readonly every_ms?: number;
+            readonly overlap?: components["schemas"]["Overlap"];
+            readonly catch_up?: components["schemas"]["CatchUp"];
+            /**
+             * Format: int64
+             * @description How old a missed time may be that `all` still fires; 3600000 by default
+             */
+            readonly catch_up_window_ms?: number;
+            /**
+             * Format: int64
+             * @description Each time fires up to so much later, always by the same; at most the time between two firings
+             */
+            readonly jitter_ms?: number;
+            /**
+             * Format: date-time
+             * @description No nominal time is before
+             */
+            readonly starts_at?: string;
+            /**
+             * Format: date-time
+             * @description Every nominal time is before
+             */
+            readonly ends_at?: string;
+        };
+        readonly ChangedSchedule: {
+            /** @description The highest version that is stored when it fires */
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema`; `{}` by default */
+            readonly input?: unknown;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description Of its runs */
+            readonly priority?: number;
+            /** @description Minute, hour, day of month, month, day of week; seconds may stand before them. Either this or `every_ms` */
+            readonly cron?: string;
+            /** @description In which `cron` is read: a name of the IANA database, `UTC` by default */
+            readonly timezone?: string;
+            /**
+             * Format: int64
+             * @description At least 1000, counted from `starts_at`, else from the creation
+             */
+            readonly every_ms?: number;
+            readonly overlap?: components["schemas"]["Overlap"];
+            readonly catch_up?: components["schemas"]["CatchUp"];
+            /**
+             * Format: int64
+             * @description How old a missed time may be that `all` still fires; 3600000 by default
+             */
+            readonly catch_up_window_ms?: number;
+            /**
+             * Format: int64
+             * @description Each time fires up to so much later, always by the same; at most the time between two firings
+             */
+            readonly jitter_ms?: number;
+            /**
+             * Format: date-time
+             * @description No nominal time is before
+             */
+            readonly starts_at?: string;
+            /**
+             * Format: date-time
+             * @description Every nominal time is before
+             */
+            readonly ends_at?: string;
+        };
+        readonly Firing: {
+            readonly nominal_at: components["schemas"]["Timestamp"];
+            /** @description Of a firing that a call asked for */
+            readonly trigger_id?: string;
+            /** @description When its run was started */
+            readonly fired_at?: components["schemas"]["Timestamp"];
+            readonly run_id?: string;
+            /** @enum {string} */
+            readonly outcome: "started" | "skipped";
+            /**
+             * @description Why it was skipped: `missed` while the service was away; `already_started` under its key by somebody else; `refused` by the start for another reason
+             * @enum {string}
+             */
+            readonly reason?: "missed" | "paused" | "catch_up_window" | "overlap" | "definition_unknown" | "input_invalid" | "already_started" | "refused";
+        };
+        /** @enum {string} */
+        readonly ScheduleStatus: "active" | "paused" | "ended";
+        /** @description Of a schedule that this release cannot load only `fault` is known. */
+        readonly ListedSchedule: {
+            readonly id: string;
+            readonly project: string;
+            readonly definition_id?: string;
+            readonly cron?: string;
+            readonly timezone?: string;
+            /** Format: int64 */
+            readonly every_ms?: number;
+            readonly status?: components["schemas"]["ScheduleStatus"];
+            readonly next_at?: components["schemas"]["Timestamp"];
+            readonly last_firing?: components["schemas"]["Firing"];
+            /** Format: int64 */
+            readonly started?: number;
+            /** Format: int64 */
+            readonly skipped?: number;
+            readonly fault?: string;
+        };
+        readonly Schedule: {
+            readonly id: string;
+            readonly project: string;
+            readonly definition_id: string;
+            /** @description Any JSON */
+            readonly input: unknown;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            readonly priority?: number;
+            readonly cron?: string;
+            readonly timezone?: string;
+            /** Format: int64 */
+            readonly every_ms?: number;
+            readonly overlap: components["schemas"]["Overlap"];
+            readonly catch_up: components["schemas"]["CatchUp"];
+            /** Format: int64 */
+            readonly catch_up_window_ms: number;
+            /** Format: int64 */
+            readonly jitter_ms: number;
+            readonly starts_at?: components["schemas"]["Timestamp"];
+            readonly ends_at?: components["schemas"]["Timestamp"];
+            readonly status: components["schemas"]["ScheduleStatus"];
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly updated_at: components["schemas"]["Timestamp"];
+            readonly paused_at?: components["schemas"]["Timestamp"];
+            /** @description Nominal times; while it is paused, those from now on */
+            readonly next_times: readonly components["schemas"]["Timestamp"][];
+            /** @description Newest first */
+            readonly firings: readonly components["schemas"]["Firing"][];
+            /**
+             * Format: int64
+             * @description Firings that started a run
+             */
+            readonly started: number;
+            /**
+             * Format: int64
+             * @description Firings that did not
+             */
+            readonly skipped: number;
+            /** @description Runs that it started and that have not ended, oldest first; the last 100 */
+            readonly running: readonly string[];
+            /** @description With `overlap: queue`, the firing that waits for the end of the run before it */
+            readonly waiting?: {
+                readonly nominal_at: components["schemas"]["Timestamp"];
+                readonly trigger_id?: string;
+            };
+        };
         /** @description What the run belongs to, as the caller sent it; its spans carry it, redacted and hashed like those of any span. */
         readonly RunCorrelation: {
             /** @description Ignored; the project of the run counts */
@@ -3540,6 +3843,10 @@ export interface components {
          *     reaches. `*` is every project, for keys that reach all of them.
          */
         readonly projectAndService: string;
+        /** @description The id of a schedule */
+        readonly scheduleInPath: components["schemas"]["ScheduleId"];
+        /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+        readonly scheduleProject: string;
         /** @description The project that a definition is looked up for, as a start in it would. Without it, that of a key of one project, else the service. */
         readonly definitionOwner: string;
         /** @description Most rows of a page. */
@@ -6506,6 +6813,319 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["DefinitionVersion"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listSchedules: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly schedules: readonly components["schemas"]["ListedSchedule"][];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createSchedule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "id": "nightly-report",
+                 *       "definition_id": "report",
+                 *       "cron": "30 2 * * 1-5",
+                 *       "timezone": "Europe/Berlin"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewSchedule"];
+            };
+        };
+        readonly responses: {
+            /** @description The schedule, which was there with the same content. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            /** @description The schedule. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidRun"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly changeSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangedSchedule"];
+            };
+        };
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidRun"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly deleteSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly project: string;
+                        /** @constant */
+                        readonly deleted: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly pauseSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly resumeSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly triggerSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
                 };
             };
             readonly 400: components["responses"]["InvalidParameter"];

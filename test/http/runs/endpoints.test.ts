@@ -1241,12 +1241,15 @@ describe('audit', () => {
     const { run_id } = await service.start('flow', {}, { project: 'own' }, { key: 'e' });
     const lease = await service.take('w1', worker);
     await service.must(service.complete(lease, {}, 'w1', worker));
+    const schedule = { id: 'nightly', definition_id: 'flow', every_ms: 1000, project: 'own' };
+    await service.must(service.post('/schedules', schedule, { key: 'e' }));
     expect(await service.audited()).toEqual([]);
     const reads: [path: string, operation: string][] = [
       [`/runs/${run_id}`, 'get_run'],
       [`/runs/${run_id}/events`, 'list_run_events'],
       [`/runs/${run_id}/steps/one/cause`, 'get_step_cause'],
       [`/actors/run/${run_id}`, 'get_actor'],
+      ['/schedules/nightly?project=own', 'get_schedule'],
     ];
     for (const [path, operation] of reads)
       for (const [key, outcome] of [
@@ -1258,7 +1261,7 @@ describe('audit', () => {
           operation,
           project: 'own',
           outcome,
-          resource: `/v1/api${path}`,
+          resource: `/v1/api${path.split('?')[0]}`,
         });
       }
     await service.get('/runs', { key: 'own' });

@@ -192,6 +192,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     },
     post,
     get,
+    put: (path: string, body: unknown, more: Ask = {}): Promise<Answer> => ask('PUT', path, more, body),
     del: (path: string, more: Ask = {}): Promise<Answer> => ask('DELETE', path, more),
     must,
     register,

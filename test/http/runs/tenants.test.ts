@@ -14,6 +14,7 @@ const keys = {
 const surface = runsSurface({ requestTimeoutSeconds: 30 } as RunsDeps, true);
 const scopeOf = new Map(surface.map(({ operationId, scope }) => [operationId, scope]));
 
+const HOUR = 3_600_000;
 /** What one project has of everything. */
 type Things = { readonly run: string; readonly lease: string };
 const NOTHING: Things = { run: crypto.randomUUID(), lease: crypto.randomUUID() };
@@ -46,6 +47,7 @@ const aWorld = async (hasThings: boolean): Promise<{ service: RunsHttp; things: 
   await service.must(
     service.post('/events', { event: 'e', key: 'secret', payload: {}, event_id: 'taken' }, { key: 'own-execute' }),
   );
+  await service.must(service.post('/schedules', { id: 'nightly', definition_id: 'secret', every_ms: HOUR }, execute));
   // A worker of all projects serves this one too.
   await service.take('of-all', { key: 'top-worker' });
   return { service, things: { run: lease.run_id, lease: lease.lease_id } };
@@ -56,6 +58,10 @@ const get =
   (path: (things: Things) => string): Call =>
   (service, things, key) =>
     service.get(path(things), { key });
+const put =
+  (path: (things: Things) => string, body: object): Call =>
+  (service, things, key) =>
+    service.put(path(things), body, { key });
 const post =
   (path: (things: Things) => string, body: object): Call =>
   (service, things, key) =>
@@ -122,6 +128,36 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
   ['getMachine', 'of the project', get(() => '/machines/run:secret@1')],
   ['getMachine', 'drawn', get(() => '/machines/run:secret@1?format=mermaid')],
   ['getMachine', 'that each has', get(() => '/machines/run:shared@1')],
+  [
+    'createSchedule',
+    'of a definition of the project',
+    post(() => '/schedules', { id: 'a', definition_id: 'secret', every_ms: HOUR }),
+  ],
+  ['listSchedules', '', get(() => '/schedules')],
+  ...(
+    [
+      ['getSchedule', get(() => '/schedules/nightly')],
+      ['changeSchedule', put(() => '/schedules/nightly', { definition_id: 'common', every_ms: HOUR })],
+      ['pauseSchedule', post(() => '/schedules/nightly/pause', {})],
+      ['resumeSchedule', post(() => '/schedules/nightly/resume', {})],
+      ['triggerSchedule', post(() => '/schedules/nightly/trigger', {})],
+      ['deleteSchedule', (service, _, key) => service.del('/schedules/nightly', { key })],
+    ] as readonly (readonly [string, Call])[]
+  ).flatMap(([operation, call]) => [
+    [operation, 'of an id that the project has', call] as const,
+    ...(operation === 'deleteSchedule'
+      ? [
+          [
+            'createSchedule',
+            'of that id',
+            post(() => '/schedules', { id: 'nightly', definition_id: 'common', every_ms: HOUR }),
+          ] as const,
+        ]
+      : []),
+  ]),
+  ['getSchedule', 'of its own', get(() => '/schedules/nightly')],
+  ['triggerSchedule', 'of its own', post(() => '/schedules/nightly/trigger', {})],
+  ['listActors', 'schedules', get(() => '/actors?type=schedule')],
   ['eraseSubject', '', (service, _, key) => service.del('/subjects/u', { key })],
 ];
 
@@ -163,17 +199,26 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['getActor', get(({ run }) => `/actors/run/${run}?at_seq=0`)],
   ['getActor', get(({ lease }) => `/actors/lease/${lease}`)],
 ];
+const aSchedule = { definition_id: 'secret', every_ms: HOUR };
 
 /** Calls that name the project: its name is the caller's word, so 403 tells nothing. */
 const namedProject: readonly (readonly [operation: string, call: Call])[] = [
   ['startRun', post(() => '/runs', { definition_id: 'secret', input: 1, project: 'own' })],
   ['publishEvent', post(() => '/events', { event: 'e', key: '', payload: {}, project: 'own' })],
+  ['createSchedule', post(() => '/schedules', { id: 'nightly', ...aSchedule, project: 'own' })],
+  ['changeSchedule', put(() => '/schedules/nightly?project=own', aSchedule)],
+  ['pauseSchedule', post(() => '/schedules/nightly/pause?project=own', {})],
+  ['resumeSchedule', post(() => '/schedules/nightly/resume?project=own', {})],
+  ['triggerSchedule', post(() => '/schedules/nightly/trigger?project=own', {})],
+  ['deleteSchedule', (service, _, key) => service.del('/schedules/nightly?project=own', { key })],
   ['registerWorker', post(() => '/workers/register', { worker_id: 'x', definitions: [], project: 'own' })],
   ['storeDefinitions', post(() => '/definitions', { definitions: own, project: 'own' })],
   ['storeDefinitions', post(() => '/definitions?check=true', { definitions: own, project: 'own' })],
   ...(
     [
       ['listRuns', '/runs'],
+      ['listSchedules', '/schedules'],
+      ['getSchedule', '/schedules/nightly'],
       ['listParkedEvents', '/events'],
       ['listWorkers', '/workers'],
       ['listLeases', '/leases'],
@@ -202,6 +247,8 @@ const viewOf = async (service: RunsHttp, { run, lease }: Things): Promise<unknow
     ['read', `/runs/${run}`],
     ['read', `/runs/${run}/events`],
     ['read', '/leases'],
+    ['read', '/schedules'],
+    ['read', '/schedules/nightly'],
     ['read', '/definitions'],
     ['read', '/definitions/secret'],
     ['read', '/definitions/shared'],
@@ -279,6 +326,8 @@ describe('one project and another', () => {
     for (const [path, sign] of [
       ['/runs', things.run],
       ['/leases', things.lease],
+      ['/schedules', '"id":"nightly","project":"own"'],
+      ['/schedules/nightly', '"definition_id":"secret"'],
       ['/actors', things.run],
       ['/definitions', '"id":"secret"'],
       ['/definitions/secret', '"open_runs":2,"workers":1'],
