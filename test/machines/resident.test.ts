@@ -70,7 +70,17 @@ describe.each(tables.map(([machine, table]) => [machine.id, machine, table] as c
 describe('the machines of the service', () => {
   it('have names of their own, by which they are listed, and draw themselves', () => {
     const names = ownMachines.map(({ machine }) => machine.id);
-    expect(names).toEqual(['dispatcher', 'lease', 'limit', 'monitor', 'outbox', 'pipeline', 'slo', 'timer']);
+    expect(names).toEqual([
+      'dispatcher',
+      'lease',
+      'limit',
+      'monitor',
+      'outbox',
+      'pipeline',
+      'schedule',
+      'slo',
+      'timer',
+    ]);
     for (const { machine } of ownMachines) {
       const drawn = drawMachine(machine.id, machine.config);
       for (const state of stateNames(machine.config)) expect(drawn).toContain(`state "${state}" as ${state}`);
