@@ -6,7 +6,11 @@ type Node = {
   readonly on?: Readonly<Record<string, unknown>>;
   readonly states?: Readonly<Record<string, Node>>;
 };
-type Way = { readonly target?: string; readonly guard?: string | { readonly type: string; readonly params?: object } };
+type Way = {
+  readonly target?: string;
+  readonly guard?: string | { readonly type: string; readonly params?: object };
+  readonly description?: string;
+};
 
 /** Ids in a diagram may hold letters, digits and underscores; a step's id may hold a dash. */
 const idOf = (path: readonly string[]): string => path.map((key) => key.replaceAll('-', '__')).join('_o_');
@@ -27,7 +31,8 @@ const guardText = (guard: Way['guard']): string => {
 const label = (text: string): string => text.replaceAll(/[:;#]/g, ' ');
 
 /**
- * Draws a machine as a Mermaid `stateDiagram-v2`. Transitions without a target stay where they are and are left out.
+ * Draws a machine as a Mermaid `stateDiagram-v2`. Transitions without a target stay where they are and are left out, but for those whose
+ * description says what they change.
  * @param config the configuration that opens in xstate's `createMachine`
  */
 export const drawMachine = (id: string, config: object): string => {
@@ -51,9 +56,11 @@ export const drawMachine = (id: string, config: object): string => {
   };
   const connect = (node: Node, path: readonly string[]): void => {
     for (const [event, transition] of Object.entries(node.on ?? {}))
-      for (const { target, guard } of waysOf(transition))
-        if (target !== undefined)
-          lines.push(`  ${idOf(path)} --> ${idOf(targetOf(path, target))}: ${label(`${event}${guardText(guard)}`)}`);
+      for (const { target, guard, description } of waysOf(transition))
+        if (target !== undefined || description !== undefined)
+          lines.push(
+            `  ${idOf(path)} --> ${idOf(target === undefined ? path : targetOf(path, target))}: ${label(`${event}${guardText(guard)}`)}`,
+          );
     for (const [key, child] of Object.entries(node.states ?? {})) connect(child, [...path, key]);
   };
   draw(config, [], '  ');

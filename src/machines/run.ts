@@ -52,6 +52,12 @@ export type RunContext = {
   readonly totals?: { readonly [stepId: string]: TaskTotal };
   /** Waits, sleeps and backoffs so far. Absent where a release began to count that did not know of earlier ones. */
   readonly waits?: number;
+  /** Set while the run is paused. It still stands where it stood: a leased step goes on, and all else rests there. */
+  readonly paused?: Pause | undefined;
+  /** Of a paused run, the step that it left last: what `succeed` reads when it is opened. */
+  readonly cameFrom?: string | undefined;
+  /** Of a paused run, where the event that came leads by itself. */
+  readonly wayOn?: Target | undefined;
   /** The error that was last handed to `on_error`, then the one that the run failed with. */
   readonly error?: RunError;
 };
@@ -62,6 +68,10 @@ export type TaskTotal = { readonly attempts: number; readonly usage: RunUsage };
 /** What the attempts of a task came to so far. Own properties alone: a step may be called `constructor`. */
 export const totalOf = ({ totals }: Pick<RunContext, 'totals'>, step: string): TaskTotal =>
   (totals !== undefined && Object.hasOwn(totals, step) ? totals[step] : undefined) ?? { attempts: 0, usage: noUsage };
+
+/** Who paused a run: somebody who named it, or its parent, which was paused. */
+export type PausedBy = 'call' | 'parent';
+export type Pause = { readonly at: UnixMs; readonly by: PausedBy; readonly reason?: string };
 
 /** Entries into a step so far. Own properties alone: a step may be called `constructor`. */
 export const entriesOf = (visits: RunContext['visits'], step: string): number =>
@@ -137,6 +147,10 @@ export type RunEvent =
     }
   /** The host has started so many further children, as many as `childrenToStart` says or fewer. */
   | { readonly type: 'children.started'; readonly at: UnixMs; readonly count: number }
+  /** From now on nothing is opened, offered or due. Taken again by a run that its parent paused and that now is paused by name. */
+  | { readonly type: 'run.paused'; readonly at: UnixMs; readonly by: PausedBy; readonly reason?: string }
+  /** What was kept while the run was paused acts. */
+  | { readonly type: 'run.unpaused'; readonly at: UnixMs; readonly reason?: string }
   | { readonly type: 'run.succeeded'; readonly at: UnixMs }
   | { readonly type: 'run.failed'; readonly at: UnixMs; readonly error: RunError }
   | { readonly type: 'run.cancelled'; readonly at: UnixMs; readonly reason?: string };
@@ -208,6 +222,7 @@ const runSetup = setup({
       context.orphans + 1 < params.maxOrphans && mayRunAgain(params.delivery, event),
     hasNoChildren: ({ event }) => event.type === 'step.opened' && event.total === 0,
     childFailed: ({ event }) => event.type === 'child.finished' && event.status !== 'succeeded',
+    isPaused: ({ context }) => context.paused !== undefined,
     isLastChild: ({ context }) => (context.children?.finished ?? 0) + 1 >= (context.children?.total ?? 0),
   },
   actions: {
@@ -217,6 +232,20 @@ const runSetup = setup({
       stepCount: context.stepCount + 1,
       visits: { ...context.visits, [params.step]: entriesOf(context.visits, params.step) + 1 },
     })),
+    leaveStep: assign(({ context }, params: { readonly step: string }) =>
+      context.paused === undefined ? {} : { cameFrom: params.step },
+    ),
+    notePause: assign(({ context, event }) => {
+      if (event.type !== 'run.paused') return {};
+      const { by, reason } = event;
+      return { paused: { at: context.paused?.at ?? event.at, by, ...(reason === undefined ? {} : { reason }) } };
+    }),
+    keepWay: assign(({ context, event }) =>
+      context.paused !== undefined && event.type === 'event.delivered' && event.to !== undefined
+        ? { wayOn: event.to }
+        : {},
+    ),
+    endPause: assign({ paused: undefined, cameFrom: undefined, wayOn: undefined }),
     joinQueue: assign({ queuedAt: ({ event }) => event.at }),
     takeLease: assign(({ context, event }) =>
       event.type === 'step.offered' ? { leaseId: event.leaseId, attempt: context.attempt + 1 } : {},
@@ -284,6 +313,8 @@ const runSetup = setup({
     startChildren: () => {},
     cancelChildren: () => {},
     finish: () => {},
+    rest: () => {},
+    goOn: () => {},
   },
 });
 
@@ -425,7 +456,7 @@ const phases = (step: Step): object => {
           on: {
             'event.delivered': {
               target: 'routing',
-              actions: [journal('event.delivered'), journal('run.resumed')],
+              actions: ['keepWay', journal('event.delivered'), journal('run.resumed')],
             },
             'timer.due':
               step.onTimeout === 'continue'
@@ -513,10 +544,25 @@ const firstStep = ({ steps }: Definition): string => `#run.active.${steps[0]?.id
 const stepNode = (step: Step): object => ({
   meta: { step: step.id, kind: step.kind },
   entry: [{ type: 'enterStep', params: { step: step.id } }, journal('cursor.moved')],
+  exit: [{ type: 'leaveStep', params: { step: step.id } }],
   initial: 'opening',
   states: phases(step),
   on: { 'step.failed': errorWays(step.id, leadsOn(step) ? step.onError : [], [journal('step.failed')]) },
 });
+
+/**
+ * A pause is a part of the context, beside the place: a paused run stands where it stood, and where its leased step leads it. As a state it
+ * would leave the place, and end waits and leases that must go on; as a parallel region it would change what every stored
+ * snapshot says, and take the plans from every transition (`plan.ts`).
+ */
+const pausing = {
+  'run.paused': { description: 'Rests where it stands.', actions: ['notePause', journal('run.paused'), 'rest'] },
+  'run.unpaused': {
+    description: 'What was kept acts.',
+    guard: 'isPaused',
+    actions: [journal('run.unpaused'), 'endPause', 'goOn'],
+  },
+} as const;
 
 /** Ends that come from outside, of a run that has not entered a step. */
 const endsBeforeSteps = {
@@ -549,18 +595,20 @@ export const runConfig = (definition: Definition): object => ({
           { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.resumed')] },
           { target: firstStep(definition), actions: [journal('run.resumed')] },
         ],
+        ...pausing,
         ...endsBeforeSteps,
       },
     },
     held: {
       description: 'Could begin, and waits to be admitted to its first step.',
-      on: { 'run.admitted': { target: firstStep(definition) }, ...endsBeforeSteps },
+      on: { 'run.admitted': { target: firstStep(definition) }, ...pausing, ...endsBeforeSteps },
     },
     active: {
       initial: definition.steps[0]?.id,
       on: {
         'run.failed': { target: FAILED, actions: ['dropLease', 'forgetLease', 'failRun'] },
         'run.cancelled': { target: '#run.cancelled', actions: ['dropLease', 'forgetLease'] },
+        ...pausing,
       },
       states: Object.fromEntries(definition.steps.map((step) => [step.id, stepNode(step)])),
     },
@@ -600,11 +648,13 @@ export const placeOf = (value: unknown): Place => {
   throw new Error(`not a place of a run: ${JSON.stringify(value)}`);
 };
 
-/** The status under which a run is shown. @see Interface decisions, "Run" */
-export const statusAt = (place: Place): RunStatus => {
+/** The status under which a run is shown. @see Interface decisions, "Run" and section 13, "Pause" */
+export const statusOf = ({ value, context }: Pick<RunSnapshot, 'value' | 'context'>): RunStatus => {
+  const place = placeOf(value);
+  if (place.at === 'end') return place.status;
+  if (context.paused !== undefined) return 'paused';
   if (place.at === 'scheduled') return 'scheduled';
   if (place.at === 'created' || place.at === 'held') return 'queued';
-  if (place.at === 'end') return place.status;
   if (place.phase === 'queued') return 'queued';
   return place.phase === 'leased' ? 'running' : 'waiting';
 };

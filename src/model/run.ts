@@ -12,12 +12,32 @@ export type UnixMs = number;
 
 /**
  * `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or the run is held back. `running`: a
- * worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The other three are ends.
+ * worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. `paused`: somebody paused it; a worker may still hold a
+ * lease. The other three are ends.
  */
-export const runStatuses = ['scheduled', 'queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled'] as const;
+export const runStatuses = [
+  'scheduled',
+  'queued',
+  'running',
+  'waiting',
+  'paused',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-export const openRunStatuses = ['scheduled', 'queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
+export const openRunStatuses = [
+  'scheduled',
+  'queued',
+  'running',
+  'waiting',
+  'paused',
+] as const satisfies readonly RunStatus[];
+/** Those in which something will move the run, and not only somebody. */
+export const movingRunStatuses: readonly RunStatus[] = openRunStatuses.filter((status) => status !== 'paused');
+/** Those in which a worker may hold a lease. */
+export const leasedRunStatuses = ['running', 'paused'] as const satisfies readonly RunStatus[];
 
 /** True when the run has ended: nothing changes it any more. */
 export const hasEnded = (status: RunStatus): boolean =>
@@ -41,6 +61,9 @@ export type QueuedReason = HeldReason | 'no_worker' | 'version_missing' | 'worke
 /** The bounds of a run's priority: higher is offered first. @see Interface decisions, section 13, "Start" */
 export const MIN_PRIORITY = -100;
 export const MAX_PRIORITY = 100;
+
+/** `byParent`: its parent was paused, and it is resumed with it. */
+export type RunPause = { readonly since: UnixMs; readonly byParent: boolean; readonly reason?: string };
 
 /** Why a run failed. */
 export type RunError = StepError & { readonly stepId?: string };
@@ -102,6 +125,8 @@ export type RunSummary = {
   readonly fault?: string;
   /** Of a queued run that was read, as of that moment; it is not stored. */
   readonly queuedReason?: QueuedReason;
+  /** Set while it is paused. */
+  readonly pause?: RunPause;
   /** The step where the run is, while it is open. */
   readonly cursor?: string;
   readonly error?: RunError;
@@ -196,6 +221,8 @@ const journalKinds = [
   'step.requeued',
   'run.waiting',
   'run.resumed',
+  'run.paused',
+  'run.unpaused',
   'event.delivered',
   'child.started',
   'child.finished',

@@ -6,14 +6,13 @@ import { encodeSnapshot, decodeSnapshot, restore, Unloadable } from '../../src/m
 import {
   childrenToStart,
   compileRun,
-  placeOf,
   RUN_MACHINE_VERSION,
   runConfig,
   type RunContext,
   type RunEvent,
   type RunMachine,
   type RunSnapshot,
-  statusAt,
+  statusOf,
 } from '../../src/machines/run.ts';
 import { initialSnapshot, step, UnhandledEvent } from '../../src/machines/transition.ts';
 import type { Definition } from '../../src/model/definition/definition.ts';
@@ -133,6 +132,49 @@ describe('a run before its first step', () => {
       expect(snapshot.value).toBe(end);
       expect(effects.slice(-2)).toEqual(['run.finished', 'finish']);
     }
+  });
+});
+
+describe('a paused run', () => {
+  const paused: RunEvent = { type: 'run.paused', at: at + 1, by: 'call', reason: 'why' };
+  const unpaused: RunEvent = { type: 'run.unpaused', at: at + 2 };
+
+  it.each([
+    ['scheduled', scheduled],
+    ['held', held],
+    ['queued', begin],
+    ['leased', leased],
+    ['waiting', [...atAsk, { type: 'step.opened', at, key: 'k', dueAt: 9 }] as RunEvent[]],
+  ])('stays where it stood, %s, and is there again when it is resumed', (_, events) => {
+    const before = play(born, events).snapshot;
+    const { snapshot, effects } = play(before, [paused]);
+    expect([snapshot.value, statusOf(snapshot)]).toEqual([before.value, 'paused']);
+    expect(snapshot.context.paused).toEqual({ at: at + 1, by: 'call', reason: 'why' });
+    expect(effects).toEqual(['run.paused', 'rest']);
+    const resumed = play(snapshot, [unpaused]);
+    expect(JSON.stringify(resumed.snapshot)).toBe(JSON.stringify(before));
+    expect(resumed.effects).toEqual(['run.unpaused', 'goOn']);
+  });
+
+  it('that its parent paused and that is then paused by name has been paused since the first of the two', () => {
+    const { snapshot } = play(born, [
+      ...begin,
+      { type: 'run.paused', at: at + 1, by: 'parent' },
+      { ...paused, at: at + 5 },
+    ]);
+    expect(snapshot.context.paused).toEqual({ at: at + 1, by: 'call', reason: 'why' });
+  });
+
+  it('remembers which step its leased one led on from, for the step that is opened when it is resumed', () => {
+    const { snapshot } = play(born, [...leased, paused, done, to('ask')]);
+    expect([snapshot.value, snapshot.context.cameFrom]).toEqual([{ active: { ask: 'opening' } }, 'pay']);
+    expect(play(snapshot, [unpaused]).snapshot.context.cameFrom).toBeUndefined();
+    expect(play(born, [...leased, done, to('ask')]).snapshot.context).not.toHaveProperty('cameFrom');
+  });
+
+  it('is not resumed twice, and an ended one is not paused', () => {
+    expect(() => play(born, [...begin, unpaused])).toThrow(UnhandledEvent);
+    expect(() => play(born, [...begin, { type: 'run.cancelled', at }, paused])).toThrow(UnhandledEvent);
   });
 });
 
@@ -278,7 +320,7 @@ describe('run, compiled from a definition', () => {
   it.each(places)('%s', (_, events, value, status) => {
     const { snapshot } = play(born, events);
     expect(snapshot.value).toEqual(value);
-    expect(statusAt(placeOf(snapshot.value))).toBe(status);
+    expect(statusOf(snapshot)).toBe(status);
   });
 
   const childrenOf = ({ context }: { context: RunContext }) => {
@@ -410,6 +452,10 @@ describe('run, compiled from a definition', () => {
     expect(picture.startsWith('stateDiagram-v2\n')).toBe(true);
     expect(picture).toContain('active_o_pay_o_queued --> active_o_pay_o_leased: step.offered');
     expect(picture).toContain('active_o_pay_o_leased --> active_o_ask: step.failed [matchesError fatal]');
+    expect(picture).toContain('created --> scheduled: run.started [beginsLater]');
+    expect(picture).toContain('held --> active_o_pay: run.admitted');
+    for (const state of ['scheduled', 'held', 'active'])
+      expect(picture).toContain(`${state} --> ${state}: run.paused\n`);
   });
 });
 
@@ -426,10 +472,15 @@ describe('snapshots', () => {
     [...atKids, { type: 'step.opened', at, total: 2 }, { type: 'children.started', at, count: 2 }],
   ] as RunEvent[][];
   const beforeSteps = [scheduled, held];
+  const pause: RunEvent = { type: 'run.paused', at, by: 'call', reason: 'why' };
+  const pausedRuns = [
+    [...scheduled, pause],
+    [...leased, pause, done, to('ask')],
+  ];
   const revive = (text: string): RunSnapshot => restore(machine, RUN_MACHINE_VERSION, decodeSnapshot(text), new Map());
 
   it('come through JSON as they were, and go on from there', () => {
-    for (const events of [...all, ...beforeSteps]) {
+    for (const events of [...all, ...beforeSteps, ...pausedRuns]) {
       const { snapshot } = play(born, events);
       const text = encodeSnapshot(RUN_MACHINE_VERSION, snapshot);
       const revived = revive(text);
@@ -443,7 +494,12 @@ describe('snapshots', () => {
   it('transition as with the public transition(), actions included', () => {
     const due: RunEvent = { type: 'timer.due', at };
     const admitted: RunEvent = { type: 'run.admitted', at };
-    for (const events of [...all, [...scheduled, due], [...scheduled, { ...due, held: true as const }, admitted]]) {
+    for (const events of [
+      ...all,
+      [...scheduled, due],
+      [...scheduled, { ...due, held: true as const }, admitted],
+      ...pausedRuns,
+    ]) {
       let snapshot = born;
       for (const event of events) {
         const [next, actions] = publicTransition(machine, snapshot as never, event as never);
@@ -473,7 +529,8 @@ describe('snapshots', () => {
       histories.map((events) => JSON.parse(encodeSnapshot(1, play(born, events).snapshot)) as unknown);
     expect(written(all)).toEqual(Object.values(goldens.version1CountingWaits));
     expect(written(beforeSteps)).toEqual(Object.values(goldens.version1BeforeSteps));
-    for (const text of Object.values(goldens.version1BeforeSteps))
+    expect(written(pausedRuns)).toEqual(Object.values(goldens.version1Paused));
+    for (const text of [...Object.values(goldens.version1BeforeSteps), ...Object.values(goldens.version1Paused)])
       expect(JSON.parse(encodeSnapshot(1, revive(JSON.stringify(text))))).toEqual(text);
   });
 

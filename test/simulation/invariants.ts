@@ -125,6 +125,7 @@ type Folded = {
   readonly phase?: string;
   readonly leaseId?: string;
   readonly attempt: number;
+  readonly paused?: 'call' | 'parent';
   readonly end?: string;
 };
 
@@ -156,7 +157,10 @@ export const foldJournal = (entries: readonly JournalEntry[]): readonly Folded[]
         break;
       }
       case 'step.leased':
-        legal(attempt === now.attempt + 1 && now.leaseId === undefined && stepId === now.cursor, entry);
+        legal(
+          attempt === now.attempt + 1 && now.leaseId === undefined && stepId === now.cursor && now.paused === undefined,
+          entry,
+        );
         now = { ...now, phase: 'leased', attempt: now.attempt + 1, ...(leaseId === undefined ? {} : { leaseId }) };
         break;
       case 'step.started':
@@ -194,6 +198,16 @@ export const foldJournal = (entries: readonly JournalEntry[]): readonly Folded[]
       case 'child.finished':
         legal(now.phase === 'waiting', entry);
         break;
+      case 'run.paused':
+        legal(now.paused !== (entry.data['by'] ?? 'call') && now.paused !== 'call', entry);
+        now = { ...now, paused: entry.data['by'] === 'parent' ? 'parent' : 'call' };
+        break;
+      case 'run.unpaused': {
+        legal(now.paused !== undefined, entry);
+        const { paused: _paused, ...running } = now;
+        now = running;
+        break;
+      }
       case 'run.finished': {
         const { cursor: _cursor, phase: _phase, ...over } = free;
         now = { ...over, end: entry.data['status'] as string };

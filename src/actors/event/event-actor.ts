@@ -12,7 +12,7 @@ import type { RunMessage } from '../run/messages.ts';
 import { isWaitingFor, openWaitsOf } from '../run/steps/wait-event.ts';
 import { Quarantined } from '../run/quarantined.ts';
 import { readRun } from '../run/run-state.ts';
-import { notFound, outOfReach } from '../run/run-failures.ts';
+import { hasEndedAs, notFound, outOfReach } from '../run/run-failures.ts';
 import type { EventOutcome } from '../service/runs-service.ts';
 import type { EventMessage } from './messages.ts';
 
@@ -89,8 +89,7 @@ export const createEventActor = (host: {
     const seen = seenBefore(turn, project, body.eventId);
     if (seen !== undefined)
       return { ok: true, value: { outcome: 'duplicate', ...(seen.runId === undefined ? {} : { runId: seen.runId }) } };
-    if (hasEnded(status))
-      return { ok: false, failure: { code: 'run_terminal', message: `run ${body.runId} has ended: ${status}` } };
+    if (hasEnded(status)) return hasEndedAs(run.record);
     // A signal has no key: of several waits for events of its name, the first that the step names takes it.
     const wait = openWaitsOf(run).find(({ event }) => event === body.event);
     if (wait === undefined)

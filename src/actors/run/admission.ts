@@ -2,7 +2,7 @@ import { placeOf } from '../../machines/run.ts';
 import type { HeldReason } from '../../model/run.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
-import { type RunActor, runSlot } from './run-state.ts';
+import { isPaused, type RunActor, runSlot } from './run-state.ts';
 import { advance } from './settle.ts';
 import { type Work, workOn } from './work.ts';
 
@@ -22,7 +22,7 @@ export const holdBack = (work: Work): { readonly held?: true } => {
 
 /** Something that held the run back may be gone: it begins, or stays where it is for the reason that now holds. */
 export const admit = (host: RunHost, turn: Turn, run: RunActor): void => {
-  if (placeOf(run.snapshot.value).at !== 'held') return;
+  if (placeOf(run.snapshot.value).at !== 'held' || isPaused(run)) return;
   const held = heldBackBy(workOn(host, turn, run));
   if (held === undefined) advance(host, turn, run, () => ({ type: 'run.admitted', at: turn.at }));
   else if (held !== run.record.held)

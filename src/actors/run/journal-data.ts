@@ -1,4 +1,4 @@
-import { type Place, placeOf, type RunEvent, START_TIMER, statusAt, visitOf } from '../../machines/run.ts';
+import { type Place, placeOf, type RunEvent, START_TIMER, statusOf, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
 import { errorData } from './error-data.ts';
@@ -58,6 +58,12 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
       return {
         reason: event.type === 'timer.due' ? 'timer' : event.type === 'child.finished' ? 'children' : 'event',
       };
+    case 'run.paused':
+      return event.type === 'run.paused'
+        ? { ...reasonData(event), ...(event.by === 'parent' ? { by: 'parent' } : {}) }
+        : {};
+    case 'run.unpaused':
+      return event.type === 'run.unpaused' ? reasonData(event) : {};
     case 'event.delivered':
       return event.type === 'event.delivered' ? { event: event.event, key: event.key } : {};
     case 'child.finished':
@@ -71,7 +77,7 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
         : {};
     case 'run.finished':
       return {
-        status: statusAt(to),
+        status: statusOf(work.snapshot),
         ...(to.at === 'end' && to.status === 'failed' && context.error !== undefined
           ? { error: errorData(context.error) }
           : {}),
@@ -89,6 +95,8 @@ const waitData = (work: Work, place: Place): JsonObject => {
   if (compiled === undefined || wait === undefined) throw new Error(`run ${work.runId} waits where no step waits`);
   return { reason: wait.reason, ...wait.details?.(compiled.step, work.snapshot.context) };
 };
+
+const reasonData = ({ reason }: { readonly reason?: string }): JsonObject => (reason === undefined ? {} : { reason });
 
 const usageData = (event: RunEvent): JsonObject => {
   const usage = 'usage' in event ? event.usage : undefined;

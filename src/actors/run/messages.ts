@@ -71,6 +71,10 @@ export type RunMessage =
   /** From a child: it, or a run below it, spent this. */
   | { readonly kind: 'spent'; readonly usage: RunUsage }
   | { readonly kind: 'cancel'; readonly reason?: string; readonly reach?: ProjectReach }
+  | { readonly kind: 'pause'; readonly reason?: string; readonly reach?: ProjectReach }
+  | { readonly kind: 'resume'; readonly reason?: string; readonly reach?: ProjectReach }
+  /** The parent was paused or resumed: a child compares itself with what the parent is now. */
+  | { readonly kind: 'follow' }
   | { readonly kind: 'quarantine'; readonly damage?: string }
   | { readonly kind: 'release' };
 

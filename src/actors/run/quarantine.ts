@@ -7,8 +7,9 @@ import { cancelRun } from './cancel.ts';
 import { admit } from './admission.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
+import type { RunMessage } from './messages.ts';
 import { readCorrelation, readDocuments } from './run-documents.ts';
-import { isQueued, offerSoon, queueOrderOf } from './queue-place.ts';
+import { isOfferable, offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
 import { Quarantined } from './quarantined.ts';
 import { bringToLife, readRun, type RunActor, runSlot } from './run-state.ts';
@@ -86,7 +87,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   }
   const { context } = revived.snapshot;
   const place = placeOf(revived.snapshot.value);
-  const queueOrder = isQueued(place)
+  const queueOrder = isOfferable(revived.snapshot)
     ? queueOrderOf(context, withoutFault.priority, revived, host.queueTime())
     : undefined;
   const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
@@ -101,10 +102,11 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   }
   const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
+  const isPaused = context.paused !== undefined;
   // Timers that came due meanwhile were deferred.
-  if (compiled !== undefined && wait !== undefined && typeof context.dueAt === 'number')
+  if (!isPaused && compiled !== undefined && wait !== undefined && typeof context.dueAt === 'number')
     turn.rows.timersSet.push(timerOfPhase(host, turn, run, context.dueAt, compiled, wait));
-  if (place.at === 'scheduled' && typeof context.dueAt === 'number')
+  if (!isPaused && place.at === 'scheduled' && typeof context.dueAt === 'number')
     turn.rows.timersSet.push(namedTime({ runId, name: START_TIMER }, context.dueAt));
   if (record.deadlineAt !== undefined) {
     const timer = { runId, name: RUN_TIMER };
@@ -117,4 +119,9 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   // What held it back may have gone meanwhile.
   if (place.at === 'held') admit(host, turn, run);
   if (compiled !== undefined) wait?.released?.(host, turn, run, compiled.step);
+  if (record.parent !== undefined) {
+    // Its parent may have been paused or resumed meanwhile.
+    const follow: RunMessage = { kind: 'follow' };
+    turn.tell({ type: 'run', id: runId }, follow);
+  }
 };

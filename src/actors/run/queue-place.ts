@@ -1,4 +1,4 @@
-import type { Place, RunContext } from '../../machines/run.ts';
+import { placeOf, type RunContext, type RunSnapshot } from '../../machines/run.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
@@ -31,7 +31,10 @@ export const queueTimeOf = (queueOrder: number, priority: number): number =>
   Math.ceil(queueOrder / 2) + priority * POINT_MS;
 
 /** True where the step can be offered. */
-export const isQueued = (place: Place): boolean => place.at === 'step' && place.phase === 'queued';
+export const isOfferable = ({ value, context }: Pick<RunSnapshot, 'value' | 'context'>): boolean => {
+  const place = placeOf(value);
+  return place.at === 'step' && place.phase === 'queued' && context.paused === undefined;
+};
 
 /** A run that enters the queue is known to the dispatcher before the commit. */
 export const offerSoon = (host: RunHost, turn: Turn, record: RunRecord): void => {

@@ -81,6 +81,9 @@ export const snapshotAt = async (
 const fold = (program: Program, snapshot: RunSnapshot, event: RunEvent): RunSnapshot =>
   transition(program.machine, snapshot as never, event).next;
 
+/** The events after which a step starts children. */
+const startsChildren: ReadonlySet<RunEvent['type']> = new Set(['step.opened', 'child.finished', 'timer.due']);
+
 /**
  * Journals of earlier releases have no `children.started`: the event before it said how many children the commit could take
  * (`mayStart`), where that was fewer than the step wanted. This says it for them.
@@ -91,7 +94,8 @@ const startedUnsaid = (
   event: JournalledEvent,
   following: RunEvent | null | undefined,
 ): RunEvent | undefined => {
-  if (event.type === 'children.started' || following?.type === 'children.started') return undefined;
+  if (!startsChildren.has(event.type) || following?.type === 'children.started') return undefined;
+  if (context.paused !== undefined) return undefined;
   const place = placeOf(value);
   const step = place.at === 'step' && place.phase === 'waiting' ? stepAt(program, place)?.step : undefined;
   if (step?.kind !== 'child' || context.children === undefined) return undefined;

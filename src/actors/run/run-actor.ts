@@ -6,10 +6,12 @@ import { begin } from './begin.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
 import type { RunMessage } from './messages.ts';
+import { followIfLoadable, pauseRun, resumeRun } from './pause.ts';
 import { quarantine, release } from './quarantine.ts';
+import { isOfferable } from './queue-place.ts';
 import { readDocuments } from './run-documents.ts';
-import { notFound, outOfReach } from './run-failures.ts';
-import { noteEntry, readRun, type RunActor, standing } from './run-state.ts';
+import { hasEndedAs, notFound, outOfReach } from './run-failures.ts';
+import { isOpen, noteEntry, readRun, type RunActor } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 import { advance } from './settle.ts';
 import { takeSpending } from './spending.ts';
@@ -19,7 +21,7 @@ import { isWaitingFor, takeDelivery } from './steps/wait-event.ts';
 import { takeTimer } from './timers.ts';
 
 /** Messages that a run takes once it is there. */
-type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'spent' | 'quarantine' | 'release' }>;
+type OwnMessage = Exclude<RunMessage, { kind: 'start' | 'spent' | 'follow' | 'quarantine' | 'release' }>;
 
 /** Runs: each message moves the machine of one run by an event, or leaves it where it is. */
 export const createRunActors = (host: RunHost): ActorKind => {
@@ -30,7 +32,7 @@ export const createRunActors = (host: RunHost): ActorKind => {
         admit(host, turn, run);
         return undefined;
       case 'offer':
-        if (standing(run)?.phase !== 'queued') return body.stale();
+        if (!isOfferable(run.snapshot)) return body.stale();
         advance(host, turn, run, (work) => offerTask(work, body));
         return undefined;
       case 'completed':
@@ -63,6 +65,16 @@ export const createRunActors = (host: RunHost): ActorKind => {
           return { ok: true, value: viewOf(now, readDocuments(turn, now)) };
         };
       }
+      case 'pause':
+      case 'resume': {
+        if (body.reach !== undefined && !reaches(body.reach, project)) return outOfReach('run');
+        if (!isOpen(run)) return hasEndedAs(run.record);
+        const left = body.kind === 'pause' ? pauseRun(host, turn, run, body) : resumeRun(host, turn, run, body.reason);
+        return () => {
+          const now = readRun(turn, host.programs, runId) ?? left;
+          return { ok: true, value: viewOf(now, readDocuments(turn, now)) };
+        };
+      }
       default:
         return body satisfies never;
     }
@@ -77,6 +89,8 @@ export const createRunActors = (host: RunHost): ActorKind => {
           return begin(host, turn, runId, body);
         case 'spent':
           return takeSpending(host, turn, runId, body.usage);
+        case 'follow':
+          return followIfLoadable(host, turn, runId);
         case 'quarantine':
           return quarantine(host, turn, runId, body.damage);
         case 'release':

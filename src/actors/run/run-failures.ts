@@ -1,5 +1,6 @@
 import type { LeaseRefusal } from '../../machines/lease.ts';
 import type { Failure, Result } from '../../model/failure.ts';
+import type { RunRecord } from '../../store/runs/run-store.ts';
 
 /** The refusing half of a result: fits a result of any value. */
 export type Refused = Extract<Result<never>, { ok: false }>;
@@ -19,6 +20,9 @@ export const forbidden = (project: string, field?: string): Refused =>
 /** For what is stored: a caller that did not name its project does not learn it here. */
 export const outOfReach = (what: string): Refused =>
   refused({ code: 'forbidden', message: `the key does not reach the project of this ${what}` });
+
+export const hasEndedAs = ({ runId, status }: Pick<RunRecord, 'runId' | 'status'>): Refused =>
+  refused({ code: 'run_terminal', message: `run ${runId} has ended: ${status}` });
 
 const reasons: Record<LeaseRefusal, string> = {
   already_applied: 'this lease has already ended by its own complete or fail; treat the call as done',

@@ -143,6 +143,10 @@ export const isOpen = (run: Pick<RunActor, 'snapshot'>): boolean => {
   return at !== 'created' && at !== 'end';
 };
 
+/** True of an open run that somebody paused, or its parent's pause. */
+export const isPaused = (run: Pick<RunActor, 'snapshot'>): boolean =>
+  isOpen(run) && run.snapshot.context.paused !== undefined;
+
 /** The step and phase where an open run stands; `undefined` before its first step and after its end. */
 export const standing = (run: Pick<RunActor, 'snapshot'>) => {
   const place = placeOf(run.snapshot.value);

@@ -1,5 +1,5 @@
-import type { RunSnapshot } from '../../machines/run.ts';
-import { addUsage, type Run, type RunSummary, type RunUsage, shownMoneyOf } from '../../model/run.ts';
+import type { Pause, RunSnapshot } from '../../machines/run.ts';
+import { addUsage, type Run, type RunPause, type RunSummary, type RunUsage, shownMoneyOf } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { RunRecord } from '../../store/runs/run-store.ts';
 import { Damaged, readable } from './quarantined.ts';
@@ -12,7 +12,7 @@ export const summaryOf = (
   snapshot: { readonly context: RunSnapshot['context'] },
   met: (damage: Damaged) => void = () => {},
 ): RunSummary => {
-  const { usage, error, stepCount } = snapshot.context;
+  const { usage, error, stepCount, paused } = snapshot.context;
   if (record.damage !== undefined && record.fault === undefined) met(new Damaged(record.runId, record.damage));
   return {
     runId: record.runId,
@@ -32,7 +32,8 @@ export const summaryOf = (
     ...treeOf(usage, record.descendants),
     stepCount,
     priority: record.priority,
-    ...(record.held === undefined ? {} : { queuedReason: record.held }),
+    ...(record.status === 'paused' && paused !== undefined ? { pause: pauseOf(paused) } : {}),
+    ...(record.held === undefined || record.status !== 'queued' ? {} : { queuedReason: record.held }),
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     ...(record.startAt === undefined ? {} : { startAt: record.startAt }),
@@ -40,6 +41,11 @@ export const summaryOf = (
     ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
   };
 };
+const pauseOf = ({ at, by, reason }: Pause): RunPause => ({
+  since: at,
+  byParent: by === 'parent',
+  ...(reason === undefined ? {} : { reason }),
+});
 /** The money of a usage, which may add up estimates and reported prices. */
 const costOf = (usage: RunUsage): { readonly cost?: Cost } => {
   const totalCost = shownMoneyOf(usage);

@@ -1,6 +1,7 @@
-import { placeOf, type RunEvent, START_TIMER, statusAt } from '../../machines/run.ts';
+import { placeOf, type RunEvent, START_TIMER, statusOf } from '../../machines/run.ts';
 import { step as transition } from '../../machines/transition.ts';
 import { resolveNext } from '../../model/definition/compile.ts';
+import type { Target } from '../../model/definition/definition.ts';
 import { evaluate } from '../../model/definition/condition.ts';
 import { hasEnded, type JournalKind, type RunUsage } from '../../model/run.ts';
 import { clearTimerRow, type RunRecord } from '../../store/runs/run-store.ts';
@@ -10,7 +11,8 @@ import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
 import { overBudget, tooManyAttempts, tooManySteps } from './limits.ts';
 import type { RunMessage } from './messages.ts';
-import { isQueued, offerSoon, queueOrderOf } from './queue-place.ts';
+import { isOfferable, offerSoon, queueOrderOf } from './queue-place.ts';
+import { rest, setTimersAgain } from './resting.ts';
 import { documentsKeyOf, documentsSlot } from './run-documents.ts';
 import { type RunActor, runSlot, willRetry } from './run-state.ts';
 import { viewOf } from './run-view.ts';
@@ -29,12 +31,12 @@ const open = (work: Work): RunEvent => {
   return hostOf(compiled).open(work, compiled);
 };
 
-/** The step at hand ended well, by this event: where the run goes on. */
-const route = (work: Work, ended: RunEvent): RunEvent => {
+/** The step at hand ended well: where the run goes on. @param to where the event that ended it leads by itself */
+const route = (work: Work, to: Target | undefined): RunEvent => {
   const limit = overBudget(work);
   if (limit !== undefined) return limit;
   const { at } = work.turn;
-  if (ended.type === 'event.delivered' && ended.to !== undefined) return { type: 'route.taken', at, to: ended.to };
+  if (to !== undefined) return { type: 'route.taken', at, to };
   const compiled = compiledAt(work);
   const [first] = compiled.next;
   if (first !== undefined && first.when === undefined) return { type: 'route.taken', at, to: first.to };
@@ -48,14 +50,25 @@ const route = (work: Work, ended: RunEvent): RunEvent => {
     : failStep(work, target.error);
 };
 
+/** What a paused run rests at acts again. */
+const goOn: EffectHost = (work, moment) => {
+  const place = placeOf(work.snapshot.value);
+  const phase = place.at === 'step' ? place.phase : undefined;
+  if (phase === 'opening') {
+    work.cameFrom = moment.before.cameFrom;
+    work.queue.push(open(work));
+  } else if (phase === 'routing') work.queue.push(route(work, moment.before.wayOn));
+  else setTimersAgain(work, moment, undefined);
+};
+
 const journal: EffectHost = (work, moment, params) => {
   addEntry(work, journalEntryOf(work, (params as { readonly kind: JournalKind }).kind, moment));
 };
 
 const schedule: EffectHost = (work, _moment, params) => {
   const { timer } = params as { readonly timer: string };
-  const { dueAt } = work.snapshot.context;
-  if (dueAt === undefined) return;
+  const { dueAt, paused } = work.snapshot.context;
+  if (dueAt === undefined || paused !== undefined) return;
   const row = { runId: work.runId, name: timer, ...stepIdOf(placeOf(work.snapshot.value)) };
   if (timer === START_TIMER) {
     if (dueAt !== null) work.turn.rows.timersSet.push(namedTime(row, dueAt));
@@ -82,12 +95,17 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
     schedule,
     unschedule,
     finish,
+    rest,
+    goOn,
     open: (work, { from }) => {
+      if (work.snapshot.context.paused !== undefined) return;
       work.cameFrom = from.at === 'step' ? from.step : undefined;
       work.queue.push(open(work));
     },
     route: (work, { event }) => {
-      work.queue.push(route(work, event));
+      // What a worker reports is taken up to the door of the next step; what else came is kept until the run is resumed.
+      if (work.snapshot.context.paused !== undefined && event.type !== 'step.completed') return;
+      work.queue.push(route(work, event.type === 'event.delivered' ? event.to : undefined));
     },
     conclude: (work) => {
       work.queue.push(conclude(work));
@@ -134,9 +152,9 @@ export const settle = (work: Work): void => {
 export const storeRun = (work: Work, before: RunActor | undefined): RunActor => {
   const { turn, host, runId } = work;
   const place = placeOf(work.snapshot.value);
-  const status = statusAt(place);
+  const status = statusOf(work.snapshot);
   const { cursor: _cursor, queueOrder: _queueOrder, held: _held, ...rest } = work.record;
-  const queueOrder = isQueued(place)
+  const queueOrder = isOfferable(work.snapshot)
     ? queueOrderOf(work.snapshot.context, rest.priority, before, host.queueTime())
     : undefined;
   const held = place.at === 'held' ? (work.heldBy ?? work.record.held) : undefined;

@@ -6,10 +6,12 @@ import type { Turn } from '../runs-kernel.ts';
 import { holdBack } from './admission.ts';
 import { cancelRun } from './cancel.ts';
 import type { RunHost } from './host.ts';
+import { followParent } from './pause.ts';
+import { PAUSE_TIMER } from './resting.ts';
 import { pastDeadline, RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { stepAt } from './program.ts';
-import { isOpen, type RunActor, standing } from './run-state.ts';
+import { isOpen, isPaused, type RunActor, standing } from './run-state.ts';
 import { advance } from './settle.ts';
 import { SHOW_TIMER, takeShowTimer } from './show-waits.ts';
 import { CANCEL_TIMER, STEP_ENDED } from './steps/child.ts';
@@ -38,6 +40,10 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
       clearTimerRow(turn.rows, { runId, name: CANCEL_TIMER });
       cancelRun(host, turn, run, STEP_ENDED);
       return;
+    case PAUSE_TIMER:
+      clearTimerRow(turn.rows, { runId, name: PAUSE_TIMER });
+      followParent(host, turn, run);
+      return;
     default:
       takeStepTimer(host, turn, run, body);
   }
@@ -46,7 +52,7 @@ export const takeTimer = (host: RunHost, turn: Turn, run: RunActor, body: TimerM
 /** The `start_at` of a run has come. Its deadline is a countdown from now on. */
 const takeStartTimer = (host: RunHost, turn: Turn, run: RunActor): void => {
   const { runId, deadlineAt } = run.record;
-  if (placeOf(run.snapshot.value).at !== 'scheduled') {
+  if (placeOf(run.snapshot.value).at !== 'scheduled' || isPaused(run)) {
     clearTimerRow(turn.rows, { runId, name: START_TIMER });
     return;
   }
@@ -77,8 +83,8 @@ const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: 
   const { dueAt } = run.snapshot.context;
   const compiled = stepAt(run.program, place);
   const wait = compiled === undefined ? undefined : hostOf(compiled).wait;
-  // A row that outlived its phase: nothing waits for it any more.
-  if (place === undefined || compiled === undefined || dueAt === undefined || wait?.timer !== name) {
+  // A row that outlived its phase: nothing waits for it any more. A run that is resumed sets its timer again.
+  if (isPaused(run) || place === undefined || compiled === undefined || dueAt === undefined || wait?.timer !== name) {
     clearTimerRow(turn.rows, { runId, name });
     return;
   }

@@ -83,6 +83,19 @@ export const createRunCommands = (host: {
       return askAlways({ type: 'run', id: runId, body });
     },
 
+    pauseRun: ({ runId, reason, reach }) => {
+      const body: RunMessage = { kind: 'pause', reach, ...(reason === undefined ? {} : { reason }) };
+      return askAlways({ type: 'run', id: runId, body });
+    },
+
+    resumeRun: ({ runId, reason, reach }) =>
+      attempt(async () => {
+        const run = await host.storedRuns.visible(runId, reach);
+        if (!run.ok) return run;
+        const body: RunMessage = { kind: 'resume', reach, ...(reason === undefined ? {} : { reason }) };
+        return ask<Run>(callerOfProject(run.value.project), { type: 'run', id: runId, body });
+      }),
+
     signalRun: ({ runId, reach, event, payload, eventId }) =>
       attempt(async () => {
         const run = await host.storedRuns.visible(runId, reach);

@@ -289,6 +289,10 @@ export interface RunCommands {
    */
   startRun(request: StartRun, signal?: AbortSignal): Promise<Result<{ run: Run; created: boolean }>>;
   cancelRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
+  /** Idempotent; `run_terminal` of a run that has ended. Its children are paused with it. */
+  pauseRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
+  /** Idempotent; `run_terminal` of a run that has ended. Children that were paused by name stay paused. */
+  resumeRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
   signalRun(request: SignalRun): Promise<Result<EventOutcome>>;
   publishEvent(request: PublishEvent): Promise<Result<EventOutcome>>;
 }

@@ -21,6 +21,7 @@ const statuses = namesOf<RunStatus>({
   queued: true,
   running: true,
   waiting: true,
+  paused: true,
   succeeded: true,
   failed: true,
   cancelled: true,

@@ -48,9 +48,13 @@ const waitText = (data: Entry['data'], moments: Moments): string => {
     sleep: 'sleeps',
     backoff: 'waits for its next attempt',
     children: 'waits for its child runs',
+    start_at: 'begins later',
   };
   return `${words[reason] ?? `waits for ${reason}`}${until}`;
 };
+
+const becauseOf = (data: Entry['data']): string =>
+  data['reason'] === undefined ? '' : `: ${text(data, 'reason') ?? ''}`;
 
 /** What an entry of the journal says, in words. */
 const entryText = (entry: Entry, moments: Moments): string => {
@@ -79,9 +83,13 @@ const entryText = (entry: Entry, moments: Moments): string => {
     case 'step.requeued':
       return `${step}: queued again (${text(data, 'reason') ?? 'retry'})`;
     case 'run.waiting':
-      return `${step}: ${waitText(data, moments)}`;
+      return `${step === '' ? 'the run' : `${step}:`} ${waitText(data, moments)}`;
     case 'run.resumed':
-      return `${step}: goes on (${text(data, 'reason') ?? ''})`;
+      return `${step === '' ? 'the run' : `${step}:`} goes on (${text(data, 'reason') ?? ''})`;
+    case 'run.paused':
+      return `the run is paused${data['by'] === 'parent' ? ' with its parent' : ''}${becauseOf(data)}`;
+    case 'run.unpaused':
+      return `the run is resumed${becauseOf(data)}`;
     case 'event.delivered':
       return `${step}: event "${text(data, 'event') ?? ''}" with key "${text(data, 'key') ?? ''}" came`;
     case 'child.started':
@@ -89,7 +97,7 @@ const entryText = (entry: Entry, moments: Moments): string => {
     case 'child.finished':
       return `${step}: child run ${text(data, 'run_id') ?? ''} is ${text(data, 'status') ?? 'over'}`;
     case 'run.finished':
-      return `the run ${data['status'] === 'cancelled' ? 'was' : 'has'} ${text(data, 'status') ?? 'ended'}${errorOf(data)}${data['reason'] === undefined ? '' : `: ${text(data, 'reason') ?? ''}`}`;
+      return `the run ${data['status'] === 'cancelled' ? 'was' : 'has'} ${text(data, 'status') ?? 'ended'}${errorOf(data)}${becauseOf(data)}`;
     default:
       // Of a newer service.
       return `${printable(String(kind satisfies never))} ${step} ${printable(jsonText(data), MOST_CHARACTERS)}`;

@@ -48,6 +48,11 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     status: run.status,
     fault: run.fault,
     queued_reason: run.queuedReason,
+    pause: run.pause && {
+      since: instantToWire(run.pause.since),
+      by_parent: run.pause.byParent,
+      reason: run.pause.reason,
+    },
     cursor: run.cursor,
     error: run.error === undefined ? undefined : errorToWire(run.error),
     correlation: run.correlation,

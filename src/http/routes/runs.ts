@@ -266,6 +266,42 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     },
     {
       method: 'POST',
+      path: '/v1/api/runs/:run/pause',
+      scope: 'execute',
+      operationId: 'pauseRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      audit: 'pause_run',
+      ownerOf,
+      handler: async (request) => {
+        const { run: runId } = request.params as PathOf<'pauseRun'>;
+        const body = request.body as BodyOf<'pauseRun'> | undefined;
+        const { reach } = request.caller;
+        const paused = await runs.pauseRun({ runId, reach, ...given({ reason: body?.reason }) });
+        return runToWire(await valueOfRead(request, paused));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/runs/:run/resume',
+      scope: 'execute',
+      operationId: 'resumeRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      audit: 'resume_run',
+      ownerOf,
+      handler: async (request) => {
+        const { run: runId } = request.params as PathOf<'resumeRun'>;
+        const body = request.body as BodyOf<'resumeRun'> | undefined;
+        const { reach } = request.caller;
+        const resumed = await runs.resumeRun({ runId, reach, ...given({ reason: body?.reason }) });
+        return runToWire(await valueOfRead(request, resumed));
+      },
+    },
+    {
+      method: 'POST',
       path: '/v1/api/runs/:run/signal',
       scope: 'execute',
       operationId: 'signalRun',

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: ed8368332c5bcc4b4ffe8f71fa3abf14f0196d382c2eb6127e14a46881b2322b
-// content sha256: 26c81b854b32028dfa08ef90d392b74ea2371580617777cd41a4c7d813155e88
+// source sha256: 862174c629b6ca0ea47dd58132676fa78c9479f2aa1f1c26749f567493e221e9
+// content sha256: ac43584ad2a82b73526b4218ab79baf87f67f9242d3e3dfb28a81b25a235a9ba
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1156,6 +1156,54 @@ export interface paths {
          *     its next heartbeat.
          */
         readonly post: operations["cancelRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a run
+         * @description Nothing of it is offered or started from now on, and it is `paused`; its child runs are paused with it. A worker that holds a lease of it
+         *     notices nothing: its step may end, and `run_timeout_ms` and the step's `timeout_ms` go on. Sleeps, backoffs, `start_at` and the timeout
+         *     of a wait that fall due, and events that come (they answer `delivered`), are kept and act when it is resumed. A run that is paused is
+         *     returned as it is; 409 `run_terminal` of one that has ended.
+         */
+        readonly post: operations["pauseRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a paused run
+         * @description What was kept acts at once. Child runs are resumed with it, but for those that were paused by name. A run that is not paused is
+         *     returned as it is; 409 `run_terminal` of one that has ended.
+         */
+        readonly post: operations["resumeRun"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2758,10 +2806,10 @@ export interface components {
             readonly outcome: "allowed" | "refused";
         };
         /**
-         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. `paused`: somebody paused it, or its parent; a worker may still hold a lease. The others are ends.
          * @enum {string}
          */
-        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "paused" | "succeeded" | "failed" | "cancelled";
         /** @description What the steps reported, added up. `cost`, in US dollars, is absent while nothing was priced. */
         readonly RunUsage: {
             /** Format: int64 */
@@ -2808,6 +2856,13 @@ export interface components {
             /** @description Why the run is quarantined: this release cannot load it, or a row of it is damaged. Nothing moves it, and what cannot be read is left out. */
             readonly fault?: string;
             readonly queued_reason?: components["schemas"]["QueuedReason"];
+            /** @description Present while the run is `paused` */
+            readonly pause?: {
+                readonly since: components["schemas"]["Timestamp"];
+                /** @description Its parent was paused, and it is resumed with it; false: it was paused by name */
+                readonly by_parent: boolean;
+                readonly reason?: string;
+            };
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;
             readonly error?: components["schemas"]["RunError"];
@@ -3125,7 +3180,7 @@ export interface components {
          */
         readonly AttemptStatus: "offered" | "running" | "succeeded" | "failed" | "orphaned" | "unservable" | "lapsed" | "cancelled";
         /** @enum {string} */
-        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
         /**
          * @example {
          *       "seq": 3,
@@ -6495,6 +6550,84 @@ export interface operations {
         };
     };
     readonly cancelRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly pauseRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly resumeRun: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

@@ -45,7 +45,7 @@ export type RunProgress = {
   readonly status: RunStatus;
   readonly cursor?: string;
   /**
-   * The form of `machines/persisted.ts`. A store may read in it: `$.c.leaseId`, the lease of a run whose status is `running`;
+   * The form of `machines/persisted.ts`. A store may read in it: `$.c.leaseId`, the lease of a run whose status is `running` or `paused`;
    * `$.v`, where the machine stands; and, of a run that waits, whether it has `$.c.waitKey` or `$.c.children`.
    */
   readonly snapshot: JsonText;
@@ -167,7 +167,7 @@ export const addresseeOf = ({ runId, name }: { readonly runId: string; readonly 
  * Timers by which one commit leaves work to the next: they follow it at once, so those who look for deadlines do not look at them.
  * However many there are, they hold up no deadline.
  */
-export const carriedOverNames = ['cancel', 'children'] as const;
+export const carriedOverNames = ['cancel', 'children', 'pause'] as const;
 export type CarriedOverName = (typeof carriedOverNames)[number];
 /** Such a timer, with the tree of runs that it belongs to: all runs of one tree have one trace. */
 export type CarriedOverTimer = {

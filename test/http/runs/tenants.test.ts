@@ -175,6 +175,8 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['listRunEvents', get(({ run }) => `/runs/${run}/events`)],
   ['getStepCause', get(({ run }) => `/runs/${run}/steps/own/cause`)],
   ['cancelRun', post(({ run }) => `/runs/${run}/cancel`, {})],
+  ['pauseRun', post(({ run }) => `/runs/${run}/pause`, {})],
+  ['resumeRun', post(({ run }) => `/runs/${run}/resume`, {})],
   ['signalRun', post(({ run }) => `/runs/${run}/signal`, { event: 'e', payload: {} })],
   [
     'claimSteps',

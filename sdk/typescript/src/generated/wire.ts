@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: f3da3ee6277eea0593c36efc82b42c589de6d5a1306fcfb7f87c7cabd687978e
-// content sha256: 0d7e0982b22781dc1a3b22b7582619492cde2944a4f0e965f14bdb836f16af57
+// source sha256: 80ba231d4d966fa085d1f989b6c44f7099f9571668ea77033a6a74392d60647a
+// content sha256: ad15d1d53bfd0b09014a3b6ee47aaa196e77a9369ff95412c4a4ba970cb4f681
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -803,7 +803,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
         /** @description One attempt, held by one worker for a bounded time, with all that its body needs. */
         readonly Lease: {
             readonly lease_id: string;
@@ -1165,10 +1165,10 @@ export interface components {
             readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
         };
         /**
-         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. The others are ends.
+         * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. `paused`: somebody paused it, or its parent; a worker may still hold a lease. The others are ends.
          * @enum {string}
          */
-        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+        readonly RunStatus: "scheduled" | "queued" | "running" | "waiting" | "paused" | "succeeded" | "failed" | "cancelled";
         readonly RunSummary: {
             /** Format: uuid */
             readonly run_id: string;
@@ -1182,6 +1182,13 @@ export interface components {
             /** @description Why the run is quarantined: this release cannot load it, or a row of it is damaged. Nothing moves it, and what cannot be read is left out. */
             readonly fault?: string;
             readonly queued_reason?: components["schemas"]["QueuedReason"];
+            /** @description Present while the run is `paused` */
+            readonly pause?: {
+                readonly since: components["schemas"]["Timestamp"];
+                /** @description Its parent was paused, and it is resumed with it; false: it was paused by name */
+                readonly by_parent: boolean;
+                readonly reason?: string;
+            };
             /** @description The step where the run is, while it is open */
             readonly cursor?: string;
             readonly error?: components["schemas"]["RunError"];

@@ -166,7 +166,8 @@ const isLeftBehind = ({ turn, host, record }: Work): boolean => {
 };
 
 /** Starts as many as the step wants, or as this commit can take. @returns how many */
-const startChildren: EffectHost = (work) => {
+export const startChildren: EffectHost = (work) => {
+  if (work.snapshot.context.paused !== undefined) return;
   const compiled = childAt(work);
   const { step } = compiled;
   const { context } = work.snapshot;
@@ -241,7 +242,7 @@ const startChildren: EffectHost = (work) => {
  * Children that may be open: what the store knows, and those started since. Some may have ended in this group: nothing
  * keeps count of them here, so that the end of a child costs the same among a thousand as alone.
  */
-const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
+export const openChildrenOf = ({ turn, runId }: Work): readonly string[] => {
   const open = [...turn.read(openChildrenSlot, runId)];
   for (let one = turn.peek(recentChildren, runId); one !== undefined; one = one.earlier) open.push(one.runId);
   return open;

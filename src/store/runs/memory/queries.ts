@@ -1,6 +1,6 @@
 import { isLive } from '../../../machines/lease.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
-import { hasEnded, openRunStatuses } from '../../../model/run.ts';
+import { hasEnded, movingRunStatuses } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
 import { type ActorRecord, dueTimeOf, type KeptActorType, type RunRecord } from '../records.ts';
@@ -230,7 +230,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         all()
           .filter(
             (shelf) =>
-              (openRunStatuses as readonly string[]).includes(shelf.record.status) &&
+              (movingRunStatuses as readonly string[]).includes(shelf.record.status) &&
               shelf.record.fault === undefined &&
               shelf.record.queueOrder === undefined &&
               shelf.record.held === undefined &&

@@ -18,7 +18,7 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
-import { CARRIED_OVER } from './schema.ts';
+import { CARRIED_OVER, LEASED } from './schema.ts';
 
 export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL
   AND name NOT IN (${CARRIED_OVER}) ORDER BY due_at, run_id LIMIT ?`;
@@ -77,7 +77,7 @@ export const lookupsOf = (db: Database.Database) => {
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
   );
   const carriedOver = many(
-    `SELECT timer.run_id, name, due_at, project, trace_id FROM timer INDEXED BY timer_carried_over JOIN run USING (run_id)
+    `SELECT timer.run_id, name, due_at, project, trace_id FROM timer INDEXED BY timer_left_over JOIN run USING (run_id)
      WHERE name IN (${CARRIED_OVER}) AND due_at IS NOT NULL AND iif(steady_due_at IS NULL, due_at <= ?, steady_due_at <= ?)
        AND (timer.run_id, name) > (?, ?) ORDER BY timer.run_id, name LIMIT ?`,
   );
@@ -110,7 +110,7 @@ export const lookupsOf = (db: Database.Database) => {
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
   const live = many(
     `SELECT lease_id, worker_id, started_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
-       (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status = 'running')`,
+       (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status IN (${LEASED}))`,
   );
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(

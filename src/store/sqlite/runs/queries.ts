@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type DefinitionOwner, SERVICE } from '../../../model/definition/owner.ts';
-import { openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
+import { movingRunStatuses, openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
   ActorRecord,
@@ -40,6 +40,7 @@ import {
   workerOf,
 } from './records.ts';
 import { journalUpTo } from '../../runs/journal-up-to.ts';
+import { LEASED } from './schema.ts';
 import { keptActorRow } from '../../runs/kept-actor-row.ts';
 
 type Value = string | number;
@@ -296,7 +297,7 @@ export const queriesOf = (db: Database.Database) => {
           all(
             `SELECT attempt.*, run.project, run.definition_id, run.definition_version FROM run
              JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
-             WHERE run.project = ? AND run.status = 'running' AND attempt.ended_at IS NULL AND attempt.lease_id > ?
+             WHERE run.project = ? AND run.status IN (${LEASED}) AND attempt.ended_at IS NULL AND attempt.lease_id > ?
              ORDER BY attempt.lease_id LIMIT ?`,
             project,
             after ?? '',
@@ -318,7 +319,7 @@ export const queriesOf = (db: Database.Database) => {
         for (const row of all(
           `SELECT attempt.worker_id, count(*) AS leases FROM run
            JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
-           WHERE run.project = ? AND run.status = 'running' AND attempt.ended_at IS NULL GROUP BY attempt.worker_id`,
+           WHERE run.project = ? AND run.status IN (${LEASED}) AND attempt.ended_at IS NULL GROUP BY attempt.worker_id`,
           project,
         )) {
           const workerId = row['worker_id'] as string;
@@ -403,7 +404,7 @@ export const queriesOf = (db: Database.Database) => {
       lookups
         .projects()
         .flatMap((project) =>
-          openRunStatuses.flatMap((status) =>
+          movingRunStatuses.flatMap((status) =>
             all(
               `SELECT run_id, project, cursor FROM run WHERE project = ? AND status = ?
                  AND queue_order IS NULL AND fault IS NULL AND held IS NULL

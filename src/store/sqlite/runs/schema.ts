@@ -1,3 +1,4 @@
+import { leasedRunStatuses } from '../../../model/run.ts';
 import { carriedOverNames } from '../../runs/records.ts';
 import type { FileKind } from '../connection.ts';
 
@@ -273,10 +274,14 @@ CREATE INDEX wait_order ON wait (ord);
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
+/** The statuses in which a worker may hold a lease. */
+export const LEASED = leasedRunStatuses.map((status) => `'${status}'`).join(', ');
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
-CREATE INDEX IF NOT EXISTS timer_carried_over ON timer (run_id, name) WHERE name IN (${CARRIED_OVER});
+DROP INDEX IF EXISTS timer_carried_over;
+CREATE INDEX IF NOT EXISTS timer_left_over ON timer (run_id, name) WHERE name IN (${CARRIED_OVER});
 `;
 
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
