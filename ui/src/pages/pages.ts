@@ -13,6 +13,7 @@ export const pages: readonly Page[] = [
     load: () => import('./traces/traces-page.tsx'),
     rail: { section: 'Observe', name: 'Traces', icon: ListTree, key: 't' },
   },
+  { path: '/traces/$traceId', load: () => import('./trace/trace-page.tsx') },
   {
     path: '/settings',
     load: () => import('./settings/settings-page.tsx'),

@@ -44,12 +44,24 @@ const nextPoll = (
   return Math.min(pollMs * 1.5 ** times, Math.max(SLOWEST_POLL_MS, pollMs));
 };
 
-/** A query that is asked again while the page is live and its tab is seen. @param active false where nothing can change any more */
-export const usePolled = <T,>(options: UseQueryOptions<T>, active = true): UseQueryResult<T> => {
+/**
+ * A query that is asked again while the page is live and its tab is seen.
+ * @param active false where nothing can change any more
+ * @param mayChange the same, read from what was found
+ */
+export const usePolled = <T,>(
+  options: UseQueryOptions<T>,
+  active = true,
+  mayChange: (data: T) => boolean = () => true,
+): UseQueryResult<T> => {
   const { pollMs } = useLive();
   return useQuery({
     ...options,
-    refetchInterval: (query) => (active && pollMs !== undefined ? nextPoll(query, pollMs) : false),
+    refetchInterval: (query) => {
+      const { data } = query.state;
+      const isOver = data !== undefined && !mayChange(data);
+      return active && pollMs !== undefined && !isOver ? nextPoll(query, pollMs) : false;
+    },
     refetchIntervalInBackground: false,
   });
 };

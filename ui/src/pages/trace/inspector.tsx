@@ -1,0 +1,262 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { api, ask } from '../../api/client.ts';
+import type { components } from '../../api/types.ts';
+import { readConversation } from '../../model/conversation.ts';
+import { durationOf, type Span, type TraceRows } from '../../model/trace.ts';
+import { formatCount, formatDuration, formatMoney, shortId } from '../../model/units.ts';
+import { CopyButton } from '../../widgets/button.tsx';
+import { ConversationView } from '../../widgets/conversation-view.tsx';
+import { Facts } from '../../widgets/facts.tsx';
+import { Instant } from '../../widgets/instant.tsx';
+import { PageLink } from '../../widgets/page-link.tsx';
+import { PayloadView } from '../../widgets/payload-view.tsx';
+import { Loaded } from '../../widgets/states.tsx';
+import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
+import { type Tab, Tabs } from '../../widgets/tabs.tsx';
+import css from './trace.module.css';
+
+type Schemas = components['schemas'];
+
+/** A reader who runs down the rows asks for the spans on which they rest. */
+const REST_MS = 120;
+
+const useRested = (value: string): string => {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), REST_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return rested;
+};
+
+export const spanQuery = (traceId: string, spanId: string) => ({
+  queryKey: ['span', traceId, spanId],
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Span> =>
+    (
+      await ask(
+        api.GET('/v1/api/traces/{trace_id}/spans/{span_id}', {
+          params: { path: { trace_id: traceId, span_id: spanId } },
+          signal,
+        }),
+      )
+    ).span,
+  staleTime: 30_000,
+});
+
+const UsageAndCost = ({ usage, cost, model, provider }: Span) => (
+  <Facts
+    facts={[
+      ['Model', model],
+      ['Provider', provider],
+      ['Input tokens', formatCount(usage?.input_tokens)],
+      [
+        '… from cache',
+        usage?.input_details?.cache_read === undefined ? undefined : formatCount(usage.input_details.cache_read),
+      ],
+      [
+        '… to cache',
+        usage?.input_details?.cache_write === undefined ? undefined : formatCount(usage.input_details.cache_write),
+      ],
+      ['Output tokens', formatCount(usage?.output_tokens)],
+      [
+        '… reasoning',
+        usage?.output_details?.reasoning === undefined ? undefined : formatCount(usage.output_details.reasoning),
+      ],
+      ['Cost', cost === undefined ? '— not priced' : `${formatMoney(cost)}${cost.is_estimated ? ' est.' : ''}`],
+      [
+        'Input cost',
+        cost?.input_cost === undefined
+          ? undefined
+          : formatMoney({ total_cost: cost.input_cost, currency: cost.currency }),
+      ],
+      [
+        'Output cost',
+        cost?.output_cost === undefined
+          ? undefined
+          : formatMoney({ total_cost: cost.output_cost, currency: cost.currency }),
+      ],
+      ['Price book', cost?.price_book_id],
+    ]}
+  />
+);
+
+const Scores = ({ scores }: { readonly scores: readonly Schemas['Score'][] }) => (
+  <ul className={css['entries']}>
+    {scores.map((score) => (
+      <li key={score.score_id}>
+        <b>{score.scorer_id}</b> {String(score.value)} <span className={css['soft']}>{score.source}</span>
+        {score.reason !== undefined && <p>{score.reason}</p>}
+      </li>
+    ))}
+  </ul>
+);
+
+const Feedback = ({ feedback }: { readonly feedback: readonly Schemas['Feedback'][] }) => (
+  <ul className={css['entries']}>
+    {feedback.map((given) => (
+      <li key={given.feedback_id}>
+        <b>{given.kind}</b> {String(given.value)} <span className={css['soft']}>{given.author_kind}</span>
+        {given.comment !== undefined && <p>{given.comment}</p>}
+      </li>
+    ))}
+  </ul>
+);
+
+const Attributes = ({ attributes }: { readonly attributes: Readonly<Record<string, unknown>> }) => (
+  <Facts
+    facts={Object.entries(attributes)
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(
+        ([name, value]) => [name, typeof value === 'string' ? value.slice(0, 4000) : JSON.stringify(value)] as const,
+      )}
+  />
+);
+
+const Error = ({ error }: { readonly error: NonNullable<Span['error']> }) => (
+  <div className={css['error']}>
+    <p>
+      {error.type !== undefined && <code>{error.type}</code>} {error.message}
+    </p>
+    {error.stack !== undefined && <pre tabIndex={0}>{error.stack}</pre>}
+  </div>
+);
+
+type InspectorProps = {
+  readonly traceId: string;
+  readonly rows: TraceRows;
+  readonly row: number;
+  readonly scores: readonly Schemas['Score'][];
+  readonly feedback: readonly Schemas['Feedback'][];
+  readonly tab: string | undefined;
+  readonly onTab: (tab: string) => void;
+};
+
+const tabsOf = (
+  span: Span,
+  isComplete: boolean,
+  scores: readonly Schemas['Score'][],
+  feedback: readonly Schemas['Feedback'][],
+): Tab[] => {
+  const asked = readConversation(span.input);
+  const answered = readConversation(span.output);
+  const has = (value: unknown): boolean => value !== undefined;
+  const tabs: (Tab | undefined)[] = [
+    span.error === undefined
+      ? undefined
+      : { id: 'error', name: 'Error', content: () => <Error error={span.error ?? { message: '' }} /> },
+    asked === undefined
+      ? undefined
+      : {
+          id: 'conversation',
+          name: 'Conversation',
+          content: () => (
+            <ConversationView
+              turns={[
+                ...asked,
+                ...(answered ??
+                  (typeof span.output === 'string'
+                    ? [{ role: 'assistant', parts: [{ kind: 'text', text: span.output } as const] }]
+                    : [])),
+              ]}
+            />
+          ),
+        },
+    has(span.input)
+      ? { id: 'input', name: 'Input', content: () => <PayloadView value={span.input} name={`${span.span_id}-input`} /> }
+      : undefined,
+    has(span.output)
+      ? {
+          id: 'output',
+          name: 'Output',
+          content: () => <PayloadView value={span.output} name={`${span.span_id}-output`} />,
+        }
+      : undefined,
+    span.usage === undefined && span.cost === undefined && span.model === undefined
+      ? undefined
+      : { id: 'usage', name: 'Usage & cost', content: () => <UsageAndCost {...span} /> },
+    Object.keys(span.attributes ?? {}).length === 0
+      ? undefined
+      : { id: 'attributes', name: 'Attributes', content: () => <Attributes attributes={span.attributes ?? {}} /> },
+    scores.length === 0
+      ? undefined
+      : { id: 'scores', name: `Scores ${scores.length}`, content: () => <Scores scores={scores} /> },
+    feedback.length === 0
+      ? undefined
+      : { id: 'feedback', name: `Feedback ${feedback.length}`, content: () => <Feedback feedback={feedback} /> },
+    (span.events ?? []).length === 0
+      ? undefined
+      : {
+          id: 'events',
+          name: `Events ${span.events?.length}`,
+          content: () => <PayloadView value={span.events} name={`${span.span_id}-events`} />,
+        },
+    { id: 'json', name: 'JSON', content: () => <PayloadView value={span} name={span.span_id} /> },
+  ];
+  return tabs.filter((tab) => tab !== undefined && (isComplete || tab.id === 'error' || tab.id === 'usage')) as Tab[];
+};
+
+/** One span. What the rows know is there at once; its payloads are asked for when the reader rests on it. */
+export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: InspectorProps) => {
+  const light = rows.spans[row];
+  const spanId = light?.span_id ?? '';
+  const rested = useRested(spanId);
+  const full = useQuery({ ...spanQuery(traceId, rested), enabled: rested !== '' });
+  const complete = rested === spanId ? full.data : undefined;
+  const span = complete ?? light;
+  const tabs = useMemo(
+    () =>
+      span === undefined
+        ? []
+        : tabsOf(
+            span,
+            complete !== undefined,
+            scores.filter((score) => score.span_id === spanId || (span.is_root && score.span_id === undefined)),
+            feedback.filter((given) => given.span_id === spanId || (span.is_root && given.span_id === undefined)),
+          ),
+    [span, complete, scores, feedback, spanId],
+  );
+  if (span === undefined) return null;
+  const { correlation } = span;
+  return (
+    <section aria-label="Span" className={css['inspector']}>
+      <div className={css['span-head']}>
+        <h2 className={css['span-name']}>{span.name}</h2>
+        <div className={css['span-facts']}>
+          <StatusMark state={span.status} />
+          <KindMark kind={span.kind} />
+          <span>{span.is_event ? 'event' : formatDuration(durationOf(rows, row))}</span>
+          <span title={span.start_time}>
+            at {formatDuration(rows.start[row])}, <Instant at={span.start_time} />
+          </span>
+          {span.cost !== undefined && (
+            <span>
+              {formatMoney(span.cost)}
+              {span.cost.is_estimated && ' est.'}
+            </span>
+          )}
+          <span>
+            <code>{shortId(span.span_id)}</code>
+            <CopyButton text={span.span_id} label="Copy the span’s id" />
+          </span>
+          {correlation.session_id !== undefined && (
+            <PageLink to="/traces" params={{ session_id: correlation.session_id }}>
+              session {correlation.session_id}
+            </PageLink>
+          )}
+        </div>
+        {rows.isOrphan[row] === 1 && <p className={css['soft']}>Its parent {span.parent_span_id} is not stored.</p>}
+      </div>
+      <Loaded
+        query={{
+          data: complete ?? (full.error === null ? light : undefined),
+          error: full.error,
+          refetch: full.refetch,
+        }}
+        what="the span"
+      >
+        {() => <Tabs label="Parts of the span" tabs={tabs} chosen={tab} onChoose={onTab} />}
+      </Loaded>
+    </section>
+  );
+};

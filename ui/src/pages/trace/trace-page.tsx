@@ -1,0 +1,92 @@
+import { useParams } from '@tanstack/react-router';
+import { api, ask } from '../../api/client.ts';
+import { layOut } from '../../model/trace.ts';
+import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
+import { useMemo } from 'react';
+import { CopyButton } from '../../widgets/button.tsx';
+import { Instant } from '../../widgets/instant.tsx';
+import { usePolled } from '../../widgets/live.tsx';
+import { PageHead } from '../../widgets/page-head.tsx';
+import { PageLink } from '../../widgets/page-link.tsx';
+import { Loaded } from '../../widgets/states.tsx';
+import { StatusMark } from '../../widgets/status-mark.tsx';
+import css from './trace.module.css';
+import { type LoadedTrace, TraceView } from './trace-view.tsx';
+
+const Head = ({ loaded: { trace, truncated } }: { readonly loaded: LoadedTrace }) => {
+  const { correlation } = trace;
+  return (
+    <>
+      <PageHead
+        title={trace.name}
+        of="Trace"
+        actions={
+          <CopyButton text={trace.trace_id} label="Copy the trace’s id">
+            {shortId(trace.trace_id)}
+          </CopyButton>
+        }
+      >
+        <StatusMark state={trace.cancelled === true ? 'cancelled' : trace.status} />
+        <span>{formatDuration(trace.duration_ns)}</span>
+        <span>{plural(trace.span_count, 'span')}</span>
+        {trace.error_count > 0 && <span className={css['bad']}>{plural(trace.error_count, 'error')}</span>}
+        <span title="The sum of what was priced">
+          {trace.cost === undefined ? '— not priced' : formatMoney(trace.cost)}
+        </span>
+        <span>{formatCount(trace.usage?.total_tokens)} tokens</span>
+        <Instant at={trace.start_time} />
+        {correlation.session_id !== undefined && (
+          <PageLink to="/traces" params={{ session_id: correlation.session_id }}>
+            session {correlation.session_id}
+          </PageLink>
+        )}
+        {correlation.user_id !== undefined && (
+          <PageLink to="/traces" params={{ user_id: correlation.user_id }}>
+            user {correlation.user_id}
+          </PageLink>
+        )}
+        {correlation.run_id !== undefined && (
+          <PageLink to={`/runs/${correlation.run_id}`}>run {shortId(correlation.run_id)}</PageLink>
+        )}
+      </PageHead>
+      {truncated !== undefined && truncated.length > 0 && (
+        <p className={css['notice']}>Only the first 10,000 of these are shown: {truncated.join(', ')}.</p>
+      )}
+    </>
+  );
+};
+
+/** One trace, its payloads left where they are until somebody looks at a span. */
+export default function TracePage() {
+  const { traceId } = useParams({ strict: false }) as { readonly traceId: string };
+  const query = usePolled(
+    {
+      queryKey: ['trace', traceId],
+      queryFn: ({ signal }) =>
+        ask(
+          api.GET('/v1/api/traces/{trace_id}', {
+            params: { path: { trace_id: traceId }, query: { payloads: 'none', include: 'scores,feedback' } },
+            signal,
+          }),
+        ),
+    },
+    // Refreshed while something of it still runs.
+    true,
+    (data) => data.spans.some((span) => span.end_time === undefined && !span.is_event),
+  );
+  const { data, dataUpdatedAt } = query;
+  const rows = useMemo(
+    () => (data === undefined ? undefined : layOut(data.spans, dataUpdatedAt)),
+    [data, dataUpdatedAt],
+  );
+  return (
+    <Loaded query={query} what="the trace">
+      {(loaded) => (
+        <>
+          <Head loaded={loaded} />
+          {rows !== undefined && <TraceView key={traceId} loaded={loaded} rows={rows} />}
+        </>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,246 @@
+import { useCallback, useMemo, useRef, useState } from 'react';
+import type { components } from '../../api/types.ts';
+import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ticks.ts';
+import {
+  criticalPath,
+  firstToShow,
+  isRowOpen,
+  matchRows,
+  type Openness,
+  type TraceRows,
+  visibleRows,
+} from '../../model/trace.ts';
+import { type Field, list, number, oneOf, text } from '../../model/url.ts';
+import { plural } from '../../model/units.ts';
+import { Button } from '../../widgets/button.tsx';
+import { usePageState } from '../../widgets/page-state.ts';
+import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
+import type { Scene } from '../../widgets/waterfall/row-pool.ts';
+import { Waterfall } from '../../widgets/waterfall/waterfall.tsx';
+import { Inspector } from './inspector.tsx';
+import css from './trace.module.css';
+import { Transcript } from './transcript.tsx';
+
+export type LoadedTrace = components['schemas']['TraceDetail'];
+
+const zoomField: Field<Zoom> = { parse: parseZoom, format: formatZoom };
+const VIEWS = ['waterfall', 'tree', 'transcript'] as const;
+
+const grammar = {
+  view: oneOf(VIEWS, 'waterfall'),
+  span: text(),
+  zoom: zoomField,
+  find: text(),
+  only: oneOf(['match', 'errors', 'critical']),
+  lvl: number(),
+  open: list(),
+  closed: list(),
+  root: text(),
+  tab: text(),
+} as const;
+
+/** More would not fit into an address; then the level alone is kept. */
+const MAX_IDS = 40;
+const ZOOM_STEP = 0.6;
+const PAN_STEP = 0.25;
+const NOTHING = new Uint8Array(0);
+
+/** The views of one trace, and the address that says which, where and how. */
+export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; readonly rows: TraceRows }) => {
+  const [state, setState] = usePageState(grammar);
+  const findInput = useRef<HTMLInputElement>(null);
+  const [notice, setNotice] = useState('');
+  const { spans, rowOf } = rows;
+
+  const shown = state.span === undefined ? undefined : rowOf.get(state.span);
+  const [opening] = useState(() => firstToShow(rows));
+  const selected = shown ?? Math.min(opening, spans.length - 1);
+  const openness = useMemo<Openness>(
+    () => ({ level: state.lvl, opened: new Set(state.open), closed: new Set(state.closed) }),
+    [state.lvl, state.open, state.closed],
+  );
+  const root = state.root === undefined ? undefined : rowOf.get(state.root);
+  const matches = useMemo(() => matchRows(rows, state.find ?? ''), [rows, state.find]);
+  const critical = useMemo(() => criticalPath(rows), [rows]);
+  const { only } = state;
+  const visible = useMemo(() => {
+    const flags =
+      only === 'match' ? matches : only === 'errors' ? rows.isError : only === 'critical' ? critical : undefined;
+    return visibleRows(rows, openness, { root, wanted: flags === undefined ? undefined : (row) => flags[row] === 1 });
+  }, [rows, openness, root, only, matches, critical]);
+  const zoom = useMemo<Zoom>(() => state.zoom ?? { from: 0, to: rows.totalNs }, [state.zoom, rows.totalNs]);
+  const view = state.view ?? 'waterfall';
+  const hasFind = (state.find ?? '') !== '';
+  const scene = useMemo<Scene>(
+    () => ({
+      rows,
+      visible,
+      openness,
+      zoom,
+      selected,
+      matches: hasFind ? matches : NOTHING,
+      critical: only === 'critical' ? critical : undefined,
+      look: view === 'tree' ? 'numbers' : 'bars',
+    }),
+    [rows, visible, openness, zoom, selected, hasFind, matches, only, critical, view],
+  );
+
+  const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
+  const setZoom = useCallback(
+    (next: Zoom | undefined) =>
+      setState({ zoom: next === undefined || (next.from <= 0 && next.to >= rows.totalNs) ? undefined : next }),
+    [setState, rows.totalNs],
+  );
+  const toggleRows = useCallback(
+    (which: readonly number[], isOpen: boolean) => {
+      const opened = new Set(openness.opened);
+      const closed = new Set(openness.closed);
+      for (const row of which) {
+        const id = spans[row]?.span_id ?? '';
+        opened.delete(id);
+        closed.delete(id);
+        if (isRowOpen(rows, { level: openness.level, opened, closed }, row) !== isOpen)
+          (isOpen ? opened : closed).add(id);
+      }
+      const isTooLong = opened.size + closed.size > MAX_IDS;
+      setNotice(
+        isTooLong ? `More than ${MAX_IDS} rows were opened or closed by hand: the address keeps the level alone.` : '',
+      );
+      setState(isTooLong ? { open: undefined, closed: undefined } : { open: [...opened], closed: [...closed] });
+    },
+    [openness, rows, spans, setState],
+  );
+  const toggleAll = useCallback(
+    (row: number, isOpen: boolean) => {
+      // What is shut as a whole is shut at its top.
+      const below = Array.from({ length: rows.size[row] ?? 1 }, (_, offset) => row + offset).filter(
+        (at) => (rows.size[at] ?? 1) > 1,
+      );
+      toggleRows(isOpen ? below : [row], isOpen);
+    },
+    [rows, toggleRows],
+  );
+
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    const step = (wanted: (row: number) => boolean, direction: 1 | -1) => (): void => {
+      for (let row = selected + direction; row >= 0 && row < spans.length; row += direction)
+        if (wanted(row)) {
+          select(row);
+          return;
+        }
+    };
+    const isError = (row: number): boolean => rows.isError[row] === 1;
+    const isMatch = (row: number): boolean => matches[row] === 1;
+    const middle = (zoom.from + zoom.to) / 2;
+    const levels = Array.from({ length: 9 }, (_, at) => ({
+      keys: String(at + 1),
+      what: `Open down to level ${at + 1}`,
+      run: () => setState({ lvl: at + 1, open: undefined, closed: undefined }),
+    }));
+    return [
+      { keys: '/', what: 'Find in the trace', run: () => findInput.current?.focus() },
+      { keys: 'e', what: 'Next error', run: step(isError, 1) },
+      { keys: 'E', what: 'Previous error', run: step(isError, -1) },
+      { keys: 'n', what: 'Next match', run: step(isMatch, 1) },
+      { keys: 'p', what: 'Previous match', run: step(isMatch, -1) },
+      { keys: '+', what: 'Zoom in', run: () => setZoom(zoomed(zoom, ZOOM_STEP, middle, rows.totalNs)) },
+      { keys: '-', what: 'Zoom out', run: () => setZoom(zoomed(zoom, 1 / ZOOM_STEP, middle, rows.totalNs)) },
+      { keys: '0', what: 'Show all of the time', run: () => setZoom(undefined) },
+      { keys: '[', what: 'Earlier', run: () => setZoom(panned(zoom, -PAN_STEP, rows.totalNs)) },
+      { keys: ']', what: 'Later', run: () => setZoom(panned(zoom, PAN_STEP, rows.totalNs)) },
+      { keys: 'v', what: 'Next view', run: () => setState({ view: VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] }) },
+      {
+        keys: 'c',
+        what: 'Critical path only',
+        run: () => setState({ only: only === 'critical' ? undefined : 'critical' }),
+      },
+      {
+        keys: 'f',
+        what: 'Only this span and what is below it',
+        run: () => setState({ root: root === undefined ? spans[selected]?.span_id : undefined }),
+      },
+      ...levels,
+    ];
+  }, [rows, spans, selected, matches, zoom, view, only, root, select, setState, setZoom]);
+  useShortcuts(shortcuts);
+
+  const matchCount = useMemo(() => matches.reduce((sum, flag) => sum + flag, 0), [matches]);
+  if (spans.length === 0) return <p className={css['notice']}>This trace has no spans.</p>;
+  return (
+    <>
+      <div className={css['bar']} role="group" aria-label="View">
+        {VIEWS.map((name) => (
+          <Button key={name} aria-pressed={view === name} onClick={() => setState({ view: name })}>
+            {name[0]?.toUpperCase()}
+            {name.slice(1)}
+          </Button>
+        ))}
+        <input
+          ref={findInput}
+          type="search"
+          aria-label="Find in the trace"
+          placeholder="Find name, model, error ( / )"
+          value={state.find ?? ''}
+          onChange={(event) => setState({ find: event.target.value })}
+        />
+        {hasFind && <span role="status">{plural(matchCount, 'match', 'matches')}</span>}
+        <label>
+          Only
+          <select value={only ?? ''} onChange={(event) => setState({ only: grammar.only.parse(event.target.value) })}>
+            <option value="">all spans</option>
+            <option value="match">matches</option>
+            <option value="errors">errors</option>
+            <option value="critical">critical path</option>
+          </select>
+        </label>
+        {state.zoom !== undefined && <Button onClick={() => setZoom(undefined)}>Show all of the time</Button>}
+        {root !== undefined && <Button onClick={() => setState({ root: undefined })}>Show the complete trace</Button>}
+      </div>
+      {state.span !== undefined && shown === undefined && (
+        <p className={css['notice']} role="status">
+          The address names the span {state.span}, which this trace does not have.{' '}
+          <Button onClick={() => setState({ span: undefined })}>Dismiss</Button>
+        </p>
+      )}
+      {notice !== '' && (
+        <p className={css['notice']} role="status">
+          {notice}
+        </p>
+      )}
+      {view === 'transcript' ? (
+        <Transcript
+          traceId={loaded.trace.trace_id}
+          rows={rows}
+          onSelect={(row) => setState({ span: spans[row]?.span_id, view: 'waterfall' }, 'push')}
+        />
+      ) : (
+        <div className={css['panes']}>
+          {visible.length === 0 ? (
+            <p className={css['notice']}>
+              No span is shown: “{only}” leaves none.{' '}
+              <Button onClick={() => setState({ only: undefined })}>Show all spans</Button>
+            </p>
+          ) : (
+            <Waterfall
+              name={loaded.trace.name}
+              scene={scene}
+              onSelect={select}
+              onToggle={(row, isOpen) => toggleRows([row], isOpen)}
+              onToggleAll={toggleAll}
+              onZoom={setZoom}
+            />
+          )}
+          <Inspector
+            traceId={loaded.trace.trace_id}
+            rows={rows}
+            row={selected}
+            scores={loaded.scores ?? []}
+            feedback={loaded.feedback ?? []}
+            tab={state.tab}
+            onTab={(tab) => setState({ tab })}
+          />
+        </div>
+      )}
+    </>
+  );
+};
