@@ -1,4 +1,4 @@
-import { LayoutDashboard, ListTree, Settings } from 'lucide-react';
+import { LayoutDashboard, ListTree, Settings, Workflow } from 'lucide-react';
 import type { Page } from './page.ts';
 
 /** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
@@ -14,6 +14,12 @@ export const pages: readonly Page[] = [
     rail: { section: 'Observe', name: 'Traces', icon: ListTree, key: 't' },
   },
   { path: '/traces/$traceId', load: () => import('./trace/trace-page.tsx') },
+  {
+    path: '/machines',
+    load: () => import('./machines/machines-page.tsx'),
+    rail: { section: 'System', name: 'Machines', icon: Workflow, key: 'x' },
+  },
+  { path: '/machines/$name', load: () => import('./machines/machine-page.tsx') },
   {
     path: '/settings',
     load: () => import('./settings/settings-page.tsx'),
