@@ -2,7 +2,8 @@ import type { UnixMs } from '../model/run.ts';
 import type { CarriedOverTimer, Found, RunStore } from '../store/runs/run-store.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Message } from './kernel/message.ts';
-import type { RunMessage } from './run/messages.ts';
+import { addresseeOf } from '../store/runs/records.ts';
+import type { TimerMessage } from './timer-message.ts';
 
 /** Messages that are sent together. Each commit has its own bound on what it starts and cancels; this one bounds what is asked in vain. */
 const SLICE = 32;
@@ -78,8 +79,8 @@ export const createCarriedOver = (host: {
   const deliver = async (entry: Entry): Promise<void> => {
     entry.state = 'sent';
     const { runId, name, dueAt } = entry.timer;
-    const body: RunMessage = { kind: 'timer', name, dueAt };
-    await host.send({ type: 'run', id: runId, body });
+    const body: TimerMessage = { kind: 'timer', name, dueAt };
+    await host.send({ ...addresseeOf({ runId, name }), body });
   };
 
   const rest = (ms: number): Promise<void> =>

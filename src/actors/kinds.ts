@@ -3,6 +3,7 @@ import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
+import { createBulkActors } from './bulk/bulk-actor.ts';
 import type { CarriedOver } from './carried-over.ts';
 import { definitionActor } from './definition/definition-actor.ts';
 import { createEventActor } from './event/event-actor.ts';
@@ -69,6 +70,7 @@ export const createKinds = (host: {
     }),
     createEventActor({ programs, nextOrder }),
     createStartActor({ programs, checkInput }),
+    createBulkActors({ programs, steady: host.steady, carriedOver: host.carriedOver }),
     createScheduleActors({ programs, checkInput, quarantined: host.scheduleQuarantined }),
     createWorkerActors(),
     definitionActor,

@@ -115,6 +115,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const queueTimes = createOrderClock(clock);
   const closing = new AbortController();
 
+  const newId = options.newId ?? newRecordId;
+
   const programs = createPrograms();
   const numbers = createNumbers();
   const leases = createLeaseWatch(clock);
@@ -134,7 +136,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     store,
     changes: changeSet,
     now,
-    newId: options.newId ?? newRecordId,
+    newId,
     random: options.random ?? Math.random,
     defer,
     kinds: createKinds({
@@ -227,6 +229,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const actors = [
     ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
     ...createStoredActors({ store, storedRuns, damaged, mailbox: kernel.mailbox }),
+    createKeptActors('bulk', { store, mailbox: kernel.mailbox }),
     createKeptActors('schedule', { store, mailbox: kernel.mailbox }),
   ];
 
@@ -264,6 +267,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       leases,
       liveWorkers,
       now,
+      newId,
       wallOf: serviceClock.wallOf,
       defer,
       leaseTtlMs,

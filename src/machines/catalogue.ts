@@ -1,3 +1,4 @@
+import { BULK_MACHINE_VERSION, bulkMachine } from './bulk.ts';
 import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from './dispatcher.ts';
 import { LEASE_MACHINE_VERSION, leaseMachine } from './lease.ts';
 import { LIMIT_MACHINE_VERSION, limitMachine } from './limit.ts';
@@ -11,6 +12,7 @@ import { TIMER_MACHINE_VERSION, timerMachine } from './timer.ts';
 
 /** The service's own statecharts, by name. Those of runs are compiled from definitions. */
 export const ownMachines: readonly VersionedMachine[] = [
+  { machine: bulkMachine, version: BULK_MACHINE_VERSION },
   { machine: dispatcherMachine, version: DISPATCHER_MACHINE_VERSION },
   { machine: leaseMachine, version: LEASE_MACHINE_VERSION },
   { machine: limitMachine, version: LIMIT_MACHINE_VERSION },

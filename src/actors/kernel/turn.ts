@@ -61,6 +61,13 @@ export interface Turn<L, C> extends Asking {
   readonly rows: C;
   /** Another actor takes this in the same turn, after the messages sent before it. */
   tell(to: Address, body: unknown): void;
+  /**
+   * The same.
+   * @returns gives what that actor replied; called when all messages of the turn are taken (`conclude`)
+   */
+  ask(to: Address, body: unknown): () => unknown;
+  /** Runs when all messages of the turn are taken, before the turn ends: it may still write, and tells nobody any more. */
+  conclude(work: () => void): void;
   /** Happens after the commit, in order, and not at all when it fails. */
   after(effect: () => void): void;
   /** Runs when all messages of the turn are taken, before the commit, so that other turns of the group see it. */
@@ -102,7 +109,8 @@ export const createTurns = <L, C>(host: {
     let chancesDrawn = 0;
     const afters: (() => void)[] = [];
     const ends: (() => void)[] = [];
-    const sent: Message[] = [];
+    const sent: (Message & { reply?: unknown })[] = [];
+    const conclusions: (() => void)[] = [];
     const forgotten: string[] = [];
     const turn: Turn<L, C> = {
       at: group.at,
@@ -151,6 +159,14 @@ export const createTurns = <L, C>(host: {
       tell: (to, body) => {
         sent.push({ type: to.type, id: to.id, body });
       },
+      ask: (to, body) => {
+        const asked: Message & { reply?: unknown } = { type: to.type, id: to.id, body };
+        sent.push(asked);
+        return () => finalOf(asked.reply);
+      },
+      conclude: (work) => {
+        conclusions.push(work);
+      },
       after: (effect) => {
         afters.push(effect);
       },
@@ -169,14 +185,16 @@ export const createTurns = <L, C>(host: {
       for (let next = 0; next < sent.length; next += 1) {
         if (next >= TURN_LIMIT) throw new Error(`one message set off more than ${TURN_LIMIT} others`);
         try {
-          receive(sent[next] as Message);
+          const message = sent[next] as (typeof sent)[number];
+          message.reply = receive(message);
         } catch (error) {
           // An actor that lacks something does not stop the others from saying what they lack: one load then serves them all.
           if (!(error instanceof Missing)) throw error;
         }
       }
       if (missing !== undefined) return { missing };
-      answer = typeof reply === 'function' ? (reply as () => unknown)() : reply;
+      for (const work of conclusions) work();
+      answer = finalOf(reply);
     } catch (error) {
       // A fault beside something missing may come from the gap: the next try decides.
       if (missing !== undefined) return { missing };
@@ -199,6 +217,9 @@ export const createTurns = <L, C>(host: {
     }
   };
 };
+
+/** A reply that is a function gives itself when all messages of the turn are taken. */
+const finalOf = (reply: unknown): unknown => (typeof reply === 'function' ? (reply as () => unknown)() : reply);
 
 /** The value of a cell. The only cast: a cell is made with the slot whose value it holds. */
 const valueIn = <K, V, C>(slot: Slot<K, V, C>, cell: Cell): V => {

@@ -20,6 +20,8 @@ import type { StepError } from '../../model/definition/step-error.ts';
 import type { GivenSchedule } from '../../model/schedule/parse.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStart } from '../run/messages.ts';
+import type { RunFilter } from '../../store/runs/run-store.ts';
+import type { BulkAction, BulkView } from '../bulk/messages.ts';
 import type { ScheduleView } from '../schedule/messages.ts';
 
 /** The projects that the caller's key reaches. A stored object outside them answers `forbidden`. */
@@ -357,6 +359,24 @@ export interface ScheduleQueries {
   getSchedule(request: NamedSchedule): Promise<Result<ScheduleView>>;
 }
 
+export type StartBulk = Asking & {
+  /** Its reach is that of the runs. */
+  readonly filter: RunFilter;
+  readonly work: BulkAction;
+  readonly dryRun: boolean;
+};
+/** `bulkId` is absent where nothing was begun: a dry run, or no run that matches. */
+export type StartedBulk = { readonly bulkId?: string; readonly count: number; readonly sample: readonly string[] };
+
+/** @see Interface decisions, section 13, "Many at once" */
+export interface BulkCommands {
+  /** Counts the runs that match, and begins to do it to each; `reach` is that of the caller. */
+  startBulk(request: StartBulk): Promise<Result<StartedBulk>>;
+  getBulk(request: Asking & { readonly bulkId: string }): Promise<Result<BulkView>>;
+  /** What is done stays done. */
+  stopBulk(request: Asking & { readonly bulkId: string }): Promise<Result<BulkView>>;
+}
+
 export interface EventQueries {
   /** Events that no run has taken yet and that one still may, newest first. */
   listParkedEvents(query: Asking & Paging): Promise<Result<Page<ParkedEventInfo>>>;
@@ -436,6 +456,7 @@ export interface RunsService
     RunCommands,
     RunQueries,
     EventQueries,
+    BulkCommands,
     ScheduleCommands,
     ScheduleQueries,
     DefinitionCommands,

@@ -17,6 +17,7 @@ import type { Followers } from './follow-journal.ts';
 import { createMachineDirectory } from './machine-directory.ts';
 import { createRunCommands } from './run-commands.ts';
 import { createRunQueries } from './run-queries.ts';
+import { createBulkCommands } from './bulk-commands.ts';
 import { createScheduleCommands } from './schedule-commands.ts';
 import { createScheduleQueries } from './schedule-queries.ts';
 import type { RunsService } from './runs-service.ts';
@@ -41,6 +42,7 @@ export const createService = (host: {
   readonly liveWorkers: LiveWorkers;
   readonly now: () => UnixMs;
   readonly wallOf: (steady: UnixMs) => UnixMs;
+  readonly newId: () => string;
   readonly defer: (callback: () => void) => void;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;
@@ -52,6 +54,7 @@ export const createService = (host: {
   ...createRunCommands(host),
   ...createRunQueries(host),
   ...createEventQueries(host),
+  ...createBulkCommands(host),
   ...createScheduleCommands(host),
   ...createScheduleQueries(host),
   ...createDefinitionCommands(host),

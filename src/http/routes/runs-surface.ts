@@ -1,5 +1,6 @@
 import { Refusal } from '../../model/failure.ts';
 import { actorRoutes } from './actors.ts';
+import { bulkRoutes } from './bulk.ts';
 import { definitionRoutes } from './definitions.ts';
 import type { StreamTiming } from '../answer/event-stream.ts';
 import type { Route } from '../route.ts';
@@ -35,6 +36,7 @@ export const runsSurface = (deps: RunsDeps, enabled: boolean, timing?: StreamTim
     ...runRoutes(deps, timing),
     ...workerRoutes(deps),
     ...definitionRoutes(deps),
+    ...bulkRoutes(deps),
     ...scheduleRoutes(deps),
     ...subjectRoutes(deps),
   ];

@@ -28,7 +28,7 @@ export const RUN_BODY_BYTES = 4 * 1024 * 1024;
 const NANOS_PER_MILLI = 1_000_000n;
 
 /** A bound of a half-open window, for times that are whole milliseconds: the first that is not before it. */
-const boundMs = (at: UnixNano | undefined): number | undefined =>
+export const boundMs = (at: UnixNano | undefined): number | undefined =>
   at === undefined ? undefined : Number((at > 0n ? at + NANOS_PER_MILLI - 1n : at) / NANOS_PER_MILLI);
 
 const CORRELATION = 'correlation.';

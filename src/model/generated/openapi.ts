@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 862174c629b6ca0ea47dd58132676fa78c9479f2aa1f1c26749f567493e221e9
-// content sha256: ac43584ad2a82b73526b4218ab79baf87f67f9242d3e3dfb28a81b25a235a9ba
+// source sha256: a11e3b6066c104afa9f15f0156e59fe26b4e5a49db16f76537b7b86f1a9d7886
+// content sha256: 3b8ef81908425259973b2293ea2ea2693a051e12add6e566f2b63275c2852ec7
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1062,6 +1062,53 @@ export interface paths {
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/bulk": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Do something with many runs
+         * @description Counts the runs that a list with the same filter would hold, names ten of them, and does it to each, a slice a commit, over restarts.
+         *     With `dry_run`, or where no run matches, nothing is begun and the answer is 200. Runs that start later are none of them. A run that
+         *     does not take the action (it has ended, waits for no such event, or cannot be loaded) is counted as `refused`. An action that has
+         *     ended can be looked at for 24 hours.
+         */
+        readonly post: operations["startBulk"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/bulk/{bulk}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How far an action on many runs is */
+        readonly get: operations["getBulk"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Stop an action on many runs
+         * @description What is done stays done. One that has ended is returned as it is.
+         */
+        readonly delete: operations["stopBulk"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -2928,6 +2975,82 @@ export interface components {
                 /** @description Of a failed child: why, and at which of its steps */
                 readonly error?: components["schemas"]["RunError"];
             }[];
+        };
+        /** @description The members of the list of runs; a run matches all that are given. */
+        readonly RunFilter: {
+            /** @description As of the list; `*` is every project */
+            readonly project?: string;
+            readonly status?: components["schemas"]["RunStatus"];
+            readonly definition_id?: components["schemas"]["FilterText"];
+            readonly user_id?: components["schemas"]["FilterText"];
+            readonly session_id?: components["schemas"]["FilterText"];
+            readonly parent_run_id?: components["schemas"]["FilterText"];
+            /** @enum {string} */
+            readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
+            /** @description Created at or after this time */
+            readonly from?: components["schemas"]["TimeParameter"];
+            /** @description Created before this time */
+            readonly to?: components["schemas"]["TimeParameter"];
+            readonly correlation?: {
+                readonly environment?: components["schemas"]["FilterText"];
+                readonly service_name?: components["schemas"]["FilterText"];
+                readonly service_version?: components["schemas"]["FilterText"];
+                readonly session_id?: components["schemas"]["FilterText"];
+                readonly thread_id?: components["schemas"]["FilterText"];
+                readonly user_id?: components["schemas"]["FilterText"];
+                readonly request_id?: components["schemas"]["FilterText"];
+                readonly release?: components["schemas"]["FilterText"];
+                readonly run_id?: components["schemas"]["FilterText"];
+                readonly resource_id?: components["schemas"]["FilterText"];
+                readonly experiment_id?: components["schemas"]["FilterText"];
+            };
+        };
+        /** @enum {string} */
+        readonly BulkAction: "cancel" | "pause" | "resume" | "restart" | "signal";
+        readonly NewBulk: {
+            readonly action: components["schemas"]["BulkAction"];
+            readonly filter: components["schemas"]["RunFilter"];
+            /**
+             * @description Only count
+             * @default false
+             */
+            readonly dry_run?: boolean;
+            /** @description Of a cancel, pause or resume */
+            readonly reason?: string;
+            /** @description Of a signal, which needs it */
+            readonly event?: string;
+            /** @description Of a signal; `{}` by default */
+            readonly payload?: {
+                readonly [key: string]: unknown;
+            };
+        };
+        readonly StartedBulk: {
+            /** @description Absent where nothing was begun */
+            readonly bulk_id?: string;
+            /** Format: int64 */
+            readonly count: number;
+            /** @description Runs that match */
+            readonly sample: readonly string[];
+        };
+        readonly Bulk: {
+            readonly bulk_id: string;
+            readonly action: components["schemas"]["BulkAction"];
+            /** @enum {string} */
+            readonly status: "running" | "done" | "stopped";
+            /**
+             * Format: int64
+             * @description Runs that matched when it was asked for
+             */
+            readonly count: number;
+            /** Format: int64 */
+            readonly done: number;
+            /**
+             * Format: int64
+             * @description Runs that did not take the action
+             */
+            readonly refused: number;
+            readonly started_at: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
         };
         readonly ScheduleId: string;
         /**
@@ -6418,6 +6541,122 @@ export interface operations {
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly startBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "action": "cancel",
+                 *       "filter": {
+                 *         "definition_id": "refund",
+                 *         "status": "waiting"
+                 *       },
+                 *       "dry_run": true
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NewBulk"];
+            };
+        };
+        readonly responses: {
+            /** @description How many runs match; nothing was begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StartedBulk"];
+                };
+            };
+            /** @description How many runs match, and the id of what was begun. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StartedBulk"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The action. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bulk"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly stopBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The action. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bulk"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidParameter"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];

@@ -1,5 +1,6 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { RunStatus, UnixMs } from '../../model/run.ts';
+import type { MatchingRuns, RunFilter } from './run-filter.ts';
 import type { DueLimit, LimitFront, LimitLine, LimitPlace, LimitRecord } from './limits.ts';
 import type {
   ActorRecord,
@@ -70,6 +71,14 @@ export type Lookup =
       readonly after: string;
       readonly limit: number;
     }
+  /** Runs that a list with these filters would hold, by id from beyond `after`. */
+  | {
+      readonly kind: 'matching_runs';
+      readonly query: RunFilter;
+      readonly after: string;
+      /** Rows to look at: what is found in them is the answer. */
+      readonly scan: number;
+    }
   /** How many runs stand below the root of a trace. */
   | { readonly kind: 'tree_size'; readonly traceId: string }
   | { readonly kind: 'limit'; readonly limitId: string }
@@ -137,6 +146,7 @@ export type Found = {
   carried_over: readonly CarriedOverTimer[];
   kept_actor: ActorRecord | undefined;
   kept_actors: readonly ActorRecord[];
+  matching_runs: MatchingRuns;
   tree_size: TreeSize;
   limit: LimitRecord | undefined;
   limit_line: LimitLine | undefined;

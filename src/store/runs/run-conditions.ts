@@ -1,5 +1,6 @@
 import type { WaitingOn } from '../../model/run.ts';
 import type { RunRecord } from './records.ts';
+import type { RunFilter } from './run-filter.ts';
 import type { RunListQuery } from './run-queries.ts';
 
 /** What a run that has not ended waits for; absent while a worker holds a lease of it or something holds it back, and where its snapshot cannot be read. */
@@ -46,7 +47,7 @@ export const isFiltered = (query: RunListQuery): boolean =>
   Object.entries(query).some(([name, filter]) => !ORDERED.has(name) && filter !== undefined);
 
 /** Whether a run is among those asked for, its project and its place in the list aside. */
-export const matchesRun = (record: RunRecord, query: RunListQuery): boolean =>
+export const matchesRun = (record: RunRecord, query: RunFilter): boolean =>
   (query.status === undefined || record.status === query.status) &&
   (query.definitionId === undefined || record.definitionId === query.definitionId) &&
   (query.userId === undefined || record.userId === query.userId) &&

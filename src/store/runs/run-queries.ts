@@ -1,7 +1,8 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
+import type { UnixMs } from '../../model/run.ts';
 import type { LimitListQuery, LimitRecord, LimitRows, WaitingPlace } from './limits.ts';
+import type { MatchingRuns, RunFilter } from './run-filter.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -20,17 +21,7 @@ import type {
   WorkerRecord,
 } from './records.ts';
 
-export type RunListQuery = {
-  readonly reach: ProjectReach;
-  readonly status?: RunStatus;
-  readonly definitionId?: string;
-  readonly userId?: string;
-  readonly from?: UnixMs;
-  readonly to?: UnixMs;
-  readonly parentRunId?: string;
-  readonly waitingOn?: WaitingOn;
-  /** Members of the correlation that must have these values, in wire spelling. */
-  readonly correlation?: readonly (readonly [name: string, value: string])[];
+export type RunListQuery = RunFilter & {
   /** Rows after this place in the order newest-updated first. */
   readonly after?: { readonly updatedAt: UnixMs; readonly runId: string };
   readonly limit: number;
@@ -115,6 +106,8 @@ export interface RunQueries {
   /** A run with all that is asked about it; `undefined` when there is no such run. */
   findRun(runId: string): Promise<RunRows | undefined>;
   listRuns(query: RunListQuery): Promise<readonly RunRecord[]>;
+  /** The same runs by id, from beyond `after`: what is found among the next `scan` rows. */
+  matchingRuns(query: RunFilter, after: string, scan: number): Promise<MatchingRuns>;
   /**
    * Rows that hold an entry after this one, oldest first. With `maxBytes` they may end before the limit, with the row that brings them to
    * about so many bytes.

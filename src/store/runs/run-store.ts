@@ -7,6 +7,7 @@ export * from './limits.ts';
 export type * from './lookups.ts';
 export type * from './records.ts';
 export type * from './run-commits.ts';
+export type * from './run-filter.ts';
 export type * from './run-queries.ts';
 
 /**

@@ -16,8 +16,8 @@ const scopeOf = new Map(surface.map(({ operationId, scope }) => [operationId, sc
 
 const HOUR = 3_600_000;
 /** What one project has of everything. */
-type Things = { readonly run: string; readonly lease: string };
-const NOTHING: Things = { run: crypto.randomUUID(), lease: crypto.randomUUID() };
+type Things = { readonly run: string; readonly lease: string; readonly bulk: string };
+const NOTHING: Things = { run: crypto.randomUUID(), lease: crypto.randomUUID(), bulk: crypto.randomUUID() };
 
 /** Of each id the project, the other one and the service hold a definition with other content, or some of them. */
 const ours = [aFlow('shared', [aTask('ours')]), aFlow('common', [aTask('ours')])];
@@ -50,7 +50,11 @@ const aWorld = async (hasThings: boolean): Promise<{ service: RunsHttp; things: 
   await service.must(service.post('/schedules', { id: 'nightly', definition_id: 'secret', every_ms: HOUR }, execute));
   // A worker of all projects serves this one too.
   await service.take('of-all', { key: 'top-worker' });
-  return { service, things: { run: lease.run_id, lease: lease.lease_id } };
+  const cancelOne = { action: 'cancel', filter: { definition_id: 'common', status: 'queued' } };
+  await service.start('common', {}, {}, execute);
+  const { bulk_id: bulk } = (await service.post('/runs/bulk', cancelOne, execute)).body;
+  await service.runs.tick();
+  return { service, things: { run: lease.run_id, lease: lease.lease_id, bulk } };
 };
 
 type Call = (service: RunsHttp, things: Things, key: string) => Promise<Answer>;
@@ -128,6 +132,7 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
   ['getMachine', 'of the project', get(() => '/machines/run:secret@1')],
   ['getMachine', 'drawn', get(() => '/machines/run:secret@1?format=mermaid')],
   ['getMachine', 'that each has', get(() => '/machines/run:shared@1')],
+  ['startBulk', '', post(() => '/runs/bulk', { action: 'cancel', filter: { definition_id: 'secret' } })],
   [
     'createSchedule',
     'of a definition of the project',
@@ -197,6 +202,9 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['beatStep', post(({ lease }) => `/steps/${lease}/heartbeat`, REPORT)],
   ['completeStep', post(({ lease }) => `/steps/${lease}/complete`, REPORT)],
   ['failStep', post(({ lease }) => `/steps/${lease}/fail`, { ...REPORT, error: { class: 'fatal', message: 'm' } })],
+  ['getBulk', get(({ bulk }) => `/runs/bulk/${bulk}`)],
+  ['stopBulk', (service, { bulk }, key) => service.del(`/runs/bulk/${bulk}`, { key })],
+  ['getActor', get(({ bulk }) => `/actors/bulk/${bulk}`)],
   ['getActor', get(({ run }) => `/actors/run/${run}`)],
   ['getActor', get(({ run }) => `/actors/run/${run}?at_seq=0`)],
   ['getActor', get(({ lease }) => `/actors/lease/${lease}`)],
@@ -207,6 +215,7 @@ const aSchedule = { definition_id: 'secret', every_ms: HOUR };
 const namedProject: readonly (readonly [operation: string, call: Call])[] = [
   ['startRun', post(() => '/runs', { definition_id: 'secret', input: 1, project: 'own' })],
   ['publishEvent', post(() => '/events', { event: 'e', key: '', payload: {}, project: 'own' })],
+  ['startBulk', post(() => '/runs/bulk', { action: 'cancel', filter: { project: 'own' } })],
   ['createSchedule', post(() => '/schedules', { id: 'nightly', ...aSchedule, project: 'own' })],
   ['changeSchedule', put(() => '/schedules/nightly?project=own', aSchedule)],
   ['pauseSchedule', post(() => '/schedules/nightly/pause?project=own', {})],

@@ -124,6 +124,27 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await store.dueTimers(AT, 10, AT + 100)).toHaveLength(1);
     });
 
+    it('finds the runs of a list by id, a page of rows at a time, and says when there are no more', async () => {
+      const { store, put, find } = await opened();
+      await put(
+        aRun('a'),
+        aRun('b', { status: 'failed' }),
+        aRun('c', { project: 'q' }),
+        aRun('d', { definitionId: 'x' }),
+      );
+      const matching = async (query: object, after: string, scan: number) => {
+        const filter = { reach: ['p'], ...query };
+        const found = await find({ kind: 'matching_runs', query: filter, after, scan });
+        expect(await store.matchingRuns(filter, after, scan)).toEqual(found);
+        return found;
+      };
+      expect(await matching({}, '', 3)).toEqual({ runIds: ['a', 'b'], upTo: 'c' });
+      expect(await matching({}, 'c', 3)).toEqual({ runIds: ['d'] });
+      expect(await matching({ reach: 'all', definitionId: 'flow' }, '', 9)).toEqual({ runIds: ['a', 'b', 'c'] });
+      expect(await matching({ status: 'failed' }, '', 9)).toEqual({ runIds: ['b'] });
+      expect(await matching({ to: AT }, '', 9)).toEqual({ runIds: [] });
+    });
+
     it('gives such actors of a type that were changed after a time, and those that carry a fault, by id', async () => {
       const { store, commit, find } = await opened();
       await commit((changes) =>

@@ -31,7 +31,8 @@ const highest = (numbers: Iterable<number>): number => {
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
   const { runs, actors, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
-  const { shelfOf, childrenOf, all, allTimers, latest, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { shelfOf, childrenOf, all, allTimers, matchingRuns, latest, storedRun, documentsOf, identityOf } =
+    readingOf(shelves);
 
   const actorOf = (type: string, id: string): ActorShelf => {
     const shelf = actors.get(pair(type, id));
@@ -258,6 +259,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           )
           .toSorted((a, b) => (a.id < b.id ? -1 : 1))
           .slice(0, lookup.limit);
+      case 'matching_runs':
+        return matchingRuns(lookup.query, lookup.after, lookup.scan);
       case 'tree_size':
         return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
       case 'limit':

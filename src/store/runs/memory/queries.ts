@@ -16,7 +16,7 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 /** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
   const { runs, actors, attempts, definitions, workers, parked, outbox } = shelves;
-  const { childrenOf, all, allTimers, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { childrenOf, all, allTimers, matchingRuns, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
 
   const keys = memoryLimits(shelves);
   const keptActors = (type: KeptActorType): ActorRecord[] =>
@@ -81,6 +81,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           )
           .slice(0, query.limit),
       ),
+    matchingRuns: (query, after, scan) => soon(() => matchingRuns(query, after, scan)),
     journal: (runId, after, limit, maxBytes) =>
       soon(() =>
         journalUpTo(

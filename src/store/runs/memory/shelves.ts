@@ -17,7 +17,10 @@ import type {
   WorkerRecord,
 } from '../records.ts';
 import { type DefinitionOwner, ownedId } from '../../../model/definition/owner.ts';
+import { reaches } from '../../../model/scope.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
+import type { MatchingRuns, RunFilter } from '../run-filter.ts';
+import { matchesRun } from '../run-conditions.ts';
 
 /** All that belongs to one run. */
 export type RunShelf = {
@@ -116,6 +119,21 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     };
   };
 
+  const matchingRuns = (query: RunFilter, after: string, scan: number): MatchingRuns => {
+    const rows = all()
+      .map(({ record }) => record)
+      .filter(({ runId }) => runId > after)
+      .toSorted((a, b) => (a.runId < b.runId ? -1 : 1))
+      .slice(0, scan);
+    const last = rows.length < scan ? undefined : rows.at(-1);
+    return {
+      runIds: rows.flatMap((record) =>
+        reaches(query.reach, record.project) && matchesRun(record, query) ? [record.runId] : [],
+      ),
+      ...(last === undefined ? {} : { upTo: last.runId }),
+    };
+  };
+
   const identityOf = ({ runId, project, definitionOwner, definitionId, definitionVersion }: RunRecord) => ({
     runId,
     project,
@@ -124,5 +142,5 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     definitionVersion,
   });
 
-  return { shelfOf, childrenOf, all, allTimers, familyOf, latest, storedRun, documentsOf, identityOf };
+  return { shelfOf, childrenOf, all, allTimers, matchingRuns, familyOf, latest, storedRun, documentsOf, identityOf };
 };

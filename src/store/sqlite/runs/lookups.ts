@@ -1,6 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
+import { reaches } from '../../../model/scope.ts';
 import type { Found, Lookup } from '../../runs/lookups.ts';
+import { matchesRun } from '../../runs/run-conditions.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
@@ -86,6 +88,7 @@ export const lookupsOf = (db: Database.Database) => {
   const keptWithFault = many(
     'SELECT * FROM kept_actor WHERE type = ? AND fault IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
   );
+  const runsAfter = many('SELECT * FROM run WHERE run_id > ? ORDER BY run_id LIMIT ?');
   const treeSize = one('SELECT descendants FROM tree WHERE trace_id = ?');
   const openChildren = many(
     `SELECT run_id FROM run WHERE parent_run_id = ? AND ended_at IS NULL
@@ -214,6 +217,17 @@ export const lookupsOf = (db: Database.Database) => {
             ? keptWithFault(type, after, limit)
             : keptChanged(type, after, which.changedAfter, limit);
         return rows.map(actorOf);
+      }
+      case 'matching_runs': {
+        const { query, after, scan } = lookup;
+        const rows = runsAfter(after, scan).map(runOf);
+        const last = rows.length < scan ? undefined : rows.at(-1);
+        return {
+          runIds: rows.flatMap((record) =>
+            reaches(query.reach, record.project) && matchesRun(record, query) ? [record.runId] : [],
+          ),
+          ...(last === undefined ? {} : { upTo: last.runId }),
+        };
       }
       case 'tree_size':
         return {

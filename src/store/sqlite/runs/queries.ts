@@ -26,6 +26,7 @@ import type {
 } from '../../runs/run-queries.ts';
 import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
 import { limitQueriesOf } from './limits.ts';
+import type { MatchingRuns, RunFilter } from '../../runs/run-filter.ts';
 import { lookupsOf } from './lookups.ts';
 import {
   actorOf,
@@ -200,6 +201,9 @@ export const queriesOf = (db: Database.Database) => {
           found.push(...listing(project, status, query));
       return found.toSorted(newestFirst).slice(0, query.limit);
     },
+
+    matchingRuns: (query: RunFilter, after: string, scan: number): MatchingRuns =>
+      lookups.find({ kind: 'matching_runs', query, after, scan }) as MatchingRuns,
 
     journal: (runId: string, after: number, limit: number, maxBytes?: number): JournalRow[] => {
       // The row that holds `after` may hold later entries too: it is the one before the first that begins beyond it.

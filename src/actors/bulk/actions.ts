@@ -1,0 +1,40 @@
+import { hasEnded } from '../../model/run.ts';
+import type { EventMessage } from '../event/messages.ts';
+import type { Message } from '../kernel/message.ts';
+import type { RunMessage } from '../run/messages.ts';
+import type { RunActor } from '../run/run-state.ts';
+import type { BulkAction } from './messages.ts';
+
+type Of<A extends BulkAction['action']> = Extract<BulkAction, { action: A }>;
+
+/**
+ * The message by which a run takes each action: that of the call for one run, so that both decide alike. Nothing where the single call would
+ * answer without doing anything.
+ */
+const messages: {
+  readonly [A in BulkAction['action']]: (run: RunActor, work: Of<A>, bulkId: string) => Message | undefined;
+} = {
+  cancel: ({ record: { runId, status } }, { reason }) => {
+    if (hasEnded(status)) return undefined;
+    const body: RunMessage = { kind: 'cancel', ...(reason === undefined ? {} : { reason }) };
+    return { type: 'run', id: runId, body };
+  },
+  signal: ({ record: { runId, project } }, { event, payload }, bulkId) => {
+    const body: EventMessage = {
+      kind: 'signal',
+      runId,
+      reach: [project],
+      event,
+      payload,
+      eventId: `bulk/${bulkId}/${runId}`,
+    };
+    return { type: 'event', id: project, body };
+  },
+};
+
+export const messageOf = (run: RunActor, work: BulkAction, bulkId: string): Message | undefined =>
+  (messages[work.action] as (run: RunActor, work: BulkAction, bulkId: string) => Message | undefined)(
+    run,
+    work,
+    bulkId,
+  );

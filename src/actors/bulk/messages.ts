@@ -1,0 +1,39 @@
+import type { Json } from '../../model/json.ts';
+import type { UnixMs } from '../../model/run.ts';
+import type { RunFilter } from '../../store/runs/run-store.ts';
+import type { TimerMessage } from '../timer-message.ts';
+
+/** What is done with each run. A signal carries its event. */
+export type BulkAction =
+  | { readonly action: 'cancel'; readonly reason?: string }
+  | { readonly action: 'signal'; readonly event: string; readonly payload: Json };
+
+/** What an action on many runs was made of. */
+export type BulkSpec = {
+  readonly work: BulkAction;
+  /** Of runs that were there when it was asked for: its `to` is no later. */
+  readonly filter: RunFilter;
+};
+
+export type BulkMessage =
+  | { readonly kind: 'begin'; readonly spec: BulkSpec; readonly count: number }
+  | { readonly kind: 'stop' }
+  | TimerMessage
+  /** To itself, for each run of a slice. */
+  | { readonly kind: 'apply'; readonly runId: string; readonly slice: BulkSlice };
+
+/** What became of the runs of one slice, while its turn lasts. */
+export type BulkSlice = { readonly replies: (() => unknown)[]; refused: number };
+
+export type BulkStatus = 'running' | 'done' | 'stopped';
+/** An action on many runs as callers see it. */
+export type BulkView = {
+  readonly bulkId: string;
+  readonly action: BulkAction['action'];
+  readonly status: BulkStatus;
+  readonly count: number;
+  readonly done: number;
+  readonly refused: number;
+  readonly startedAt: UnixMs;
+  readonly endedAt?: UnixMs;
+};

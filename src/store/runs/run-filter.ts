@@ -1,0 +1,19 @@
+import type { RunStatus, UnixMs, WaitingOn } from '../../model/run.ts';
+import type { ProjectReach } from '../../model/scope.ts';
+
+/** Which runs a list holds. */
+export type RunFilter = {
+  readonly reach: ProjectReach;
+  readonly status?: RunStatus;
+  readonly definitionId?: string;
+  readonly userId?: string;
+  readonly from?: UnixMs;
+  readonly to?: UnixMs;
+  readonly parentRunId?: string;
+  readonly waitingOn?: WaitingOn;
+  /** Members of the correlation that must have these values, in wire spelling. */
+  readonly correlation?: readonly (readonly [name: string, value: string])[];
+};
+
+/** Runs that were found, and the last one that was looked at; without it, there are no more. */
+export type MatchingRuns = { readonly runIds: readonly string[]; readonly upTo?: string };

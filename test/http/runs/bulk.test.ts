@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { aFlow, aTask, type RunsHttp, startRunsService } from './service.ts';
+
+let service: RunsHttp;
+const open = async (): Promise<void> => {
+  service = await startRunsService({ definitions: [aFlow('flow', [aTask('one')])] });
+};
+afterEach(() => service.close());
+
+describe('an action on many runs over HTTP', () => {
+  it('is counted, begun, looked at and stopped', async () => {
+    await open();
+    const run = await service.start('flow', {}, { correlation: { session_id: 's', user_id: 'u' } });
+    await service.start('flow');
+    const filter = { definition_id: 'flow', session_id: 's', correlation: { user_id: 'u' }, from: '-1d' };
+    const dry = await service.post('/runs/bulk', { action: 'cancel', filter, dry_run: true });
+    expect([dry.status, dry.body]).toEqual([200, { count: 1, sample: [run.run_id] }]);
+    const none = await service.post('/runs/bulk', { action: 'cancel', filter: { status: 'failed' } });
+    expect([none.status, none.body]).toEqual([200, { count: 0, sample: [] }]);
+    const begun = await service.post('/runs/bulk', { action: 'cancel', filter, reason: 'r' });
+    expect([begun.status, begun.body]).toEqual([202, { bulk_id: expect.any(String), count: 1, sample: [run.run_id] }]);
+    await service.runs.tick();
+    expect((await service.run(run.run_id)).status).toBe('cancelled');
+    const path = `/runs/bulk/${begun.body.bulk_id}`;
+    const done = await service.must(service.get(path));
+    expect(done).toEqual({
+      bulk_id: begun.body.bulk_id,
+      action: 'cancel',
+      status: 'done',
+      count: 1,
+      done: 1,
+      refused: 0,
+      started_at: expect.any(String),
+      ended_at: expect.any(String),
+    });
+    expect((await service.del(path)).body).toEqual(done);
+    expect((await service.get('/runs/bulk/nobody')).status).toBe(404);
+  });
+
+  it.each([
+    [{ action: 'cancel', filter: {} }, 'filter'],
+    [{ action: 'cancel' }, 'filter'],
+    [{ action: 'cancel', filter: { nonsense: 1 } }, 'nonsense'],
+    [{ action: 'cancel', filter: { status: 'unknown' } }, 'status'],
+    [{ action: 'cancel', filter: { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' } }, 'from'],
+    [{ action: 'erase', filter: { status: 'failed' } }, 'action'],
+    [{ action: 'cancel', filter: { status: 'failed' }, event: 'e' }, 'event'],
+    [{ action: 'signal', filter: { status: 'waiting' } }, 'event'],
+    [{ action: 'signal', filter: { status: 'waiting' }, event: 'e', reason: 'r' }, 'reason'],
+  ])('%j is refused by name', async (body, field) => {
+    await open();
+    const answer = await service.post('/runs/bulk', body);
+    expect([answer.status, answer.body.field?.split('.').at(-1)]).toEqual([400, field]);
+  });
+});
