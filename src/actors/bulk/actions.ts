@@ -5,7 +5,15 @@ import type { RunMessage } from '../run/messages.ts';
 import type { RunActor } from '../run/run-state.ts';
 import type { BulkAction } from './messages.ts';
 
-type Of<A extends BulkAction['action']> = Extract<BulkAction, { action: A }>;
+/** A run that has ended refuses it. */
+const steer =
+  (kind: 'pause' | 'resume') =>
+  ({ record: { runId } }: RunActor, { reason }: { readonly reason?: string }): Message => {
+    const body: RunMessage = { kind, ...(reason === undefined ? {} : { reason }) };
+    return { type: 'run', id: runId, body };
+  };
+
+type Of<A extends BulkAction['action']> = BulkAction & { readonly action: A };
 
 /**
  * The message by which a run takes each action: that of the call for one run, so that both decide alike. Nothing where the single call would
@@ -19,6 +27,8 @@ const messages: {
     const body: RunMessage = { kind: 'cancel', ...(reason === undefined ? {} : { reason }) };
     return { type: 'run', id: runId, body };
   },
+  pause: steer('pause'),
+  resume: steer('resume'),
   signal: ({ record: { runId, project } }, { event, payload }, bulkId) => {
     const body: EventMessage = {
       kind: 'signal',

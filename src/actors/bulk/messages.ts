@@ -5,7 +5,7 @@ import type { TimerMessage } from '../timer-message.ts';
 
 /** What is done with each run. A signal carries its event. */
 export type BulkAction =
-  | { readonly action: 'cancel'; readonly reason?: string }
+  | { readonly action: 'cancel' | 'pause' | 'resume'; readonly reason?: string }
   | { readonly action: 'signal'; readonly event: string; readonly payload: Json };
 
 /** What an action on many runs was made of. */

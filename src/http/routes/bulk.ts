@@ -26,18 +26,15 @@ const workOf = ({ action, reason, event, payload }: Schemas['NewBulk']): BulkAct
     throw refused('payload', `payload is of a signal: leave it out of a ${action}`);
   switch (action) {
     case 'cancel':
+    case 'pause':
+    case 'resume':
       return { action, ...given({ reason }) };
     case 'signal':
       if (event === undefined) throw refused('event', 'a signal needs the name of its event in `event`');
       if (reason !== undefined) throw refused('reason', 'a signal has no reason: leave it out');
       return { action, event, payload: (payload ?? {}) as Json };
-    case 'pause':
-    case 'resume':
     case 'restart':
-      throw refused(
-        'action',
-        `this release does not ${action} many runs at once: do it to each, or use cancel or signal`,
-      );
+      throw refused('action', `this release does not ${action} many runs at once: restart each by itself`);
     default:
       return action satisfies never;
   }

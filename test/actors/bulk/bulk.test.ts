@@ -80,6 +80,21 @@ onEachEngine('actions on many runs', ({ createHarness }) => {
     expect(must(await harness.runs.getBulk({ ...ALL, bulkId }))).toMatchObject({ done: 3, refused: 2 });
   });
 
+  it('pause and resume: runs that have ended refuse', async () => {
+    const harness = await createHarness({ definitions });
+    const [first = ''] = await startMany(harness, 'flow', 3);
+    must(await harness.runs.cancelRun({ ...ALL, runId: first }));
+    for (const [action, status] of [
+      ['pause', 'paused'],
+      ['resume', 'queued'],
+    ] as const) {
+      const { bulkId = '' } = must(await start(harness, {}, { action }));
+      await harness.runs.tick();
+      expect(await statusesOf(harness)).toEqual({ cancelled: 1, [status]: 2 });
+      expect(must(await harness.runs.getBulk({ ...ALL, bulkId }))).toMatchObject({ action, done: 2, refused: 1 });
+    }
+  });
+
   it('go on after a restart where they stood', async () => {
     const harness = await createHarness({ definitions });
     await startMany(harness, 'flow', 250);
