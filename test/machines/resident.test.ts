@@ -71,6 +71,7 @@ describe('the machines of the service', () => {
   it('have names of their own, by which they are listed, and draw themselves', () => {
     const names = ownMachines.map(({ machine }) => machine.id);
     expect(names).toEqual([
+      'bulk',
       'dispatcher',
       'lease',
       'limit',
