@@ -1,0 +1,25 @@
+import { useEffect, useState } from 'react';
+import { formatAge, formatInstant } from '../model/units.ts';
+
+/** The time, again each so often. */
+export const useNow = (eachMs: number): number => {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), eachMs);
+    return () => clearInterval(timer);
+  }, [eachMs]);
+  return now;
+};
+
+const EACH_MS = 5_000;
+
+/** How long ago something was; the tooltip has the time. */
+export const Age = ({ at }: { readonly at: string | undefined }) => {
+  const now = useNow(EACH_MS);
+  if (at === undefined) return <>—</>;
+  return (
+    <time dateTime={at} title={`${formatInstant(at, 'local')} local · ${formatInstant(at, 'utc')} UTC`}>
+      {formatAge(at, now)}
+    </time>
+  );
+};

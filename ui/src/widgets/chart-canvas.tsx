@@ -1,0 +1,161 @@
+import { useEffect, useEffectEvent, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { stack, tickTexts } from '../model/series.ts';
+import type { Zone } from '../model/units.ts';
+import { type ChartProps, colorOfSeries } from './chart-parts.ts';
+import css from './chart.module.css';
+import { usePrefs } from './prefs.tsx';
+
+/** A canvas knows no variables of CSS. */
+const resolverOf = (host: HTMLElement): ((color: string) => string) => {
+  const probe = document.createElement('span');
+  return (color) => {
+    host.append(probe);
+    probe.style.color = color;
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  };
+};
+
+const AXIS_PX = 72;
+const HEIGHT_PX = 220;
+const FONT = 'system-ui, sans-serif';
+const LOGARITHMIC = 3;
+/** Of a chart of a single point. */
+const LONE_STEP_SECONDS = 60;
+
+const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string) => string): void => {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${12 * ratio}px ${FONT}`;
+  ctx.lineWidth = ratio;
+  for (const line of lines ?? []) {
+    const y = Math.round(plot.valToPos(line.value, 'y', true));
+    ctx.strokeStyle = color(line.color);
+    ctx.fillStyle = color(line.color);
+    ctx.setLineDash([6 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillText(line.name, bbox.left + 6 * ratio, y - 4 * ratio);
+  }
+  ctx.restore();
+};
+
+const optionsOf = (props: ChartProps, width: number, color: (name: string) => string, zone: Zone): uPlot.Options => {
+  const { aligned, look, format, lines = [], isLog = false } = props;
+  const { times, series } = aligned;
+  const grid = { stroke: color('var(--rule)'), width: 1 };
+  const axis = { stroke: color('var(--ink-2)'), font: `12px ${FONT}`, grid, ticks: grid };
+  const step = times.length > 1 ? ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1) : LONE_STEP_SECONDS;
+  // Half a bucket of room, or the first and the last bar are cut.
+  const room = look === 'bars' || times.length === 1 ? step / 2 : 0;
+  const highest = Math.max(0, ...lines.map(({ value }) => value));
+  const bars = uPlot.paths.bars?.({ size: [0.86, 64] });
+  const straight = uPlot.paths.linear?.();
+  return {
+    width,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    padding: [12, 12, 0, 0],
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+    scales: {
+      x: { time: true, range: (_plot, min, max) => [min - room, max + room] },
+      y: isLog
+        ? { distr: LOGARITHMIC, range: (_plot, min, max) => [Math.min(0.1, min || 0.1), Math.max(100, max || 100)] }
+        : {
+            range: (_plot, min, max) => {
+              const top = Math.max(max ?? 0, highest) * 1.1;
+              return [Math.min(0, min ?? 0), top > 0 ? top : 1];
+            },
+          },
+    },
+    axes: [
+      { ...axis, values: (_plot, ticks, _axis, _space, gap) => tickTexts(ticks, gap, zone) },
+      { ...axis, size: AXIS_PX, values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : format(tick))) },
+    ],
+    series: [
+      {},
+      ...drawOrder(props).map((index) => {
+        const paint = color(colorOfSeries(index, series[index]?.name ?? ''));
+        return look === 'bars'
+          ? {
+              fill: paint,
+              stroke: paint,
+              width: 0,
+              points: { show: false },
+              ...(bars === undefined ? {} : { paths: bars }),
+            }
+          : { stroke: paint, width: 2, ...(straight === undefined ? {} : { paths: straight }) };
+      }),
+    ],
+    hooks: {
+      draw: [(plot) => drawLines(plot, lines, color)],
+      setCursor: [(plot) => props.onHover?.(plot.cursor.idx ?? undefined)],
+      ready: [
+        (plot) =>
+          plot.over.addEventListener('click', () => {
+            const index = plot.cursor.idx;
+            if (index !== null && index !== undefined) props.onPick?.(index);
+          }),
+      ],
+    },
+  };
+};
+
+/** Of stacked bars the highest sum is drawn first, so that each lower one lies over it. */
+const drawOrder = ({ aligned, look }: ChartProps): readonly number[] => {
+  const order = aligned.series.map((_, index) => index);
+  return look === 'bars' ? order.toReversed() : order;
+};
+
+const dataOf = (props: ChartProps): uPlot.AlignedData => {
+  const { times, series } = props.look === 'bars' ? stack(props.aligned) : props.aligned;
+  return [[...times], ...drawOrder(props).map((index) => [...(series[index]?.values ?? [])])];
+};
+
+export default function ChartCanvas({ aligned, look, format, lines, isLog, onHover, onPick }: ChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const { zone } = usePrefs().prefs;
+  const hover = useEffectEvent((index: number | undefined) => onHover?.(index));
+  const pick = useEffectEvent((index: number) => onPick?.(index));
+  const write = useEffectEvent((value: number | null | undefined) => format(value));
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return undefined;
+    const props: ChartProps = {
+      aligned,
+      look,
+      lines: lines ?? [],
+      isLog: isLog ?? false,
+      format: (value) => write(value),
+      onHover: (index) => hover(index),
+      onPick: (index) => pick(index),
+    };
+    const color = resolverOf(element);
+    let plot: uPlot | undefined;
+    const draw = (): void => {
+      plot?.destroy();
+      plot = new uPlot(optionsOf(props, element.clientWidth, color, zone), dataOf(props), element);
+    };
+    draw();
+    const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    resized.observe(element);
+    // The colours on a canvas are those of the theme in which it was drawn.
+    const themed = new MutationObserver(draw);
+    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    return () => {
+      resized.disconnect();
+      themed.disconnect();
+      dark.removeEventListener('change', draw);
+      plot?.destroy();
+    };
+  }, [aligned, look, lines, isLog, zone]);
+  return <div ref={host} className={css['canvas']} aria-hidden />;
+}
