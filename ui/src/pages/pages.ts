@@ -1,4 +1,4 @@
-import { LayoutDashboard, ListTree, Settings, Workflow } from 'lucide-react';
+import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Settings, Target } from 'lucide-react';
 import type { Page } from './page.ts';
 
 /** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
@@ -15,11 +15,22 @@ export const pages: readonly Page[] = [
   },
   { path: '/traces/$traceId', load: () => import('./trace/trace-page.tsx') },
   {
-    path: '/machines',
-    load: () => import('./machines/machines-page.tsx'),
-    rail: { section: 'System', name: 'Machines', icon: Workflow, key: 'x' },
+    path: '/cost',
+    load: () => import('./cost/cost-page.tsx'),
+    rail: { section: 'Observe', name: 'Cost', icon: CircleDollarSign, key: 'c' },
   },
-  { path: '/machines/$name', load: () => import('./machines/machine-page.tsx') },
+  {
+    path: '/monitors',
+    load: () => import('./watch/monitors-page.tsx'),
+    rail: { section: 'Guard', name: 'Monitors', icon: Bell, key: 'm' },
+  },
+  { path: '/monitors/$id', load: () => import('./watch/monitor-page.tsx') },
+  {
+    path: '/slos',
+    load: () => import('./watch/slos-page.tsx'),
+    rail: { section: 'Guard', name: 'SLOs', icon: Target, key: 'l' },
+  },
+  { path: '/slos/$id', load: () => import('./watch/slo-page.tsx') },
   {
     path: '/settings',
     load: () => import('./settings/settings-page.tsx'),

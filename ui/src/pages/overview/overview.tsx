@@ -1,5 +1,12 @@
 import { api, ask } from '../../api/client.ts';
-import { formatCount, formatDuration, formatDurationMs, formatMoney, formatShare } from '../../model/units.ts';
+import {
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatDurationMs,
+  formatMoney,
+  formatShare,
+} from '../../model/units.ts';
 import type { Params } from '../../model/url.ts';
 import { Instant } from '../../widgets/instant.tsx';
 import { usePolled } from '../../widgets/live.tsx';
@@ -7,7 +14,10 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { useShared } from '../../widgets/page-state.ts';
 import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
+import { Firing } from './firing.tsx';
 import css from './overview.module.css';
+import { SpendOfToday, SpendOverTime } from './spend.tsx';
+import { TroubledRuns } from './troubled-runs.tsx';
 
 const Figure = ({
   name,
@@ -36,7 +46,7 @@ const Figure = ({
 
 const RECENT = 10;
 
-/** What happened lately, each number a link to what it counts. */
+/** What is wrong now, then what happened in the window, each number a link to what it counts. */
 export const Overview = () => {
   const [{ project, from, to }] = useShared();
   const range = {
@@ -55,6 +65,7 @@ export const Overview = () => {
   });
   return (
     <div className={css['page']}>
+      <Firing />
       <Loaded query={summary} what="the summary">
         {(report) => (
           <section aria-label="Summary">
@@ -73,7 +84,7 @@ export const Overview = () => {
                 params={{ sort: 'duration' }}
               />
               <Figure
-                name="Cost, priced spans only"
+                name="Cost, priced only"
                 value={formatMoney(
                   report.total_cost === undefined
                     ? undefined
@@ -82,8 +93,8 @@ export const Overview = () => {
                 to="/traces"
                 params={{ sort: 'cost' }}
               />
-              <Figure name="Tokens in" value={formatCount(report.input_tokens)} />
-              <Figure name="Tokens out" value={formatCount(report.output_tokens)} />
+              <Figure name="Tokens in" value={formatCompact(report.input_tokens)} />
+              <Figure name="Tokens out" value={formatCompact(report.output_tokens)} />
             </dl>
           </section>
         )}
@@ -110,6 +121,12 @@ export const Overview = () => {
             )
           }
         </Loaded>
+      </section>
+      <TroubledRuns />
+      <section aria-labelledby="spend">
+        <h2 id="spend">Cost and calls</h2>
+        <SpendOfToday />
+        <SpendOverTime />
       </section>
     </div>
   );
