@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { seededRandom } from '../crash/ledger.ts';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
 const LIBRARY = ['x86_64', 'aarch64']
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
@@ -40,15 +40,15 @@ const jumpClock = async (library: string, jumps: number, seed: number, folder: s
     renameSync(`${offset}.new`, offset);
   };
   setClock(0);
-  const open = (flags: readonly string[] = []): Promise<Daemon> =>
-    startDaemon(folder, [...FLAGS, ...flags], {
+  const port = String(await aLastingPort());
+  const open = (): Promise<Daemon> =>
+    startDaemon(folder, [...FLAGS, '--port', port], {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: offset,
       FAKETIME_NO_CACHE: '1',
       DONT_FAKE_MONOTONIC: '1',
     });
   let daemon = await open();
-  const { port } = new URL(daemon.url);
   const url = `http://127.0.0.1:${port}/v1/api`;
   const fail = (what: string): Error => new Error(`seed ${seed}: ${what}`);
   let restarts = 0;
@@ -142,7 +142,7 @@ const jumpClock = async (library: string, jumps: number, seed: number, folder: s
     restarting = true;
     await daemon.stop(random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
     restarts += 1;
-    daemon = await open(['--port', port]);
+    daemon = await open();
     restarting = false;
   }
   setClock(0);
