@@ -13,6 +13,9 @@ import { checkFiles, find, post } from './verify.ts';
 
 const WRITERS = 8;
 const MAX_SPANS_PER_BATCH = 60;
+/** A batch of more spans is under way for longer, and so is the time in which the kill may come. */
+const KILL_WITHIN_MS = 300;
+const KILL_WITHIN_MS_A_SPAN = 0.15;
 
 export type KillFigures = {
   readonly cycles: number;
@@ -31,10 +34,16 @@ export const killLoop = async (options: {
   readonly seed: number;
   readonly folder: string;
   readonly onCycle?: (cycle: number) => void;
+  /** Batches under way at one time. */
+  readonly writers?: number;
+  /** Most spans of one batch; large ones have half of them at least. */
+  readonly spans?: number;
   /** Ends sooner when this is over, in milliseconds. */
   readonly withinMs?: number;
 }): Promise<KillFigures> => {
   const random = seededRandom(options.seed);
+  const { writers: writerCount = WRITERS, spans: most = MAX_SPANS_PER_BATCH } = options;
+  const least = most > MAX_SPANS_PER_BATCH ? most / 2 : 1;
   const ledger: Entry[] = [];
   let unknownKept = 0;
   let unknownLost = 0;
@@ -73,11 +82,11 @@ export const killLoop = async (options: {
   let cycle = 0;
   for (; cycle < options.cycles && performance.now() < until; cycle += 1) {
     const entries: Entry[] = [];
-    const dispatcher = new Agent({ connections: WRITERS });
+    const dispatcher = new Agent({ connections: writerCount });
     let stopped = false;
     const writer = async (): Promise<void> => {
       while (!stopped) {
-        const spans = 1 + Math.floor(random() * MAX_SPANS_PER_BATCH);
+        const spans = Math.floor(least + random() * (most + 1 - least));
         const now = BigInt(Date.now()) * 1_000_000n;
         const entry = random() < 0.5 ? otlpEntry(spans, now) : nativeEntry(spans, now);
         entries.push(entry);
@@ -90,8 +99,8 @@ export const killLoop = async (options: {
         }
       }
     };
-    const writers = Array.from({ length: WRITERS }, writer);
-    await sleep(100 + Math.floor(random() * 300));
+    const writers = Array.from({ length: writerCount }, writer);
+    await sleep(100 + Math.floor(random() * (KILL_WITHIN_MS + most * KILL_WITHIN_MS_A_SPAN)));
     stopped = true;
     await daemon.stop('SIGKILL');
     await Promise.all(writers);
@@ -123,6 +132,8 @@ if (import.meta.main) {
       cycles: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
       minutes: { type: 'string', default: 'Infinity' },
+      writers: { type: 'string', default: String(WRITERS) },
+      spans: { type: 'string', default: String(MAX_SPANS_PER_BATCH) },
     },
   });
   const folder = temporaryFolder();
@@ -132,6 +143,8 @@ if (import.meta.main) {
       cycles: Number(values.cycles),
       seed: Number(values.seed),
       folder: folder.path,
+      writers: Number(values.writers),
+      spans: Number(values.spans),
       withinMs: Number(values.minutes) * 60_000,
       onCycle: (cycle) => {
         if (cycle % 50 === 49) console.log(`${cycle + 1} cycles`);

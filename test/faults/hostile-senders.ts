@@ -1,0 +1,140 @@
+/**
+ * Sixteen senders of small bodies that mean much work, against a daemon that has 1 GiB of memory and not a byte more (a cgroup of its own).
+ * Beside them a neighbour sends honest batches of one span and asks `/healthz`; what it was acknowledged is looked up at the end.
+ * Needs the right to make a cgroup. Run as a command: `node test/faults/hostile-senders.ts --senders 16 --minutes 10`.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Agent, request } from 'undici';
+import { seededRandom } from '../crash/ledger.ts';
+import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { hostileBodies } from '../ingest/hostile-bodies.ts';
+import { peakMebibytes, quantile } from './figures.ts';
+
+const GIBIBYTE = 1024 ** 3;
+const NEIGHBOUR_EACH_MS = 50;
+/** Batches of the neighbour that are looked up at the end; all of them are counted. */
+const LOOKED_UP = 2_000;
+/** A sender that is refused asks again at once, up to so many times a second: it is hostile. */
+const HOSTILE_PAUSE_MS = 20;
+
+/** A cgroup of either version: its folder, and the file that bounds its memory. */
+const makeCgroup = (bytes: number): { readonly folder: string; readonly add: (pid: number) => void } => {
+  const isFirst = existsSync('/sys/fs/cgroup/memory');
+  const folder = join(isFirst ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `svc-${process.pid}`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, isFirst ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
+  return { folder, add: (pid) => writeFileSync(join(folder, 'cgroup.procs'), String(pid)) };
+};
+
+const { values } = parseArgs({
+  options: {
+    senders: { type: 'string', default: '16' },
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '20261122' },
+  },
+});
+const seed = Number(values.seed);
+const random = seededRandom(seed);
+const folder = temporaryFolder();
+const cgroup = makeCgroup(GIBIBYTE);
+const daemon = await startDaemon(folder.path);
+const pid = daemon.process.pid ?? 0;
+cgroup.add(pid);
+const made = hostileBodies.map((body) => ({ ...body, bytes: body.make() }));
+const until = performance.now() + Number(values.minutes) * 60_000;
+const answers: Record<string, number> = {};
+const count = (what: string): void => void (answers[what] = (answers[what] ?? 0) + 1);
+
+const hostile = async (): Promise<void> => {
+  const agent = new Agent({ connections: 1 });
+  while (performance.now() < until) {
+    const body = made[Math.floor(random() * made.length)];
+    if (body === undefined) continue;
+    try {
+      const answer = await request(daemon.url + body.path, {
+        method: 'POST',
+        dispatcher: agent,
+        headers: { 'content-type': body.contentType, ...(body.gzip ? { 'content-encoding': 'gzip' } : {}) },
+        body: body.bytes,
+      });
+      await answer.body.dump();
+      count(String(answer.statusCode));
+    } catch {
+      count('cut');
+    }
+    await sleep(HOSTILE_PAUSE_MS);
+  }
+  await agent.destroy();
+};
+
+const neighbours = new Agent({ connections: 2 });
+const acknowledged: string[] = [];
+const batchMs: number[] = [];
+const healthMs: number[] = [];
+let refused = 0;
+const neighbour = async (): Promise<void> => {
+  while (performance.now() < until) {
+    const traceId = randomBytes(16).toString('hex');
+    const at = performance.now();
+    const answer = await request(`${daemon.url}/v1/ingest`, {
+      method: 'POST',
+      dispatcher: neighbours,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        spans: [
+          { trace_id: traceId, span_id: traceId.slice(16), name: 'honest', start_time: new Date().toISOString() },
+        ],
+      }),
+    });
+    const { accepted } = (await answer.body.json()) as { accepted?: number };
+    if (answer.statusCode === 200 && accepted === 1) {
+      acknowledged.push(traceId);
+      batchMs.push(performance.now() - at);
+    } else refused += 1;
+    await sleep(NEIGHBOUR_EACH_MS);
+  }
+};
+const pinger = async (): Promise<void> => {
+  while (performance.now() < until) {
+    const at = performance.now();
+    const answer = await request(`${daemon.url}/healthz`, { dispatcher: neighbours });
+    await answer.body.dump();
+    healthMs.push(performance.now() - at);
+    await sleep(NEIGHBOUR_EACH_MS);
+  }
+};
+
+try {
+  await Promise.all([neighbour(), pinger(), ...Array.from({ length: Number(values.senders) }, hostile)]);
+  let lost = 0;
+  const step = Math.max(1, Math.floor(acknowledged.length / LOOKED_UP));
+  for (const traceId of acknowledged.filter((_, place) => place % step === 0)) {
+    const answer = await request(`${daemon.url}/v1/api/traces/${traceId}`, { dispatcher: neighbours });
+    await answer.body.dump();
+    if (answer.statusCode !== 200) lost += 1;
+  }
+  const stops = readFileSync(
+    join(cgroup.folder, existsSync(join(cgroup.folder, 'memory.failcnt')) ? 'memory.failcnt' : 'memory.events'),
+    'utf8',
+  ).trim();
+  const peak = peakMebibytes(pid);
+  const exit = await daemon.stop('SIGTERM');
+  console.log(
+    JSON.stringify({
+      ...{ seed, senders: Number(values.senders), minutes: Number(values.minutes), answers, peakMebibytes: peak },
+      ...{ neighbourAcknowledged: acknowledged.length, neighbourRefused: refused, lost, exit },
+      ...{ batchP50Ms: quantile(batchMs, 0.5), batchP99Ms: quantile(batchMs, 0.99) },
+      ...{ healthP50Ms: quantile(healthMs, 0.5), healthP99Ms: quantile(healthMs, 0.99), cgroupStops: stops },
+    }),
+  );
+  if (lost > 0 || exit !== 0) process.exitCode = 1;
+} finally {
+  await daemon.stop('SIGKILL');
+  await neighbours.destroy();
+  rmdirSync(cgroup.folder);
+  folder.remove();
+}
