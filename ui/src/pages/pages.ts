@@ -1,4 +1,4 @@
-import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Settings, Target } from 'lucide-react';
+import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Settings, Target, Workflow } from 'lucide-react';
 import type { Page } from './page.ts';
 
 /** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
@@ -31,6 +31,12 @@ export const pages: readonly Page[] = [
     rail: { section: 'Guard', name: 'SLOs', icon: Target, key: 'l' },
   },
   { path: '/slos/$id', load: () => import('./watch/slo-page.tsx') },
+  {
+    path: '/machines',
+    load: () => import('./machines/machines-page.tsx'),
+    rail: { section: 'System', name: 'Machines', icon: Workflow, key: 'x' },
+  },
+  { path: '/machines/$name', load: () => import('./machines/machine-page.tsx') },
   {
     path: '/settings',
     load: () => import('./settings/settings-page.tsx'),

@@ -1,0 +1,332 @@
+import { Graph, layout as arrange } from '@dagrejs/dagre';
+import type { Chart, ChartState, ChartTransition } from './statechart.ts';
+
+/** Where everything of a statechart stands, in pixels from its upper left corner. */
+export type ChartLayout = {
+  readonly width: number;
+  readonly height: number;
+  /** Outer states before what is inside them. */
+  readonly nodes: readonly PlacedState[];
+  /** The dots from which the initial states are entered. */
+  readonly starts: readonly PlacedStart[];
+  readonly edges: readonly PlacedEdge[];
+};
+
+export type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
+export type Point = { readonly x: number; readonly y: number };
+
+export type PlacedState = Box & {
+  readonly state: ChartState;
+  /** It is drawn with what is inside it. */
+  readonly isOpen: boolean;
+  /** Transitions that lead out of it into itself, or nowhere. */
+  readonly loops: readonly string[];
+};
+
+export type PlacedStart = Point & { readonly id: string; readonly to: string };
+
+export type PlacedEdge = {
+  readonly id: string;
+  /** States as drawn: where one is closed, it stands for all that is inside it. */
+  readonly from: string;
+  readonly to: string;
+  readonly transitions: readonly ChartTransition[];
+  readonly label: readonly string[];
+  readonly labelBox: Box;
+  readonly points: readonly Point[];
+};
+
+const CHARACTER_PX = 6.7;
+const TITLE_CHARACTER_PX = 7.4;
+const LINE_PX = 16;
+const NODE = { minWidth: 104, maxWidth: 260, title: 28, sub: 16, side: 12, bottom: 6 } as const;
+const GROUP = { side: 18, top: 12, bottom: 18 } as const;
+const START_PX = 12;
+const MAX_LABELS = 4;
+const MAX_LABEL_CHARACTERS = 30;
+const MAX_LOOPS = 4;
+
+export const cutText = (text: string, characters: number): string =>
+  text.length <= characters ? text : `${text.slice(0, characters - 1)}…`;
+
+const isAbout = (guard: string, state: string): boolean => guard.includes(`to: ${state.split('.').at(-1) ?? state})`);
+
+/** `lease.beat [mayRetry]`; a guard that names nothing but the target says nothing new. */
+export const transitionText = ({ event, guard, to }: ChartTransition): string =>
+  guard === undefined || (to !== undefined && isAbout(guard, to))
+    ? event
+    : `${event} [${guard.replace(/\(.*\)$/, '')}]`;
+
+/** A long label stands on two lines: the event, and its guard. */
+const LONG_LABEL_CHARACTERS = 20;
+const labelLines = (transition: ChartTransition): readonly string[] => {
+  const text = transitionText(transition);
+  return text.length > LONG_LABEL_CHARACTERS ? text.split(/ (?=\[)/) : [text];
+};
+
+const several = (texts: readonly string[], most: number): readonly string[] => {
+  const different = [...new Set(texts)].map((text) => cutText(text, MAX_LABEL_CHARACTERS));
+  return different.length <= most
+    ? different
+    : [...different.slice(0, most - 1), `and ${different.length - most + 1} more`];
+};
+
+const labelSize = (lines: readonly string[]): { readonly width: number; readonly height: number } => ({
+  width: Math.max(0, ...lines.map((line) => line.length)) * CHARACTER_PX + 8,
+  height: lines.length * LINE_PX,
+});
+
+type Level = { readonly edges: Map<string, ChartTransition[]> };
+
+/** Reads who is inside whom, and which of two states are drawn. */
+const relations = (chart: Chart, opened: ReadonlySet<string>) => {
+  const byId = new Map(chart.states.map((state) => [state.id, state]));
+  const inside = new Map<string, ChartState[]>();
+  for (const state of chart.states) {
+    const list = inside.get(state.parent ?? '');
+    if (list === undefined) inside.set(state.parent ?? '', [state]);
+    else list.push(state);
+  }
+  const chainOf = (id: string): readonly string[] => {
+    const chain: string[] = [];
+    for (let at = byId.get(id); at !== undefined; at = at.parent === undefined ? undefined : byId.get(at.parent))
+      chain.unshift(at.id);
+    return chain;
+  };
+  /** From the outside in, down to the first closed state: what is drawn. */
+  const drawnChain = (id: string): readonly string[] => {
+    const chain = chainOf(id);
+    const closed = chain.findIndex((at) => !opened.has(at));
+    return closed === -1 ? chain : chain.slice(0, closed + 1);
+  };
+  return { inside, drawnChain };
+};
+
+/** Sorts each transition to the level on which both of its ends are neighbours, or to the state that it does not leave. */
+const sortTransitions = (chart: Chart, drawnChain: (id: string) => readonly string[]) => {
+  const levels = new Map<string, Level>();
+  const loops = new Map<string, string[]>();
+  const addLoop = (id: string, text: string): void => {
+    const list = loops.get(id);
+    if (list === undefined) loops.set(id, [text]);
+    else list.push(text);
+  };
+  for (const transition of chart.transitions) {
+    const from = drawnChain(transition.from);
+    const own = from.at(-1) ?? '';
+    const to = transition.to === undefined ? undefined : drawnChain(transition.to);
+    if (to === undefined) {
+      if (own === transition.from) addLoop(own, `↺ ${transitionText(transition)}`);
+      continue;
+    }
+    const shared = from.findIndex((id, index) => id !== to[index]);
+    const start = from[shared];
+    const end = shared === -1 ? undefined : to[shared];
+    if (start !== undefined && end !== undefined) {
+      const level = from[shared - 1] ?? '';
+      const { edges } = levels.get(level) ?? { edges: new Map<string, ChartTransition[]>() };
+      levels.set(level, { edges });
+      const key = `${start} ${end}`;
+      const list = edges.get(key);
+      if (list === undefined) edges.set(key, [transition]);
+      else list.push(transition);
+    } else if (own === transition.from || transition.from === transition.to) {
+      const target = transition.to === transition.from ? '↺' : `→ ${transition.to?.split('.').at(-1) ?? ''}`;
+      addLoop(own, `${target} ${transitionText(transition)}`);
+    }
+  }
+  return { levels, loops };
+};
+
+type Arranged = ChartLayout;
+
+const shift = (box: Arranged, by: Point): Pick<ChartLayout, 'nodes' | 'starts' | 'edges'> => ({
+  nodes: box.nodes.map((node) => ({ ...node, x: node.x + by.x, y: node.y + by.y })),
+  starts: box.starts.map((start) => ({ ...start, x: start.x + by.x, y: start.y + by.y })),
+  edges: box.edges.map((edge) => ({
+    ...edge,
+    labelBox: { ...edge.labelBox, x: edge.labelBox.x + by.x, y: edge.labelBox.y + by.y },
+    points: edge.points.map((point) => ({ x: point.x + by.x, y: point.y + by.y })),
+  })),
+});
+
+const headSize = (state: ChartState, loops: readonly string[]): { readonly width: number; readonly height: number } => {
+  const sub = state.stepKind === undefined ? 0 : NODE.sub;
+  const title = Math.min(NODE.maxWidth, state.key.length * TITLE_CHARACTER_PX + 2 * NODE.side + 36);
+  const widest = Math.max(0, ...loops.map((loop) => loop.length)) * CHARACTER_PX + 2 * NODE.side;
+  return {
+    width: Math.max(NODE.minWidth, title, widest),
+    height: NODE.title + sub + loops.length * LINE_PX + (loops.length > 0 || sub > 0 ? NODE.bottom : 4),
+  };
+};
+
+/**
+ * Arranges a chart level by level, from the inside out: each open state is laid out by itself and is then one box for the level
+ * around it. So a transition is drawn between neighbours, and a picture of 300 steps stays readable.
+ * @param opened states to be drawn with what is inside them
+ */
+export const layoutChart = (
+  chart: Chart,
+  opened: ReadonlySet<string>,
+  direction: 'down' | 'right' = 'down',
+): ChartLayout => {
+  const { inside, drawnChain } = relations(chart, opened);
+  const { levels, loops } = sortTransitions(chart, drawnChain);
+
+  const arrangeLevel = (id: string): Arranged => {
+    const graph = new Graph({ multigraph: true });
+    // Only the outermost level turns: what is inside a state is read from top to bottom.
+    const rankdir = direction === 'right' && id === '' ? 'LR' : 'TB';
+    graph.setGraph({ rankdir, nodesep: rankdir === 'LR' ? 18 : 28, ranksep: 30, edgesep: 14, marginx: 4, marginy: 4 });
+    const members = inside.get(id) ?? [];
+    const parts = new Map<
+      string,
+      { readonly head: number; readonly inner?: Arranged; readonly loops: readonly string[] }
+    >();
+    for (const state of members) {
+      const own = several(loops.get(state.id) ?? [], MAX_LOOPS);
+      const head = headSize(state, own);
+      const isOpen = opened.has(state.id) && (inside.get(state.id)?.length ?? 0) > 0;
+      const inner = isOpen ? arrangeLevel(state.id) : undefined;
+      parts.set(state.id, { head: head.height, loops: own, ...(inner === undefined ? {} : { inner }) });
+      graph.setNode(state.id, {
+        width: Math.max(head.width, inner === undefined ? 0 : inner.width + 2 * GROUP.side),
+        height: head.height + (inner === undefined ? 0 : inner.height + GROUP.top + GROUP.bottom),
+      });
+    }
+    const start = `${id} start`;
+    const initial = members.find(({ isInitial }) => isInitial);
+    if (initial !== undefined) {
+      graph.setNode(start, { width: START_PX, height: START_PX });
+      graph.setEdge(start, initial.id, { width: 0, height: 0 }, start);
+    }
+    const edges = levels.get(id)?.edges ?? new Map<string, ChartTransition[]>();
+    const labels = new Map<string, readonly string[]>();
+    for (const [key, transitions] of edges) {
+      const [from = '', to = ''] = key.split(' ');
+      const lines = several(transitions.flatMap(labelLines), MAX_LABELS);
+      labels.set(key, lines);
+      graph.setEdge(from, to, { ...labelSize(lines), labelpos: 'c' }, key);
+    }
+    arrange(graph);
+
+    const nodes: PlacedState[] = [];
+    const starts: PlacedStart[] = [];
+    const drawn: PlacedEdge[] = [];
+    for (const state of members) {
+      const { x = 0, y = 0, width = 0, height = 0 } = graph.node(state.id) as Partial<Box>;
+      const part = parts.get(state.id);
+      const left = x - width / 2;
+      const top = y - height / 2;
+      nodes.push({
+        state,
+        x: left,
+        y: top,
+        width,
+        height,
+        isOpen: part?.inner !== undefined,
+        loops: part?.loops ?? [],
+      });
+      if (part?.inner === undefined) continue;
+      const moved = shift(part.inner, { x: left + (width - part.inner.width) / 2, y: top + part.head + GROUP.top });
+      nodes.push(...moved.nodes);
+      starts.push(...moved.starts);
+      drawn.push(...moved.edges);
+    }
+    if (initial !== undefined) {
+      const { x = 0, y = 0 } = graph.node(start) as Partial<Point>;
+      starts.push({ id: start, to: initial.id, x, y });
+      const points = (graph.edge({ v: start, w: initial.id, name: start }) as { points?: Point[] }).points ?? [];
+      drawn.push({
+        id: start,
+        from: start,
+        to: initial.id,
+        transitions: [],
+        label: [],
+        labelBox: { x, y, width: 0, height: 0 },
+        points,
+      });
+    }
+    for (const [key, transitions] of edges) {
+      const [from = '', to = ''] = key.split(' ');
+      const placed = graph.edge({ v: from, w: to, name: key }) as Partial<Box> & { points?: Point[] };
+      const { x = 0, y = 0, width = 0, height = 0, points = [] } = placed;
+      drawn.push({
+        id: `${id}: ${key}`,
+        from,
+        to,
+        transitions,
+        label: labels.get(key) ?? [],
+        labelBox: { x: x - width / 2, y: y - height / 2, width, height },
+        points,
+      });
+    }
+    const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+    return { nodes, starts, edges: drawn, width, height };
+  };
+  return arrangeLevel('');
+};
+
+/** A smooth line through the points. */
+export const linePath = (points: readonly Point[]): string => {
+  const [first, ...rest] = points;
+  const last = rest.at(-1);
+  if (first === undefined || last === undefined) return '';
+  const at = ({ x, y }: Point): string => `${Math.round(x * 10) / 10} ${Math.round(y * 10) / 10}`;
+  const curves = rest.slice(0, -1).map((point, index) => {
+    const next = rest[index + 1] ?? last;
+    const end = index === rest.length - 2 ? next : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    return `Q${at(point)} ${at(end)}`;
+  });
+  return curves.length === 0 ? `M${at(first)} L${at(last)}` : `M${at(first)} ${curves.join(' ')}`;
+};
+
+/** How far a picture must shrink to be seen at once. */
+const scaleIn = ({ width, height }: ChartLayout, room: Pick<Box, 'width' | 'height'>): number =>
+  Math.min(1, room.width / width, room.height / height);
+
+/** Above this, one layout is enough work. */
+const MAX_STATES_TO_TURN = 60;
+
+/** The layout, downwards or to the right, that shrinks less in the room there is. */
+export const layoutInRoom = (
+  chart: Chart,
+  opened: ReadonlySet<string>,
+  room: Pick<Box, 'width' | 'height'>,
+): ChartLayout => {
+  const down = layoutChart(chart, opened);
+  if (down.nodes.length > MAX_STATES_TO_TURN || scaleIn(down, room) === 1) return down;
+  const right = layoutChart(chart, opened, 'right');
+  return scaleIn(right, room) > scaleIn(down, room) ? right : down;
+};
+
+export type Viewport = { readonly x: number; readonly y: number; readonly zoom: number };
+type Room = Pick<Box, 'width' | 'height'>;
+
+/** Smaller than this nobody can read it. */
+const READABLE_ZOOM = 0.62;
+const MARGIN_PX = 12;
+
+const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, value));
+
+/**
+ * How a picture is first seen: all of it where that can be read, else as much as can be read around the state that matters.
+ * @param active the states that the machine is in; else the initial one matters
+ */
+export const viewportOf = (layout: ChartLayout, room: Room, active?: ReadonlySet<string>): Viewport => {
+  const free = { width: room.width - 2 * MARGIN_PX, height: room.height - 2 * MARGIN_PX };
+  const all = scaleIn(layout, free);
+  const zoom = Math.max(READABLE_ZOOM, all);
+  const focus =
+    layout.nodes.findLast(({ state }) => active?.has(state.id)) ??
+    layout.nodes.find(({ state }) => state.isInitial && state.parent === undefined);
+  const middle = (start: number, size: number, all: number, length: number): number =>
+    all * zoom <= length - 2 * MARGIN_PX
+      ? (length - all * zoom) / 2
+      : clamp(length / 2 - (start + size / 2) * zoom, length - MARGIN_PX - all * zoom, MARGIN_PX);
+  return {
+    x: middle(focus?.x ?? 0, focus?.width ?? 0, layout.width, room.width),
+    y: middle(focus?.y ?? 0, focus?.height ?? 0, layout.height, room.height),
+    zoom,
+  };
+};
