@@ -9,6 +9,7 @@ import { definitionActor } from './definition/definition-actor.ts';
 import { createEventActor } from './event/event-actor.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import { createLeaseActors } from './lease/lease-actor.ts';
+import { createLimitActors } from './limit/limit-actor.ts';
 import type { Program, Programs } from './run/program.ts';
 import { createRunActors } from './run/run-actor.ts';
 import { createStartActor } from './run/start-actor.ts';
@@ -38,6 +39,8 @@ export const createKinds = (host: {
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
+  /** A key was committed whose actor is due then, by the steady clock. */
+  readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
 }): readonly ActorKind[] => {
   const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
   const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
@@ -55,6 +58,7 @@ export const createKinds = (host: {
       quarantined: host.quarantined,
       ready: dispatcher.ready,
       carriedOver: host.carriedOver,
+      limitDue: host.limitDue,
       journalled: host.followers.wake,
     }),
     createLeaseActors({
@@ -69,9 +73,17 @@ export const createKinds = (host: {
       unservable: dispatcher.unservable,
     }),
     createEventActor({ programs, nextOrder }),
-    createStartActor({ programs, checkInput }),
+    createStartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
     createBulkActors({ programs, steady: host.steady, carriedOver: host.carriedOver }),
-    createScheduleActors({ programs, checkInput, quarantined: host.scheduleQuarantined }),
+    createScheduleActors({
+      programs,
+      checkInput,
+      steady: host.steady,
+      nextOrder,
+      limitDue: host.limitDue,
+      quarantined: host.scheduleQuarantined,
+    }),
+    createLimitActors({ programs, steady: host.steady, nextOrder, limitDue: host.limitDue }),
     createWorkerActors(),
     definitionActor,
     upkeepActor,

@@ -15,6 +15,7 @@ import {
 } from './kernel/clock.ts';
 import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
+import { createDueLimits } from './limit/due-limits.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
 import { createOutbox } from './outbox.ts';
 import { createQuarantine } from './quarantine-upkeep.ts';
@@ -158,6 +159,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         add: (timer) => carriedOver.add(timer),
         addFirst: (timer) => carriedOver.addFirst(timer),
       },
+      limitDue: (limitId, project, dueAt) => dueLimits.add(limitId, project, dueAt),
     }),
     follow: dispatcher.follow,
     sealed: dispatcher.sealed,
@@ -180,6 +182,15 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     servedSince: (at) => options.ticks !== false && calls.servedSince(at),
     clock,
     now,
+    steady,
+    closing: closing.signal,
+  });
+  const dueLimits = createDueLimits({
+    store,
+    // As above: its rows are looked at each second.
+    send: (message) => kernel.send(message).catch(() => {}),
+    servedSince: (at) => options.ticks !== false && calls.servedSince(at),
+    clock,
     steady,
     closing: closing.signal,
   });
@@ -222,7 +233,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     leases,
     clock,
     serviceClock,
-    eachSecond: [carriedOver.look, schedules.look, matchAgain, sweep],
+    eachSecond: [carriedOver.look, dueLimits.look, schedules.look, matchAgain, sweep],
     backlog: asked.backlog,
     onFault,
   });
@@ -242,6 +253,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const close = async (endOutbox: () => Promise<void>): Promise<void> => {
     if (closing.signal.aborted) return;
     closing.abort();
+    dueLimits.close();
     const timerStopped = timer.stop();
     dispatcher.close();
     await timerStopped;
@@ -280,6 +292,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     tick: async () => {
       await timer.tick();
       await carriedOver.idle();
+      await dueLimits.idle();
     },
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,

@@ -8,6 +8,7 @@ import {
   leadsOn,
   type Step,
   type SucceedStep,
+  type TaskStep,
   type Target,
   targetsOf,
 } from '../model/definition/definition.ts';
@@ -22,8 +23,10 @@ import {
   type UnixMs,
 } from '../model/run.ts';
 
-/** Where a run is within a step. Every kind opens; what follows depends on the kind. */
-export type Phase = 'opening' | 'queued' | 'leased' | 'backoff' | 'waiting' | 'routing' | 'ending';
+/**
+ * Where a run is within a step. Every kind opens; what follows depends on the kind. `asking` and `held` are those of a task that has keys.
+ */
+export type Phase = 'opening' | 'asking' | 'held' | 'queued' | 'leased' | 'backoff' | 'waiting' | 'routing' | 'ending';
 
 /** What a run remembers beside its place. Small and bounded by the definition: payloads live in rows of their own. */
 export type RunContext = {
@@ -101,6 +104,10 @@ export type RunEvent =
       readonly key?: string | readonly string[];
       readonly total?: number;
     }
+  /** The keys of the step have no room: it waits. */
+  | { readonly type: 'step.held'; readonly at: UnixMs }
+  /** It has a place of each of its keys. */
+  | { readonly type: 'step.admitted'; readonly at: UnixMs }
   | { readonly type: 'step.offered'; readonly at: UnixMs; readonly leaseId: string; readonly workerId: string }
   | { readonly type: 'step.completed'; readonly at: UnixMs; readonly leaseId: string; readonly usage?: UsageDelta }
   /** A lease failed, or the service could not open or leave the step. */
@@ -307,6 +314,8 @@ const runSetup = setup({
     conclude: () => {},
     schedule: (_args, _params: { readonly timer: string }) => {},
     unschedule: (_args, _params: { readonly timer: string }) => {},
+    askPlace: () => {},
+    freePlace: () => {},
     openWait: () => {},
     closeWait: () => {},
     dropLease: () => {},
@@ -374,69 +383,95 @@ const endingPhase = {
   on: { 'run.succeeded': SUCCEEDED },
 } as const;
 
+/** A task whose attempts hold a key asks for a place before each of them, and gives it back at its end. */
+const taskPhases = (step: TaskStep): object => {
+  const { delivery } = step;
+  const { maxAttempts } = step.retry;
+  const isKeyed = step.concurrency !== undefined || step.rate !== undefined;
+  const noteEnd: readonly Action[] = ['forgetLease', 'countUsage'];
+  /** The attempt is over; one that goes back to the queue keeps its place. */
+  const free: readonly Action[] = isKeyed ? ['freePlace'] : [];
+  const again = (...actions: readonly Action[]): Way =>
+    isKeyed ? { target: 'asking', actions } : { target: 'queued', actions };
+  /** A step joins the queue when it is admitted. */
+  const join: readonly Action[] = isKeyed ? [] : ['joinQueue'];
+  return {
+    opening: { entry: ['open'], on: { 'step.opened': again(...join) } },
+    ...(isKeyed
+      ? {
+          asking: {
+            description: 'Its keys are asked for a place.',
+            entry: ['askPlace'],
+            on: {
+              'step.admitted': { target: 'queued', actions: ['joinQueue'] },
+              'step.held': { target: 'held', actions: [journal('run.held')] },
+            },
+          },
+          held: {
+            description: 'Waits in line for its keys.',
+            on: { 'step.admitted': { target: 'queued', actions: ['joinQueue', journal('run.admitted')] } },
+          },
+        }
+      : {}),
+    queued: {
+      description: 'Runnable: the next worker that serves this definition is offered it.',
+      on: {
+        'step.offered': { target: 'leased', actions: ['takeLease', journal('step.leased')] },
+        // It waited for a worker so long that the start which it took counts no more.
+        ...(step.rate === undefined ? {} : { 'step.held': { target: 'held', actions: [journal('run.held')] } }),
+      },
+    },
+    leased: {
+      description: "One worker holds it. How the lease itself stands is the lease machine's matter.",
+      on: {
+        'step.completed': { target: 'routing', actions: [...noteEnd, ...free, journal('step.finished')] },
+        'step.failed': [
+          {
+            guard: { type: 'mayServeElsewhere', params: { delivery } },
+            target: 'queued',
+            actions: [...noteEnd, journal('step.requeued')],
+          },
+          {
+            guard: { type: 'mayWaitForRate', params: { delivery } },
+            target: 'backoff',
+            actions: [...noteEnd, ...free, 'setDue', journal('step.failed'), ...wait],
+          },
+          {
+            guard: { type: 'mayRetryAtOnce', params: { delivery, maxAttempts } },
+            ...again(...noteEnd, ...free, 'countFailure', ...join, journal('step.failed'), journal('step.requeued')),
+          },
+          {
+            guard: { type: 'mayRetry', params: { delivery, maxAttempts } },
+            target: 'backoff',
+            actions: [...noteEnd, ...free, 'countFailure', 'setDue', journal('step.failed'), ...wait],
+          },
+          ...errorWays(step.id, step.onError, [...noteEnd, ...free, journal('step.failed')]),
+        ],
+        'step.lapsed': { target: 'queued', actions: ['forgetLease', journal('step.requeued')] },
+        'step.orphaned': [
+          {
+            guard: { type: 'mayReclaim', params: { delivery, maxOrphans: MAX_ORPHANS } },
+            ...again('forgetLease', ...free, 'countOrphan', ...join, journal('step.requeued')),
+          },
+          ...errorWays(step.id, step.onError, ['forgetLease', ...free, 'countOrphan', journal('step.failed')]),
+        ],
+      },
+    },
+    backoff: {
+      description: 'Waits for its next try.',
+      entry: [{ type: 'schedule', params: { timer: 'backoff' } }],
+      exit: [{ type: 'unschedule', params: { timer: 'backoff' } }, 'clearDue'],
+      on: { 'timer.due': again(...join, journal('step.requeued')) },
+    },
+    routing: routingPhase(step),
+    ending: endingPhase,
+  };
+};
+
 const phases = (step: Step): object => {
   switch (step.kind) {
-    case 'task': {
-      const { delivery } = step;
-      const { maxAttempts } = step.retry;
-      const inTotal: readonly Action[] =
-        step.limits === undefined ? [] : [{ type: 'countAttempt', params: { step: step.id } }];
-      const noteEnd: readonly Action[] = ['forgetLease', 'countUsage', ...inTotal];
-      const noteOrphan: readonly Action[] = ['forgetLease', 'countOrphan', ...inTotal];
-      return {
-        opening: { entry: ['open'], on: { 'step.opened': { target: 'queued', actions: ['joinQueue'] } } },
-        queued: {
-          description: 'Runnable: the next worker that serves this definition is offered it.',
-          on: { 'step.offered': { target: 'leased', actions: ['takeLease', journal('step.leased')] } },
-        },
-        leased: {
-          description: "One worker holds it. How the lease itself stands is the lease machine's matter.",
-          on: {
-            'step.completed': { target: 'routing', actions: [...noteEnd, journal('step.finished')] },
-            'step.failed': [
-              {
-                guard: { type: 'mayServeElsewhere', params: { delivery } },
-                target: 'queued',
-                actions: [...noteEnd, journal('step.requeued')],
-              },
-              {
-                guard: { type: 'mayWaitForRate', params: { delivery } },
-                target: 'backoff',
-                actions: [...noteEnd, 'setDue', journal('step.failed'), ...wait],
-              },
-              {
-                guard: { type: 'mayRetryAtOnce', params: { delivery, maxAttempts } },
-                target: 'queued',
-                actions: [...noteEnd, 'countFailure', 'joinQueue', journal('step.failed'), journal('step.requeued')],
-              },
-              {
-                guard: { type: 'mayRetry', params: { delivery, maxAttempts } },
-                target: 'backoff',
-                actions: [...noteEnd, 'countFailure', 'setDue', journal('step.failed'), ...wait],
-              },
-              ...errorWays(step.id, step.onError, [...noteEnd, journal('step.failed')]),
-            ],
-            'step.lapsed': { target: 'queued', actions: ['forgetLease', journal('step.requeued')] },
-            'step.orphaned': [
-              {
-                guard: { type: 'mayReclaim', params: { delivery, maxOrphans: MAX_ORPHANS } },
-                target: 'queued',
-                actions: [...noteOrphan, 'joinQueue', journal('step.requeued')],
-              },
-              ...errorWays(step.id, step.onError, [...noteOrphan, journal('step.failed')]),
-            ],
-          },
-        },
-        backoff: {
-          description: 'Waits for its next try.',
-          entry: [{ type: 'schedule', params: { timer: 'backoff' } }],
-          exit: [{ type: 'unschedule', params: { timer: 'backoff' } }, 'clearDue'],
-          on: { 'timer.due': { target: 'queued', actions: ['joinQueue', journal('step.requeued')] } },
-        },
-        routing: routingPhase(step),
-        ending: endingPhase,
-      };
-    }
+    case 'task':
+      return taskPhases(step);
     case 'wait_event':
       return {
         opening: {
@@ -581,7 +616,7 @@ export const runConfig = (definition: Definition): object => ({
       on: {
         'run.started': [
           { guard: 'beginsLater', target: '#run.scheduled', actions: ['setDue', journal('run.started'), ...wait] },
-          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.started')] },
+          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.started'), journal('run.held')] },
           { target: firstStep(definition), actions: [journal('run.started')] },
         ],
       },
@@ -592,7 +627,7 @@ export const runConfig = (definition: Definition): object => ({
       exit: [{ type: 'unschedule', params: { timer: START_TIMER } }, 'clearDue'],
       on: {
         'timer.due': [
-          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.resumed')] },
+          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.resumed'), journal('run.held')] },
           { target: firstStep(definition), actions: [journal('run.resumed')] },
         ],
         ...pausing,
@@ -601,7 +636,11 @@ export const runConfig = (definition: Definition): object => ({
     },
     held: {
       description: 'Could begin, and waits to be admitted to its first step.',
-      on: { 'run.admitted': { target: firstStep(definition) }, ...pausing, ...endsBeforeSteps },
+      on: {
+        'run.admitted': { target: firstStep(definition), actions: [journal('run.admitted')] },
+        ...pausing,
+        ...endsBeforeSteps,
+      },
     },
     active: {
       initial: definition.steps[0]?.id,
@@ -655,6 +694,6 @@ export const statusOf = ({ value, context }: Pick<RunSnapshot, 'value' | 'contex
   if (context.paused !== undefined) return 'paused';
   if (place.at === 'scheduled') return 'scheduled';
   if (place.at === 'created' || place.at === 'held') return 'queued';
-  if (place.phase === 'queued') return 'queued';
+  if (place.phase === 'queued' || place.phase === 'held') return 'queued';
   return place.phase === 'leased' ? 'running' : 'waiting';
 };

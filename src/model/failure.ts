@@ -23,6 +23,7 @@ export const failureCodes = [
   'not_started',
   'definition_conflict',
   'conflict',
+  'limit_reached',
   'payload_too_large',
   'unsupported_content_encoding',
   'unsupported_media_type',

@@ -47,10 +47,11 @@ export const hasEnded = (status: RunStatus): boolean =>
 export type WaitingOn = 'event' | 'timer' | 'backoff' | 'children' | 'worker';
 
 /**
- * Why a run that could begin is held back before its first step. `definition_paused`: somebody paused its definition.
+ * Why a run is held back. `definition_paused`: somebody paused its definition, and it has not begun. `concurrency_key`: as many hold its
+ * key as may. `rate`: as many began with its key as may. Keys hold runs back before their first step, and steps at their task.
  * @see `actors/run/admission.ts`, which decides it
  */
-export type HeldReason = 'definition_paused';
+export type HeldReason = 'definition_paused' | 'concurrency_key' | 'rate';
 
 /**
  * Why a run is queued. `no_worker`: no live worker holds the definition. `version_missing`: those that hold it lack or
@@ -223,6 +224,8 @@ const journalKinds = [
   'run.resumed',
   'run.paused',
   'run.unpaused',
+  'run.held',
+  'run.admitted',
   'event.delivered',
   'child.started',
   'child.finished',

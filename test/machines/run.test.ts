@@ -115,11 +115,12 @@ describe('a run before its first step', () => {
 
   it('is held back when it is started, or when its `start_at` comes, and begins when it is admitted', () => {
     for (const way of [held, [...scheduled, { ...due, held: true as const }]]) {
-      const { snapshot } = play(born, way);
+      const { snapshot, effects } = play(born, way);
       expect(snapshot.value).toBe('held');
+      expect(effects.at(-1)).toBe('run.held');
       const begun = play(snapshot, [{ type: 'run.admitted', at }]);
       expect(begun.snapshot.value).toEqual(first);
-      expect(begun.effects).toEqual(['cursor.moved', 'open']);
+      expect(begun.effects).toEqual(['run.admitted', 'cursor.moved', 'open']);
     }
   });
 
@@ -568,5 +569,77 @@ describe('snapshots', () => {
     ) as unknown as { context: unknown };
     expect(revived.context).toEqual({ n: 100 });
     expect(() => restore(machine, 3, stored, new Map([[1, bump]]))).toThrow(Unloadable);
+  });
+});
+
+describe('a task with keys', () => {
+  const keyed = compileRun(
+    definitionOf([
+      {
+        id: 'pay',
+        kind: 'task',
+        concurrency: { key: 'k', limit: 1 },
+        rate: { key: 'k', limit: 1, per_ms: 1 },
+        retry: { max_attempts: 3 },
+        on_error: [{ class: 'limit', to: 'pay' }],
+      },
+    ]),
+  );
+  const opened: RunEvent[] = [
+    { type: 'run.started', at },
+    { type: 'step.opened', at },
+  ];
+  const out: RunEvent[] = [
+    ...opened,
+    { type: 'step.admitted', at },
+    { type: 'step.offered', at, leaseId: 'l', workerId: 'w' },
+  ];
+  const bornKeyed = initialSnapshot(keyed) as unknown as RunSnapshot;
+  const effectsAfter = (before: readonly RunEvent[], event: RunEvent) => {
+    const snapshot = before.reduce(
+      (from, one) => step(keyed, from as never, one).next as unknown as RunSnapshot,
+      bornKeyed,
+    );
+    const { next, effects } = step(keyed, snapshot as never, event);
+    const { value } = next as unknown as { value: { active?: { pay: string } } };
+    return [value.active?.pay, effects.some(({ type }) => type === 'freePlace')];
+  };
+  const failed = (errorClass: string, retryAt = at + 9): RunEvent => ({
+    type: 'step.failed',
+    at,
+    leaseId: 'l',
+    error: { class: errorClass, message: 'm' },
+    bodyRan: true,
+    retryAt,
+  });
+
+  it('asks before each attempt, and gives its place back at the end of each, but not for one that goes back to the queue', () => {
+    expect(effectsAfter(opened.slice(0, 1), { type: 'step.opened', at })).toEqual(['asking', false]);
+    expect(effectsAfter(opened, { type: 'step.held', at })).toEqual(['held', false]);
+    expect(effectsAfter([...opened, { type: 'step.held', at }], { type: 'step.admitted', at })).toEqual([
+      'queued',
+      false,
+    ]);
+    expect(effectsAfter(out.slice(0, 3), { type: 'step.held', at })).toEqual(['held', false]);
+    expect(effectsAfter(out, { type: 'step.completed', at, leaseId: 'l' })).toEqual(['routing', true]);
+    expect(effectsAfter(out, failed('retryable'))).toEqual(['backoff', true]);
+    expect(effectsAfter(out, failed('retryable', at))).toEqual(['asking', true]);
+    expect(effectsAfter(out, failed('rate_limited'))).toEqual(['backoff', true]);
+    expect(effectsAfter(out, failed('fatal'))).toEqual([undefined, true]);
+    expect(effectsAfter(out, failed('unservable'))).toEqual(['queued', false]);
+    expect(effectsAfter(out, { type: 'step.lapsed', at, leaseId: 'l' })).toEqual(['queued', false]);
+    const orphaned = { type: 'step.orphaned', at, leaseId: 'l', bodyRan: true } as const;
+    expect(effectsAfter(out, { ...orphaned, error: { class: 'orphaned', message: 'm' } })).toEqual(['asking', true]);
+    expect(effectsAfter([...out, failed('retryable')], { type: 'timer.due', at })).toEqual(['asking', false]);
+  });
+
+  it('that is refused fails, and on_error may take that', () => {
+    const refused = { ...failed('limit'), leaseId: undefined };
+    expect(effectsAfter(opened, JSON.parse(JSON.stringify(refused)) as RunEvent)).toEqual(['opening', false]);
+  });
+
+  it('a task without keys has none of that', () => {
+    const plain = definitionOf([{ id: 'pay', kind: 'task' }]);
+    expect(JSON.stringify(runConfig(plain))).not.toMatch(/asking|freePlace|askPlace/);
   });
 });

@@ -186,6 +186,14 @@ export const foldJournal = (entries: readonly JournalEntry[]): readonly Folded[]
         legal(now.leaseId === undefined, entry);
         now = { ...now, phase: now.phase === 'failed' ? 'backoff' : 'waiting' };
         break;
+      case 'run.held':
+        legal(now.leaseId === undefined && stepId === now.cursor, entry);
+        now = { ...now, phase: 'held' };
+        break;
+      case 'run.admitted':
+        legal(now.phase === 'held' && stepId === now.cursor, entry);
+        now = { ...now, phase: 'queued' };
+        break;
       case 'event.delivered':
         legal(now.phase === 'waiting' || now.phase === 'opening', entry);
         now = { ...now, phase: now.phase === 'waiting' ? 'waiting' : 'routing' };

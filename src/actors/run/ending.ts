@@ -3,6 +3,7 @@ import type { Evaluated } from '../../model/definition/step-error.ts';
 import { render } from '../../model/definition/template.ts';
 import type { Json } from '../../model/json.ts';
 import type { RunError } from '../../model/run.ts';
+import { releasePlaces } from './keyed.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import { RUN_TIMER } from './limits.ts';
 import { scheduleOfRun } from '../schedule/schedule-name.ts';
@@ -45,6 +46,7 @@ export const finish = (work: Work): void => {
   const { turn, record } = work;
   const { error, usage, waits } = work.snapshot.context;
   if (record.deadlineAt !== undefined) clearTimerRow(turn.rows, { runId: work.runId, name: RUN_TIMER });
+  releasePlaces(work);
   const documents = documentsOf(work);
   const end = {
     at: turn.at,

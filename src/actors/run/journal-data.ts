@@ -1,6 +1,7 @@
 import { type Place, placeOf, type RunEvent, START_TIMER, statusOf, visitOf } from '../../machines/run.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
+import { type HeldReason, type JournalEntry, type JournalKind, moneyOf } from '../../model/run.ts';
+import type { LimitRecord } from '../../store/runs/run-store.ts';
 import { errorData } from './error-data.ts';
 import { stepAt } from './program.ts';
 import { willRetry } from './run-state.ts';
@@ -36,6 +37,8 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
         ...(work.record.parent === undefined ? {} : { parent_run_id: work.record.parent.runId }),
         ...(event.type === 'run.started' && event.startAt !== undefined ? { start_at: event.startAt } : {}),
       };
+    case 'run.held':
+      return work.heldBy === undefined ? { reason: 'paused' } : heldData(work.heldBy, work.heldOn);
     case 'cursor.moved':
       return from.at === 'step' ? { from: from.step } : {};
     case 'step.finished':
@@ -87,6 +90,12 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
       return {};
   }
 };
+
+/** Why something is held back, and for which key. */
+export const heldData = (reason: HeldReason, on: Pick<LimitRecord, 'limitId' | 'key'> | undefined): JsonObject => ({
+  reason,
+  ...(on === undefined ? {} : { key: on.key, limit_id: on.limitId }),
+});
 
 const waitData = (work: Work, place: Place): JsonObject => {
   if (place.at === 'scheduled') return { reason: START_TIMER };

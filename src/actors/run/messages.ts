@@ -26,8 +26,11 @@ export type RunMessage =
       /** Why the run fails at once: it is there to say so. */
       readonly refusal?: StepError;
     }
-  /** What held the run back may be gone. */
-  | { readonly kind: 'admit' }
+  /**
+   * What held the run back may be gone. `inTurn`: it is first in the line of its keys, and one of them has room; `stepId` where it is
+   * its task that waits.
+   */
+  | { readonly kind: 'admit'; readonly inTurn?: true; readonly stepId?: string }
   /** A waiting claim takes the step. Stale when the run is not queued any more. */
   | {
       readonly kind: 'offer';

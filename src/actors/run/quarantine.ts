@@ -4,11 +4,12 @@ import { DeferredTurn } from '../kernel/turn.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { readLease } from '../lease/lease-state.ts';
 import { cancelRun } from './cancel.ts';
-import { admit } from './admission.ts';
+import { admit, admitTask } from './admission.ts';
 import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { readCorrelation, readDocuments } from './run-documents.ts';
+import { placesLeft, stepIsHeld } from './keyed.ts';
 import { isOfferable, offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
 import { Quarantined } from './quarantined.ts';
@@ -90,7 +91,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   const queueOrder = isOfferable(revived.snapshot)
     ? queueOrderOf(context, withoutFault.priority, revived, host.queueTime())
     : undefined;
-  const record = { ...withoutFault, ...(queueOrder === undefined ? {} : { queueOrder }) };
+  const record = { ...placesLeft(turn, withoutFault), ...(queueOrder === undefined ? {} : { queueOrder }) };
   const run: RunActor = { ...revived, record, changed: true };
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, record);
@@ -118,6 +119,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   }
   // What held it back may have gone meanwhile.
   if (place.at === 'held') admit(host, turn, run);
+  if (stepIsHeld(run) && run.record.places?.step === undefined) admitTask(host, turn, run, run.record.cursor ?? '');
   if (compiled !== undefined) wait?.released?.(host, turn, run, compiled.step);
   if (record.parent !== undefined) {
     // Its parent may have been paused or resumed meanwhile.

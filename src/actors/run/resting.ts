@@ -53,8 +53,9 @@ export const rest: EffectHost = (work, { before }) => {
  */
 export const setTimersAgain: EffectHost = (work, moment, params) => {
   const { turn, host, runId } = work;
-  if (placeOf(work.snapshot.value).at === 'held') {
-    const admit: RunMessage = { kind: 'admit' };
+  const place = placeOf(work.snapshot.value);
+  if (place.at === 'held' || (place.at === 'step' && place.phase === 'held')) {
+    const admit: RunMessage = { kind: 'admit', ...stepIdOf(place) };
     turn.tell({ type: 'run', id: runId }, admit);
     return;
   }

@@ -1,9 +1,10 @@
 import { reaches } from '../../model/scope.ts';
 import { clearTimerRow } from '../../store/runs/run-store.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
-import { admit } from './admission.ts';
+import { admit, admitTask } from './admission.ts';
 import { begin } from './begin.ts';
 import { cancelRun } from './cancel.ts';
+import { startStep } from './keyed.ts';
 import type { RunHost } from './host.ts';
 import type { RunMessage } from './messages.ts';
 import { followIfLoadable, pauseRun, resumeRun } from './pause.ts';
@@ -29,11 +30,12 @@ export const createRunActors = (host: RunHost): ActorKind => {
     const { runId, project } = run.record;
     switch (body.kind) {
       case 'admit':
-        admit(host, turn, run);
+        if (body.stepId === undefined) admit(host, turn, run, body.inTurn);
+        else admitTask(host, turn, run, body.stepId, body.inTurn);
         return undefined;
       case 'offer':
         if (!isOfferable(run.snapshot)) return body.stale();
-        advance(host, turn, run, (work) => offerTask(work, body));
+        advance(host, turn, run, (work) => startStep(work) ?? offerTask(work, body));
         return undefined;
       case 'completed':
       case 'failed':

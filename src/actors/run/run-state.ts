@@ -154,4 +154,5 @@ export const standing = (run: Pick<RunActor, 'snapshot'>) => {
 };
 
 /** True when the step will be tried again without another decision: what `will_retry` says. */
-export const willRetry = (phase: Phase | undefined): boolean => phase === 'queued' || phase === 'backoff';
+export const willRetry = (phase: Phase | undefined): boolean =>
+  phase === 'queued' || phase === 'held' || phase === 'backoff';

@@ -9,6 +9,7 @@ import type { Turn } from '../runs-kernel.ts';
 import { conclude, finish } from './ending.ts';
 import type { RunHost } from './host.ts';
 import { journalEntryOf } from './journal-data.ts';
+import { askPlace, freePlace, stepIsHeld } from './keyed.ts';
 import { overBudget, tooManyAttempts, tooManySteps } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { isOfferable, offerSoon, queueOrderOf } from './queue-place.ts';
@@ -94,6 +95,8 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
     journal,
     schedule,
     unschedule,
+    askPlace,
+    freePlace,
     finish,
     rest,
     goOn,
@@ -157,7 +160,7 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
   const queueOrder = isOfferable(work.snapshot)
     ? queueOrderOf(work.snapshot.context, rest.priority, before, host.queueTime())
     : undefined;
-  const held = place.at === 'held' ? (work.heldBy ?? work.record.held) : undefined;
+  const held = place.at === 'held' || stepIsHeld(work) ? (work.heldBy ?? work.record.held) : undefined;
   work.record = {
     ...rest,
     status,

@@ -1,6 +1,9 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import type { UnixMs } from '../../model/run.ts';
+import { keysOf, limitedDefinition } from '../limit/keys.ts';
+import type { LimitHost } from '../limit/limit-state.ts';
+import { type Asker, refusedByKeys } from '../limit/places.ts';
 import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
 import type { RunMessage, RunStart, Started, StartMessage } from './messages.ts';
 import {
@@ -26,7 +29,33 @@ const idempotencySlot = storedSlot({
 
 const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.at : at + start.afterMs);
 
-export type StartHost = {
+/**
+ * Whether the keys of a run let it start: they can be expanded, and a key that refuses at its limit has room. A start that lies ahead is
+ * judged when it has come.
+ */
+const mayStart = (
+  turn: Turn,
+  host: LimitHost & { readonly programs: Programs },
+  { compiled }: Program,
+  { runId, ...record }: { readonly runId: string } & Asker['record'],
+  { input, correlation, startAt }: StartMessage,
+): Result<undefined> => {
+  if (compiled.concurrencyKey === undefined && compiled.rateKey === undefined) return { ok: true, value: undefined };
+  const keys = keysOf(limitedDefinition(compiled), record, () => ({
+    input,
+    correlation,
+    state: {},
+    steps: {},
+    run: {},
+    visits: {},
+  }));
+  if (!keys.ok) return { ok: false, failure: { code: 'input_invalid', message: keys.error.message } };
+  if (keys.value === undefined || (startAt !== undefined && startOf(startAt, turn.at) > turn.at))
+    return { ok: true, value: undefined };
+  return refusedByKeys(turn, host, { runId, record }, keys.value);
+};
+
+export type StartHost = LimitHost & {
   readonly programs: Programs;
   readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
 };
@@ -54,6 +83,8 @@ export const startIn = (host: StartHost, turn: Turn, project: string, body: Star
   const checked = host.checkInput(program, body.input);
   if (!checked.ok) return checked;
   const runId = turn.newId();
+  const allowed = mayStart(turn, host, program, { runId, project, ...pinned, priority: body.priority ?? 0 }, body);
+  if (!allowed.ok) return allowed;
   const start: RunMessage = {
     kind: 'start',
     project,

@@ -3,7 +3,7 @@ import type { CompiledStep } from '../../model/definition/compile.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { HeldReason, JournalEntry, UnixMs } from '../../model/run.ts';
-import type { RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
+import type { LimitRecord, RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
 import { defineNote } from '../kernel/slot.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
@@ -35,9 +35,11 @@ export type Work = {
   readonly entries: JournalEntry[];
   readonly events: [RunEvent | null, number][];
   /** Why the run fails instead of entering its first step. */
-  readonly refusal: StepError | undefined;
+  refusal: StepError | undefined;
   /** Why the run was held back, where this turn asked. */
   heldBy: HeldReason | undefined;
+  /** The key for which it was held back. */
+  heldOn: Pick<LimitRecord, 'limitId' | 'key'> | undefined;
   /** The step that was left last: where `succeed` finds the output of the step before. */
   cameFrom: string | undefined;
 };
@@ -61,6 +63,7 @@ export const workOn = (
   events: [],
   refusal,
   heldBy: undefined,
+  heldOn: undefined,
   cameFrom: undefined,
 });
 

@@ -9,7 +9,11 @@ const JOURNAL_PAGE = 500;
 
 /** The kinds of entries that lead to an attempt: begins, moves, ends and resumes; not tries and waits. */
 const isCause = (kind: JournalKind): boolean =>
-  kind !== 'step.leased' && kind !== 'step.started' && kind !== 'run.waiting' && kind !== 'child.started';
+  kind !== 'step.leased' &&
+  kind !== 'step.started' &&
+  kind !== 'run.waiting' &&
+  kind !== 'run.held' &&
+  kind !== 'child.started';
 
 /** The newest `step.leased` that matches, and the entries of the same page before it, newest first. */
 const findLeased = async (

@@ -24,6 +24,7 @@ export const statusOf = {
   not_started: 409,
   definition_conflict: 409,
   conflict: 409,
+  limit_reached: 409,
   payload_too_large: 413,
   unsupported_content_encoding: 415,
   unsupported_media_type: 415,

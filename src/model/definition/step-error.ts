@@ -1,8 +1,15 @@
 /** Error classes that only the service gives, `unservable` aside, which a worker may send before the body runs. */
 export const reservedClasses = ['timeout', 'orphaned', 'unservable', 'expression', 'limit', 'cancelled'] as const;
 
-const runLimits = ['max_steps', 'run_timeout_ms', 'max_cost_usd', 'max_attempts_total', 'descendants'] as const;
-/** What bounds a run: limits of its definition and of its tasks, and how many runs the service lets stand below one. */
+const runLimits = [
+  'max_steps',
+  'run_timeout_ms',
+  'max_cost_usd',
+  'max_attempts_total',
+  'descendants',
+  'concurrency',
+] as const;
+/** What bounds a run: limits of its definition and of its tasks, how many runs the service lets stand below one, and how many may hold a key. */
 export type RunLimit = (typeof runLimits)[number];
 
 /**

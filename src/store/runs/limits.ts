@@ -70,10 +70,23 @@ export type LimitPlace = Rank & {
   readonly since: UnixMs;
 };
 
-/** The best of those who wait for a place of one key, over all its lines, and where each line that was looked at truly begins. */
+/** What a run remembers of a place, to give it back. */
+export type HeldPlace = {
+  readonly order: number;
+  readonly concurrencyId?: string;
+  readonly rateId?: string;
+  /** Set while it waits. */
+  readonly lineId?: string;
+  /** Of a step under a rate: the start that it took, by the steady clock. */
+  readonly startedAt?: UnixMs;
+};
+/** The places of a run: of itself, and of the step that it is at. */
+export type RunPlaces = { readonly run?: HeldPlace; readonly step?: HeldPlace };
+
+/** The best of those who wait for a place of one key, over all its lines; and the lines whose lead has left, as they truly begin. */
 export type LimitFront = { readonly places: readonly LimitPlace[]; readonly lines: readonly LimitLine[] };
 
-export type DueLimit = { readonly limitId: string; readonly dueAt: UnixMs };
+export type DueLimit = { readonly limitId: string; readonly project: string; readonly dueAt: UnixMs };
 
 export type LimitListQuery = {
   readonly reach: ProjectReach;

@@ -1,6 +1,7 @@
 import type { LeaseState } from '../../machines/lease.ts';
 import type { Delivery } from '../../model/definition/definition.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
+import type { RunPlaces } from './limits.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { HeldReason, RunStatus, RunUsage, UnixMs } from '../../model/run.ts';
 
@@ -55,7 +56,9 @@ export type RunProgress = {
   readonly endedAt?: UnixMs;
   /** Set while the step can be offered: its place in the queue of its definition, lower first. `actors/run/queue-place.ts` */
   readonly queueOrder?: number;
-  /** Set while the run is held back before its first step: why. */
+  /** The keys that it or its step holds or waits for. Absent where there are none. */
+  readonly places?: RunPlaces;
+  /** Set while the run is held back, before its first step or at a task: why. */
   readonly held?: HeldReason;
   /** Why this release cannot load the run: set while it is quarantined. */
   readonly fault?: string;

@@ -113,7 +113,7 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       expect(await front(9)).toMatchObject({ places: [{ order: 5 }, { order: 2 }, { order: 3 }, { order: 4 }] });
       expect(await front(2)).toMatchObject({
         places: [{ order: 5 }, { order: 2 }],
-        lines: [{ lineId: 'c', lead: { priority: 9, order: 5 } }],
+        lines: [],
       });
       expect(await find({ kind: 'limit_front', limitId: 'other', limit: 9 })).toEqual({ places: [], lines: [] });
     });
@@ -135,7 +135,7 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       });
       const front = (await find({ kind: 'limit_front', limitId: 'c', limit: 1 })) as { places: []; lines: LimitLine[] };
       expect(orders(front.places)).toEqual([10]);
-      expect(front.lines.find(({ lineId }) => lineId === 'two')?.lead).toEqual({ priority: 0, order: 11 });
+      expect(front.lines).toEqual([aLine('two', 'c', { lead: { priority: 0, order: 11 } })]);
     });
 
     it('looks through as many lines as it takes, and no further', async () => {
@@ -176,13 +176,17 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       );
       const due = { kind: 'limits_due', steady: 10 } as const;
       const page = [
-        { limitId: 'c', dueAt: 9 },
-        { limitId: 'a', dueAt: 10 },
+        { limitId: 'c', project: 'p', dueAt: 9 },
+        { limitId: 'a', project: 'p', dueAt: 10 },
       ];
       expect(await find({ ...due, limit: 2 })).toEqual(page);
-      expect(await find({ ...due, limit: 9, after: { limitId: 'a', dueAt: 10 } })).toEqual([
-        { limitId: 'b', dueAt: 10 },
-      ]);
+      expect(
+        await find({
+          ...due,
+          limit: 9,
+          ...(page[1] === undefined ? {} : { ...(page[1] === undefined ? {} : { after: page[1] }) }),
+        }),
+      ).toEqual([{ limitId: 'b', project: 'p', dueAt: 10 }]);
     });
 
     it('numbers go on above every place', async () => {

@@ -58,13 +58,18 @@ export const memoryLimits = ({ limits, lines, places }: Shelves) => {
           .flatMap(({ standing }) => standing)
           .toSorted(byRank)
           .slice(0, limit),
-        lines: first.map(({ line }) => line),
+        lines: first.flatMap(({ line }) => {
+          const { lead } = lines.get(line.lineId) ?? line;
+          return byRank(lead, line.lead) === 0 ? [] : [line];
+        }),
       };
     },
     holders,
     due: (steady: number, after: DueLimit | undefined, limit: number): DueLimit[] =>
       [...limits.values()]
-        .flatMap(({ limitId, dueAt }) => (dueAt !== undefined && dueAt <= steady ? [{ limitId, dueAt }] : []))
+        .flatMap(({ limitId, project, dueAt }) =>
+          dueAt !== undefined && dueAt <= steady ? [{ limitId, project, dueAt }] : [],
+        )
         .filter(
           (one) =>
             after === undefined ||

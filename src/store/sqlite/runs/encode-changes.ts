@@ -58,6 +58,8 @@ const orNull = <T>(value: T | undefined): T | null => value ?? null;
 const descendantsOf = ({ descendants }: RunRecord): string | null =>
   descendants === undefined ? null : JSON.stringify(descendants);
 
+const placesOf = ({ places }: RunRecord): string | null => (places === undefined ? null : JSON.stringify(places));
+
 const runRow = (run: RunRecord): Columns => [
   run.runId,
   run.traceId,
@@ -87,13 +89,15 @@ const runRow = (run: RunRecord): Columns => [
   orNull(run.startAt),
   run.priority,
   orNull(run.held),
+  placesOf(run),
 ];
 /** Most changes leave queue, end, fault and what holds it back alone; the statement that does not name their columns leaves their indexes alone too. */
 const isMove = ({ before, after }: RunUpdate): boolean =>
   before.queueOrder === after.queueOrder &&
   before.endedAt === after.endedAt &&
   before.fault === after.fault &&
-  before.held === after.held;
+  before.held === after.held &&
+  before.places === after.places;
 const moveRow = ({ before, after }: RunUpdate): Columns => [
   after.status,
   orNull(after.cursor),
@@ -115,6 +119,7 @@ const turnRow = ({ before, after }: RunUpdate): Columns => [
   orNull(after.fault),
   descendantsOf(after),
   orNull(after.held),
+  placesOf(after),
   before.runId,
   before.version,
 ];

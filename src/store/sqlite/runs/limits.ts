@@ -124,7 +124,7 @@ export const LIMIT_READS = {
     'SELECT * FROM limit_line INDEXED BY limit_line_parked WHERE waits_on = ? AND (low, ord) > (?, ?) ORDER BY low, ord LIMIT ?',
   holders:
     'SELECT * FROM limit_place INDEXED BY limit_place_holder WHERE concurrency_id = ? AND line_id IS NULL ORDER BY ord LIMIT ?',
-  due: `SELECT limit_id, due_at FROM limit_key INDEXED BY limit_due
+  due: `SELECT limit_id, project, due_at FROM limit_key INDEXED BY limit_due
         WHERE due_at IS NOT NULL AND due_at <= ? AND (due_at, limit_id) > (?, ?) ORDER BY due_at, limit_id LIMIT ?`,
   /** Those in the line of this key alone, then those in lines for this and another. */
   before:
@@ -175,9 +175,11 @@ export const limitLookupsOf = (db: Database.Database) => {
     place: (order: number): LimitPlace | undefined => map(place.get(order), placeOf),
     holders: (limitId: string, most: number): LimitPlace[] => holders.all(limitId, most).map(placeOf),
     due: (steady: number, after: DueLimit | undefined, most: number): DueLimit[] =>
-      due
-        .all(steady, after?.dueAt ?? Number.MIN_SAFE_INTEGER, after?.limitId ?? '', most)
-        .map((row) => ({ limitId: row['limit_id'] as string, dueAt: row['due_at'] as number })),
+      due.all(steady, after?.dueAt ?? Number.MIN_SAFE_INTEGER, after?.limitId ?? '', most).map((row) => ({
+        limitId: row['limit_id'] as string,
+        project: row['project'] as string,
+        dueAt: row['due_at'] as number,
+      })),
     /** A lead is never worse than the line truly begins: a line whose lead comes behind all that was found has nothing to add. */
     front: (limitId: string, most: number): LimitFront => {
       const lines: LimitLine[] = [];
@@ -192,7 +194,8 @@ export const limitLookupsOf = (db: Database.Database) => {
           const first = firstInLine(one.lineId, most);
           const [lead] = first;
           if (lead === undefined) continue;
-          lines.push({ ...one, lead: { priority: lead.priority, order: lead.order } });
+          if (byRank(lead, one.lead) !== 0)
+            lines.push({ ...one, lead: { priority: lead.priority, order: lead.order } });
           places = [...places, ...first].toSorted(byRank).slice(0, most);
         }
         if (begun.length < LINES) return { places, lines };

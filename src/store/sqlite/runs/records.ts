@@ -2,6 +2,7 @@ import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
 import type { HeldReason, RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
+import type { RunPlaces } from '../../runs/limits.ts';
 import type { ChildResult } from '../../runs/lookups.ts';
 import type {
   ActorRecord,
@@ -41,6 +42,15 @@ const descendantsAs = (
   }
 };
 
+const placesAs = (value: Row[string] | undefined): { readonly places?: RunPlaces; readonly damage?: string } => {
+  if (typeof value !== 'string') return {};
+  try {
+    return { places: JSON.parse(value) as RunPlaces };
+  } catch {
+    return { damage: 'its keys' };
+  }
+};
+
 export const runOf = (row: Row): RunRecord => ({
   runId: text(row, 'run_id'),
   traceId: text(row, 'trace_id'),
@@ -73,6 +83,7 @@ export const runOf = (row: Row): RunRecord => ({
   updatedAt: number(row, 'updated_at'),
   ...numberAs('endedAt', row['ended_at']),
   ...numberAs('queueOrder', row['queue_order']),
+  ...placesAs(row['places']),
   ...(row['held'] === null ? {} : { held: text(row, 'held') as HeldReason }),
   ...descendantsAs(row['descendants']),
   ...textAs('fault', row['fault']),

@@ -271,6 +271,9 @@ CREATE INDEX wait_meeting ON wait (project, event, key, ord);
 CREATE INDEX wait_order ON wait (ord);
 `;
 
+/** A run knows the keys that it and its step hold or wait for, to give them back. */
+const keysOfRuns = `ALTER TABLE run ADD COLUMN places TEXT;`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -288,7 +291,7 @@ CREATE INDEX IF NOT EXISTS timer_left_over ON timer (run_id, name) WHERE name IN
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 13,
+  schemaVersion: 14,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -303,6 +306,7 @@ export const RUNS_FILE: FileKind = {
     { version: 11, sql: keysInUse },
     { version: 12, sql: laterStarts },
     { version: 13, sql: severalWaits },
+    { version: 14, sql: keysOfRuns },
   ],
   standing,
 };

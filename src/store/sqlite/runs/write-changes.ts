@@ -55,7 +55,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     setWorker: upsert('worker', 9),
     seeWorker: plain('UPDATE worker SET last_seen_at = ? WHERE worker_id = ?'),
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
-    insertRun: plain(insertInto('run', 28)),
+    insertRun: plain(insertInto('run', 29)),
     moveRun: versioned(
       'run',
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, descendants = ?
@@ -64,7 +64,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     turnRun: versioned(
       'run',
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, ended_at = ?, queue_order = ?,
-         fault = ?, descendants = ?, held = ? WHERE run_id = ? AND version = ?`,
+         fault = ?, descendants = ?, held = ?, places = ? WHERE run_id = ? AND version = ?`,
     ),
     setTreeSize: upsert('tree', 2),
     insertAttempt: plain(insertInto('attempt', 20)),

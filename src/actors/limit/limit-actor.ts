@@ -1,0 +1,68 @@
+import type { LimitPlace } from '../../store/runs/run-store.ts';
+import type { RunMessage } from '../run/messages.ts';
+import { Quarantined } from '../run/quarantined.ts';
+import type { Programs } from '../run/program.ts';
+import { readRun } from '../run/run-state.ts';
+import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
+import { hasRoom, type LimitHost, lineSlot, readLimit } from './limit-state.ts';
+import { leaveLine } from './places.ts';
+
+/** Most runs that one message admits: the next key has its turn before this one goes on. */
+const ADMITTED_AT_ONCE = 32;
+
+/** The best of those who wait for a key, as of the last commit. */
+const frontSlot = storedSlot({
+  name: 'limit_front',
+  lifetime: 'group',
+  keyOf: ({ limitId }: { readonly limitId: string; readonly limit: number }) => limitId,
+  lookup: ({ limitId, limit }) => ({ kind: 'limit_front', limitId, limit }),
+});
+
+/**
+ * Brings to memory all that is about to be asked: of many runs one read. A run that cannot be loaded leaves the line, and is quarantined.
+ * @returns those that can be asked
+ */
+const loadAll = (
+  turn: Turn,
+  host: LimitHost & { readonly programs: Programs },
+  places: readonly LimitPlace[],
+): LimitPlace[] => {
+  let lacks: { readonly error: unknown } | undefined;
+  const ready = places.filter((place) => {
+    try {
+      return readRun(turn, host.programs, place.runId) !== undefined;
+    } catch (error) {
+      if (!(error instanceof Quarantined)) {
+        lacks ??= { error };
+        return false;
+      }
+      if (place.lineId !== undefined) leaveLine(turn, host, { ...place, lineId: place.lineId });
+      const message: RunMessage = { kind: 'quarantine' };
+      turn.tell({ type: 'run', id: place.runId }, message);
+      return false;
+    }
+  });
+  if (lacks !== undefined) throw lacks.error;
+  return ready;
+};
+
+/** Keys in use. A key is sent a message when it is due: there is a place for the first in line, or its window has moved. */
+export const createLimitActors = (host: LimitHost & { readonly programs: Programs }): ActorKind => ({
+  type: 'limit',
+  receive: (turn, limitId) => {
+    const limit = readLimit(turn, host, limitId);
+    if (limit === undefined || !hasRoom(limit) || limit.record.lines === 0) return undefined;
+    const { record } = limit;
+    const front = turn.read(frontSlot, {
+      limitId,
+      limit: Math.min(ADMITTED_AT_ONCE, record.limit - record.used),
+    });
+    for (const line of front.lines)
+      if (turn.peek(lineSlot, line.lineId) === undefined) turn.write(lineSlot, line.lineId, line);
+    for (const { runId, stepId } of loadAll(turn, host, front.places)) {
+      const message: RunMessage = { kind: 'admit', inTurn: true, ...(stepId === undefined ? {} : { stepId }) };
+      turn.tell({ type: 'run', id: runId }, message);
+    }
+    return undefined;
+  },
+});

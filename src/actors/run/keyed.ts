@@ -1,0 +1,166 @@
+import { placeOf, type RunEvent } from '../../machines/run.ts';
+import type { Evaluated } from '../../model/definition/step-error.ts';
+import type { HeldPlace, RunPlaces, RunRecord } from '../../store/runs/run-store.ts';
+import type { Turn } from '../runs-kernel.ts';
+import { isThere } from '../limit/limit-state.ts';
+import { type Keys, keysOf, limitedDefinition, limitedStep } from '../limit/keys.ts';
+import { askAgain, type Asked, type Asker, askForKeys, reasonOf, release, startNow } from '../limit/places.ts';
+import type { EffectHost } from './steps/step-host.ts';
+import { compiledAt, failStep, scope, type Work } from './work.ts';
+
+// A run and its keys: what it asks for, what it remembers, and what it gives back.
+
+const askerOf = ({ runId, record }: Work, stepId?: string): Asker => ({
+  runId,
+  record,
+  ...(stepId === undefined ? {} : { stepId }),
+});
+
+const withPlaces = (record: RunRecord, run: HeldPlace | undefined, step: HeldPlace | undefined): RunRecord => {
+  const { places: _places, ...rest } = record;
+  if (run === undefined && step === undefined) return rest;
+  return { ...rest, places: { ...(run === undefined ? {} : { run }), ...(step === undefined ? {} : { step }) } };
+};
+const remember = (work: Work, of: keyof RunPlaces, place: HeldPlace | undefined): void => {
+  const { run, step } = work.record.places ?? {};
+  const before = of === 'run' ? run : step;
+  if (before?.order === place?.order && before?.lineId === place?.lineId && before?.startedAt === place?.startedAt)
+    return;
+  work.record = of === 'run' ? withPlaces(work.record, place, step) : withPlaces(work.record, run, place);
+};
+
+/** Keeps what became of asking. @returns whether it goes on */
+const note = (work: Work, of: keyof RunPlaces, asked: Exclude<Asked, { kind: 'refused' }>): boolean => {
+  remember(work, of, asked.place);
+  if (asked.kind === 'admitted') return true;
+  work.heldBy = reasonOf(asked.on);
+  work.heldOn = asked.on;
+  return false;
+};
+
+const waitingPlace = (place: HeldPlace | undefined): (HeldPlace & { readonly lineId: string }) | undefined =>
+  place?.lineId === undefined ? undefined : { ...place, lineId: place.lineId };
+
+const keysOfRun = (work: Work): Evaluated<Keys | undefined> =>
+  keysOf(limitedDefinition(work.program.compiled), work.record, () => scope(work));
+const keysOfStep = (work: Work): Evaluated<Keys | undefined> => {
+  const compiled = compiledAt(work);
+  return keysOf(limitedStep(compiled), { ...work.record, stepId: compiled.step.id }, () => scope(work));
+};
+
+/**
+ * Whether a run may begin, as far as its keys go. A run that is refused may, and fails at its first step: that says why.
+ * @param inTurn it is first in its line, where it stands in one
+ */
+export const mayBegin = (work: Work, inTurn: boolean): boolean => {
+  const { turn, host, record } = work;
+  const waiting = waitingPlace(record.places?.run);
+  if (waiting !== undefined) {
+    if (!inTurn) {
+      work.heldBy = record.held;
+      return false;
+    }
+    const asked = askAgain(turn, host, askerOf(work), waiting);
+    return asked.kind === 'refused' || note(work, 'run', asked);
+  }
+  const keys = keysOfRun(work);
+  if (!keys.ok) {
+    work.refusal = keys.error;
+    return true;
+  }
+  if (keys.value === undefined) return true;
+  const asked = askForKeys(turn, host, askerOf(work), keys.value);
+  if (asked.kind !== 'refused') return note(work, 'run', asked);
+  work.refusal = asked.error;
+  return true;
+};
+
+const eventOf = (work: Work, asked: Asked): RunEvent => {
+  const { at } = work.turn;
+  if (asked.kind === 'refused') return failStep(work, asked.error);
+  return note(work, 'step', asked) ? { type: 'step.admitted', at } : { type: 'step.held', at };
+};
+
+/** The step at hand asks for its keys. */
+export const askPlace: EffectHost = (work) => {
+  // A paused run asks when it is resumed.
+  if (work.snapshot.context.paused !== undefined) {
+    work.queue.push({ type: 'step.held', at: work.turn.at });
+    return;
+  }
+  const keys = keysOfStep(work);
+  if (!keys.ok) {
+    work.queue.push(failStep(work, keys.error));
+    return;
+  }
+  if (keys.value === undefined) throw new Error(`run ${work.runId} asks for keys at a step that has none`);
+  work.queue.push(eventOf(work, askForKeys(work.turn, work.host, askerOf(work, compiledAt(work).step.id), keys.value)));
+};
+
+/** The step at hand waits, and it is its turn. @returns nothing where it goes on waiting for the same key */
+export const admitStep = (work: Work): RunEvent | undefined => {
+  const { turn, host, record } = work;
+  const asker = askerOf(work, compiledAt(work).step.id);
+  const waiting = waitingPlace(record.places?.step);
+  if (waiting !== undefined) {
+    const asked = askAgain(turn, host, asker, waiting);
+    if (asked.kind === 'refused' || !note(work, 'step', asked)) return undefined;
+    return { type: 'step.admitted', at: turn.at };
+  }
+  // It stands in no line: it was paused, or quarantined.
+  const keys = keysOfStep(work);
+  if (!keys.ok) return failStep(work, keys.error);
+  if (keys.value === undefined) return { type: 'step.admitted', at: turn.at };
+  const asked = askForKeys(turn, host, asker, keys.value);
+  if (asked.kind === 'refused') return failStep(work, asked.error);
+  return note(work, 'step', asked) ? { type: 'step.admitted', at: turn.at } : undefined;
+};
+
+/**
+ * A worker comes for the step at hand: an attempt under a rate starts now.
+ * @returns the event that holds it back, where it must wait again
+ */
+export const startStep = (work: Work): RunEvent | undefined => {
+  const place = work.record.places?.step;
+  if (place?.startedAt === undefined) return undefined;
+  const keys = keysOfStep(work);
+  if (!keys.ok || keys.value === undefined) return undefined;
+  const { turn, host } = work;
+  const asked = startNow(turn, host, askerOf(work, compiledAt(work).step.id), keys.value, place);
+  if (asked.kind === 'refused' || note(work, 'step', asked)) return undefined;
+  return { type: 'step.held', at: turn.at };
+};
+
+/** Gives back what it holds, or leaves its line. */
+export const giveUpPlace = (work: Work, of: keyof RunPlaces): void => {
+  const place = work.record.places?.[of];
+  if (place === undefined) return;
+  release(work.turn, work.host, place);
+  remember(work, of, undefined);
+};
+
+/** The attempt of the step at hand has ended, or it waits no more. */
+export const freePlace: EffectHost = (work) => {
+  giveUpPlace(work, 'step');
+};
+
+/** The run has ended. */
+export const releasePlaces = (work: Work): void => {
+  if (work.record.places === undefined) return;
+  giveUpPlace(work, 'step');
+  giveUpPlace(work, 'run');
+};
+
+/** What is left of its places to a run that was quarantined: the line goes on without those who cannot be loaded. */
+export const placesLeft = (turn: Turn, record: RunRecord): RunRecord => {
+  const { run, step } = record.places ?? {};
+  const left = (place: HeldPlace | undefined): HeldPlace | undefined =>
+    place?.lineId === undefined || isThere(turn, place.order) ? place : undefined;
+  return record.places === undefined ? record : withPlaces(record, left(run), left(step));
+};
+
+/** True where the step at hand waits for its keys. */
+export const stepIsHeld = (work: Pick<Work, 'snapshot'>): boolean => {
+  const place = placeOf(work.snapshot.value);
+  return place.at === 'step' && place.phase === 'held';
+};
