@@ -31,6 +31,7 @@ import { createCalls } from './service/calls.ts';
 import { createFollowers } from './service/follow-journal.ts';
 import { createKeptActors } from './service/kept-actors.ts';
 import { createResidentActors } from './service/resident-actors.ts';
+import { createLimitSource } from './service/limit-actors.ts';
 import type { RunsService } from './service/runs-service.ts';
 import { createService } from './service/service.ts';
 import { createStoredActors } from './service/stored-actors.ts';
@@ -241,6 +242,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     ...createResidentActors([timer.actor, dispatcher.actor, outbox.actor]),
     ...createStoredActors({ store, storedRuns, damaged, mailbox: kernel.mailbox }),
     createKeptActors('bulk', { store, mailbox: kernel.mailbox }),
+    createLimitSource({ store, mailbox: kernel.mailbox, steady, wallOf: serviceClock.wallOf }),
     createKeptActors('schedule', { store, mailbox: kernel.mailbox }),
   ];
 
@@ -281,6 +283,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       now,
       newId,
       wallOf: serviceClock.wallOf,
+      steady,
       defer,
       leaseTtlMs,
       heartbeatMs,

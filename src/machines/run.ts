@@ -388,7 +388,10 @@ const taskPhases = (step: TaskStep): object => {
   const { delivery } = step;
   const { maxAttempts } = step.retry;
   const isKeyed = step.concurrency !== undefined || step.rate !== undefined;
-  const noteEnd: readonly Action[] = ['forgetLease', 'countUsage'];
+  const inTotal: readonly Action[] =
+    step.limits === undefined ? [] : [{ type: 'countAttempt', params: { step: step.id } }];
+  const noteEnd: readonly Action[] = ['forgetLease', 'countUsage', ...inTotal];
+  const noteOrphan: readonly Action[] = ['forgetLease', 'countOrphan', ...inTotal];
   /** The attempt is over; one that goes back to the queue keeps its place. */
   const free: readonly Action[] = isKeyed ? ['freePlace'] : [];
   const again = (...actions: readonly Action[]): Way =>
@@ -451,9 +454,9 @@ const taskPhases = (step: TaskStep): object => {
         'step.orphaned': [
           {
             guard: { type: 'mayReclaim', params: { delivery, maxOrphans: MAX_ORPHANS } },
-            ...again('forgetLease', ...free, 'countOrphan', ...join, journal('step.requeued')),
+            ...again(...noteOrphan, ...free, ...join, journal('step.requeued')),
           },
-          ...errorWays(step.id, step.onError, ['forgetLease', ...free, 'countOrphan', journal('step.failed')]),
+          ...errorWays(step.id, step.onError, [...noteOrphan, ...free, journal('step.failed')]),
         ],
       },
     },

@@ -204,7 +204,20 @@ export type ChildRun = {
   readonly error?: RunError;
 };
 
+/** The key for which a run waits, or the task that it is at. */
+export type WaitingFor = {
+  readonly limitId: string;
+  readonly key: string;
+  /** From 1, among all that wait and need the key. */
+  readonly position: number;
+  /** Runs that hold it, the longest first; the first of them. */
+  readonly holders: readonly string[];
+  /** When a rate next has room. */
+  readonly nextAt?: UnixMs;
+};
+
 export type RunDetail = Run & {
+  readonly waitingFor?: WaitingFor;
   readonly attempts: readonly Attempt[];
   readonly timers: readonly RunTimer[];
   readonly waits: readonly RunWait[];

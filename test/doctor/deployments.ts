@@ -63,6 +63,7 @@ export const signalsOf = (projects: readonly ProjectSummary[], spans: readonly S
 export const runsOf = (given: Partial<RunReads> = {}): RunReads => ({
   counts: async () => ({ definitionVersions: 1, openRuns: 0, quarantined: 0 }),
   stuckRuns: async () => [],
+  stalledKeys: async () => [],
   pinnedVersions: async () => [],
   workers: async () => [],
   newestChange: async () => undefined,

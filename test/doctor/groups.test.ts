@@ -101,6 +101,25 @@ const rows: readonly Row[] = [
     /^fault: 1 durable run that nothing will ever move: "r-1"/,
   ],
   [
+    'a key of which nothing has moved for an hour',
+    'runs',
+    {
+      runs: runsOf({
+        stalledKeys: async (movedBefore) => [
+          {
+            limitId: 'l-1',
+            project: 'p',
+            definitionId: 'refund',
+            stepId: 'pay',
+            waiting: 2,
+            movedAt: movedBefore - 60 * 60 * 1000,
+          },
+        ],
+      }),
+    },
+    /^warning: 2 durable runs wait for a key of refund, step pay, in project p of which nothing has moved for 2 hours -> npx svc actors limit l-1 names its holders/,
+  ],
+  [
     'a pinned version that no worker registered',
     'runs',
     { runs: runsOf({ pinnedVersions: async () => [{ owner: SERVICE, id: 'refund', version: 2, openRuns: 5 }] }) },

@@ -123,7 +123,13 @@ export const tellParent = (turn: Turn, { parent }: Pick<RunRecord, 'parent'>, us
   turn.tell({ type: 'run', id: parent.runId }, message);
 };
 
-const endsAttempt = ({ type }: RunEvent): boolean => type === 'step.failed' || type === 'step.orphaned';
+/** Events after which a step may be tried again; the keys of a task are asked for in between. */
+const mayTryAgain: ReadonlySet<RunEvent['type']> = new Set([
+  'step.failed',
+  'step.orphaned',
+  'step.admitted',
+  'step.held',
+]);
 
 /** Takes the queued events, and those that they cause, until the run waits. */
 export const settle = (work: Work): void => {
@@ -141,7 +147,7 @@ export const settle = (work: Work): void => {
     }
     slot[1] = work.entries.length - entriesBefore;
     if ('usage' in event && event.usage !== undefined) tellParent(work.turn, work.record, event.usage);
-    else if (!endsAttempt(event)) continue;
+    else if (!mayTryAgain.has(event.type)) continue;
     // A failed try counts too: limits are checked wherever the run would go on.
     if (work.queue.length > 0) continue;
     const place = placeOf(work.snapshot.value);

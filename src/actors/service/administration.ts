@@ -11,7 +11,10 @@ const STUCK_LIMIT = 1000;
 
 /** What the service does with runs as a whole: erases and trims them, and counts what monitors and `doctor` ask for. */
 export const createRunAdministration = (host: {
-  readonly store: Pick<RunStore, 'subjectRuns' | 'finishedRuns' | 'stuckRuns' | 'runShapes' | 'counts'>;
+  readonly store: Pick<
+    RunStore,
+    'subjectRuns' | 'finishedRuns' | 'stuckRuns' | 'stalledLimits' | 'runShapes' | 'counts'
+  >;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   readonly flushOutbox: () => Promise<void>;
 }): RunAdministration => {
@@ -42,6 +45,7 @@ export const createRunAdministration = (host: {
     },
 
     findStuckRuns: () => store.stuckRuns(STUCK_LIMIT),
+    findStalledKeys: (movedBefore) => store.stalledLimits(movedBefore, STUCK_LIMIT),
 
     listRunShapes: async (project, from, to, limit) =>
       (await store.runShapes(project, from, to, limit)).map(({ snapshot, ...shape }) => ({

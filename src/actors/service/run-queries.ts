@@ -9,6 +9,7 @@ import { entriesOf } from '../run/replay.ts';
 import { notFound, overloaded, outOfReach } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt } from './calls.ts';
+import { createWaitingFor } from './limit-actors.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
 import { attemptOf, detailOfRows, summaryOfRecord, withReason } from './run-views.ts';
 import type { RunQueries } from './runs-service.ts';
@@ -17,10 +18,11 @@ import { type StoredRuns, within } from './stored-runs.ts';
 
 /** What is asked about runs. */
 export const createRunQueries = (host: {
-  readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt'>;
+  readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt' | 'whereWaits'>;
   readonly storedRuns: StoredRuns;
   /** What the wall clock will show at a time of the steady one. */
   readonly wallOf: (steady: UnixMs) => UnixMs;
+  readonly steady: () => UnixMs;
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
   /** A read met a row of a run that is damaged. */
   readonly damaged: (damage: Damaged) => void;
@@ -28,6 +30,7 @@ export const createRunQueries = (host: {
 }): RunQueries => {
   const { store } = host;
   const { recordOf, visible, programOf } = host.storedRuns;
+  const waitingFor = createWaitingFor(host);
   /** A read that cannot go round what is damaged: the run is quarantined, and the answer says why. */
   const reading = <T>(work: () => Promise<Result<T>>): Promise<Result<T>> =>
     attempt(async () => {
@@ -53,7 +56,9 @@ export const createRunQueries = (host: {
         const { record } = rows.stored;
         if (!reaches(reach, record.project)) return outOfReach('run');
         const reasons = await host.liveWorkers.queuedReasons([record]);
-        return { ok: true, value: withReason(detailOfRows(rows, host.wallOf, host.damaged), reasons) };
+        const waiting = await waitingFor(record);
+        const detail = withReason(detailOfRows(rows, host.wallOf, host.damaged), reasons);
+        return { ok: true, value: { ...detail, ...(waiting === undefined ? {} : { waitingFor: waiting }) } };
       }),
 
     listRuns: (query) =>

@@ -23,6 +23,7 @@ import type { RunStart } from '../run/messages.ts';
 import type { RunFilter } from '../../store/runs/run-store.ts';
 import type { BulkAction, BulkView } from '../bulk/messages.ts';
 import type { ScheduleView } from '../schedule/messages.ts';
+import type { LimitRecord } from '../../store/runs/run-store.ts';
 
 /** The projects that the caller's key reaches. A stored object outside them answers `forbidden`. */
 export type Asking = { readonly reach: ProjectReach };
@@ -440,6 +441,8 @@ export interface RunAdministration {
   /** Removes up to `limit` runs of the project whose root ended before the boundary, with all that is theirs. */
   trimFinishedRuns(project: string, before: UnixMs, limit: number): Promise<number>;
   findStuckRuns(): Promise<readonly StuckRun[]>;
+  /** Keys for which runs wait, and of which nothing has moved since. */
+  findStalledKeys(movedBefore: UnixMs): Promise<readonly LimitRecord[]>;
   /** Ended runs of a window, newest first, at most `limit`. */
   listRunShapes(project: string, from: UnixMs, to: UnixMs, limit: number): Promise<readonly RunShape[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;

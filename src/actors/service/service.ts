@@ -43,6 +43,7 @@ export const createService = (host: {
   readonly now: () => UnixMs;
   readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly newId: () => string;
+  readonly steady: () => UnixMs;
   readonly defer: (callback: () => void) => void;
   readonly leaseTtlMs: number;
   readonly heartbeatMs: number;

@@ -5,6 +5,7 @@ import type { UnixMs } from '../../model/run.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { ProjectSummary } from '../../store/signals/query.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
+import type { LimitRecord } from '../../store/runs/run-store.ts';
 import type { Settings } from '../settings.ts';
 import type { Finding } from './finding.ts';
 
@@ -15,12 +16,15 @@ export type SignalReads = Pick<SignalStore, 'listProjects' | 'listSpans' | 'list
 export type RunReads = {
   readonly counts: () => Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;
   readonly stuckRuns: () => Promise<readonly { readonly runId: string; readonly project: string }[]>;
+  /** Keys for which runs wait, and of which nothing has moved since. */
+  readonly stalledKeys: (movedBefore: UnixMs) => Promise<readonly StalledKey[]>;
   /** Versions of definitions that open runs are pinned to. */
   readonly pinnedVersions: () => Promise<readonly PinnedVersion[]>;
   readonly workers: () => Promise<readonly RegisteredWorker[]>;
   /** When the run that changed last did so, by the clock of that time; absent without runs. */
   readonly newestChange: () => Promise<UnixMs | undefined>;
 };
+export type StalledKey = Pick<LimitRecord, 'limitId' | 'project' | 'definitionId' | 'stepId' | 'waiting' | 'movedAt'>;
 export type PinnedVersion = {
   readonly owner: DefinitionOwner;
   readonly id: string;

@@ -281,6 +281,7 @@ export const openRuns = (settings: Settings, readOnly: boolean, damage: readonly
       reads: {
         counts: reads.counts,
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),
+        stalledKeys: async (movedBefore) => reads.stalledLimits(movedBefore, MOST_STUCK),
         newestChange: async () => (await reads.listRuns({ reach: 'all', limit: 1 }))[0]?.updatedAt,
         pinnedVersions: async () => {
           const pinned = [];

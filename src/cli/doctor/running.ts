@@ -18,7 +18,14 @@ export type RunningService = {
   readonly store: SignalReads & Pick<SignalStore, 'ping' | 'kind'>;
   readonly runs: Pick<
     RunsService,
-    'counts' | 'findStuckRuns' | 'listRuns' | 'listDefinitions' | 'getDefinition' | 'listWorkers' | 'ping'
+    | 'counts'
+    | 'findStuckRuns'
+    | 'findStalledKeys'
+    | 'listRuns'
+    | 'listDefinitions'
+    | 'getDefinition'
+    | 'listWorkers'
+    | 'ping'
   >;
   readonly scopes: readonly ScopeDescription[];
   readonly clock: () => UnixNano;
@@ -37,6 +44,7 @@ const valueOf = <T>(result: Result<T>): T => {
 const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
   counts: () => runs.counts(),
   stuckRuns: () => runs.findStuckRuns(),
+  stalledKeys: (movedBefore) => runs.findStalledKeys(movedBefore),
   newestChange: async () => valueOf(await runs.listRuns({ reach: 'all', limit: 1 })).items[0]?.updatedAt,
   pinnedVersions: async () => {
     const pinned = [];

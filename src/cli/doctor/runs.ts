@@ -33,6 +33,22 @@ const examinePinned = async (reads: RunReads, nowMs: number): Promise<Finding[]>
     });
 };
 
+/** So long nothing moves of a key before it is named: steps of an hour are rare, and runs that wait for each other are not seen otherwise. */
+const STALLED_MS = 60 * 60 * 1000;
+
+/** Keys for which runs wait while nothing moves of those that hold them. */
+const examineKeys = async (reads: RunReads, nowMs: number): Promise<Finding[]> => {
+  const stalled = await reads.stalledKeys(nowMs - STALLED_MS);
+  return stalled.map(({ limitId, project, definitionId, stepId, waiting, movedAt }) => {
+    const whose = `${definitionId}${stepId === undefined ? '' : `, step ${stepId},`} in project ${project}`;
+    const hours = Math.floor((nowMs - movedAt) / STALLED_MS);
+    return warning(
+      `${counted(waiting, 'durable run')} ${waiting === 1 ? 'waits' : 'wait'} for a key of ${whose} of which nothing has moved for ${counted(hours, 'hour')}`,
+      `npx svc actors limit ${limitId} names its holders: see what they wait for; where they wait for runs that wait for this key, cancel one`,
+    );
+  });
+};
+
 /** The runs store, what is in it, and whether its doors need a key. Reads alone. */
 export const examineRuns = async (look: Look): Promise<Finding[]> => {
   const { runs, settings, now } = look;
@@ -58,6 +74,7 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
           'cancel them (POST /v1/api/runs/{run}/cancel) and report it: there must be none',
         ),
       );
+    findings.push(...(await examineKeys(runs.reads, millisFromUnixNano(now))));
     findings.push(...(await examinePinned(runs.reads, millisFromUnixNano(now))));
   }
   return [...findings, examineRunsDoor(look)];

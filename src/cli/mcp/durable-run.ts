@@ -89,6 +89,16 @@ const timerText = (timer: DurableRun['timers'][number], attempts: readonly Attem
   }
 };
 
+/** Its place in the line of a key. */
+const keyText = (waiting: Schemas['WaitingFor'], now: number): string => {
+  const { key, position, holders, next_at: at } = waiting;
+  const held = holders.length === 0 ? '' : `, held by ${listOf(holders)}`;
+  const next = at === undefined ? '' : `, which next has room at ${moment(at)} (${away(at, now)})`;
+  return `  key "${oneLine(key)}", number ${count(position)} in line${held}${next}`;
+};
+const listOf = (runs: readonly string[]): string =>
+  `run ${runs.slice(0, 3).join(', ')}${runs.length > 3 ? ` and ${count(runs.length - 3)} more` : ''}`;
+
 /** What the run waits for and until when. */
 const waitLines = (run: DurableRun, now: number): string[] => {
   const { waits, timers, attempts, status, cursor } = run;
@@ -103,7 +113,8 @@ const waitLines = (run: DurableRun, now: number): string[] => {
       (child) =>
         `  child run ${child.run_id} of step ${oneLine(child.step_id, 64)}: ${oneLine(child.definition_id, 64)} version ${child.definition_version}, ${child.status}`,
     ),
-    ...(status === 'queued'
+    ...(run.waiting_for === undefined ? [] : [keyText(run.waiting_for, now)]),
+    ...(status === 'queued' && run.waiting_for === undefined
       ? [`  a worker${at}${run.queued_reason === undefined ? '' : ` (${run.queued_reason.replaceAll('_', ' ')})`}`]
       : []),
   ];

@@ -16,6 +16,8 @@ const queuedReasons: Record<Schemas['QueuedReason'], string> = {
   version_missing: 'no worker serves this version',
   workers_busy: 'workers are busy',
   definition_paused: 'its definition is paused',
+  concurrency_key: 'its key is held',
+  rate: 'its rate has no room',
 };
 /** Why a run is queued, in words; the reason as it stands where a newer service has another. */
 export const queuedText = (reason: string): string =>

@@ -12,7 +12,22 @@ const PLAIN_WORD = /^[\w.:/@-]+$/;
 
 type Next = { readonly at?: string; readonly text: string };
 
-const ofQueue = ({ cursor, queued_reason: reason, definition_id: id, definition_version: version }: Run): Next => {
+const ofKey = ({ waiting_for: waiting, cursor }: Run): Next => {
+  const goes = cursor === undefined ? 'it begins' : `${step(cursor)} can be taken`;
+  if (waiting === undefined) return { text: `${goes} when it is its turn in the line of its key` };
+  const { key, position, holders, next_at: at } = waiting;
+  const place = `key ${printable(JSON.stringify(key), 120)}, number ${position} in line`;
+  if (at !== undefined)
+    return { at, text: `the rate of its key has room for the first in line, then ${goes} in its turn: ${place}` };
+  const held =
+    holders.length === 0
+      ? ''
+      : `, held by ${holders.slice(0, 3).join(', ')}${holders.length > 3 ? ` and ${holders.length - 3} more` : ''}`;
+  return { text: `${goes} when it is its turn: ${place}${held}` };
+};
+
+const ofQueue = (run: Run): Next => {
+  const { cursor, queued_reason: reason, definition_id: id, definition_version: version } = run;
   const serves = `serves ${printable(id)} version ${version}`;
   switch (reason) {
     case 'no_worker':
@@ -23,6 +38,9 @@ const ofQueue = ({ cursor, queued_reason: reason, definition_id: id, definition_
       };
     case 'definition_paused':
       return { text: `nothing, until definition ${printable(id)} is resumed: svc definitions resume ${printable(id)}` };
+    case 'concurrency_key':
+    case 'rate':
+      return ofKey(run);
     case 'workers_busy':
     case undefined:
       return { text: `the next free worker that ${serves} takes ${step(cursor)}` };

@@ -90,6 +90,13 @@ const entryText = (entry: Entry, moments: Moments): string => {
       return `the run is paused${data['by'] === 'parent' ? ' with its parent' : ''}${becauseOf(data)}`;
     case 'run.unpaused':
       return `the run is resumed${becauseOf(data)}`;
+    case 'run.held': {
+      const key = text(data, 'key');
+      const at = id === undefined ? 'the run' : step;
+      return `${at}: held back (${text(data, 'reason') ?? ''}${key === undefined ? '' : `, key "${key}"`})`;
+    }
+    case 'run.admitted':
+      return `${id === undefined ? 'the run' : step}: admitted`;
     case 'event.delivered':
       return `${step}: event "${text(data, 'event') ?? ''}" with key "${text(data, 'key') ?? ''}" came`;
     case 'child.started':

@@ -11,6 +11,7 @@ import {
   type RunError,
   type RunSummary,
   type RunUsage,
+  type WaitingFor,
 } from '../../model/run.ts';
 import { instantIfKnown, instantToWire } from './instant.ts';
 import { costToWire } from './money.ts';
@@ -121,9 +122,19 @@ export const attemptToWire = (attempt: Attempt): Schemas['Attempt'] =>
   }) as Schemas['Attempt'];
 
 /** A run with every persisted attempt, its unfired timers, open waits and children. */
+const waitingForToWire = (waiting: WaitingFor): Schemas['WaitingFor'] =>
+  ({
+    limit_id: waiting.limitId,
+    key: waiting.key,
+    position: waiting.position,
+    holders: [...waiting.holders],
+    next_at: instantIfKnown(waiting.nextAt),
+  }) as Schemas['WaitingFor'];
+
 export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
   ({
     ...runToWire(run),
+    waiting_for: run.waitingFor === undefined ? undefined : waitingForToWire(run.waitingFor),
     attempts: run.attempts.map(attemptToWire),
     timers: run.timers.map((timer) => ({
       name: timer.name,

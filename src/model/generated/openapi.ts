@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: a11e3b6066c104afa9f15f0156e59fe26b4e5a49db16f76537b7b86f1a9d7886
-// content sha256: 3b8ef81908425259973b2293ea2ea2693a051e12add6e566f2b63275c2852ec7
+// source sha256: 6e4ba635d5e5183c91ea0c3d0462e90d1c9b6a82141aea194803046fcbe39821
+// content sha256: 08fb0c5dfeb30a5c77bcfa3d2cf605198f3ba7b42eb3f53565e856ef8688b9fa
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1058,7 +1058,8 @@ export interface paths {
          * Start a run
          * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
          *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200. With `wait_ms` the answer
-         *     comes when the run has ended, or as it stands when the time is over.
+         *     comes when the run has ended, or as it stands when the time is over. A definition whose `concurrency` says `on_limit: reject` answers 409
+         *     `limit_reached`, which names the key, while as many runs hold it as may.
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
@@ -1809,7 +1810,7 @@ export interface components {
         /** @description A refusal. Clients branch on `code`. */
         readonly Error: {
             /** @enum {string} */
-            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
+            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "limit_reached" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
             readonly message: string;
             /** @description The one parameter or body field at fault */
             readonly field?: string;
@@ -2881,15 +2882,16 @@ export interface components {
              * @description Present with class `limit`. The message says whether it is a limit of the run or of a task, and `step_id` names the task
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants" | "concurrency";
         };
         /**
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
          *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
          *     `workers_busy`: it waits for its turn. `definition_paused`: somebody paused its definition.
+         *     `concurrency_key`: as many hold its key as may. `rate`: as many began with its key as may.
          * @enum {string}
          */
-        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused";
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused" | "concurrency_key" | "rate";
         readonly RunSummary: {
             /** Format: uuid */
             readonly run_id: string;
@@ -2944,6 +2946,7 @@ export interface components {
             };
         };
         readonly RunDetail: components["schemas"]["Run"] & {
+            readonly waiting_for?: components["schemas"]["WaitingFor"];
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
                 /** @description `start_at`, `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
@@ -3226,6 +3229,21 @@ export interface components {
                 readonly trigger_id?: string;
             };
         };
+        /** @description The key for which a run waits, or the task that it is at, while its `queued_reason` is `concurrency_key` or `rate`. */
+        readonly WaitingFor: {
+            /** @description Its actor, of type `limit` */
+            readonly limit_id: string;
+            readonly key: string;
+            /**
+             * Format: int64
+             * @description Among all that wait and need the key: by priority, then by age
+             */
+            readonly position: number;
+            /** @description Runs that hold it, the longest first, at most 100; none of a rate */
+            readonly holders: readonly string[];
+            /** @description When a rate next has room for the first in line */
+            readonly next_at?: components["schemas"]["Timestamp"];
+        };
         /** @description What the run belongs to, as the caller sent it; its spans carry it, redacted and hashed like those of any span. */
         readonly RunCorrelation: {
             /** @description Ignored; the project of the run counts */
@@ -3303,7 +3321,7 @@ export interface components {
          */
         readonly AttemptStatus: "offered" | "running" | "succeeded" | "failed" | "orphaned" | "unservable" | "lapsed" | "cancelled";
         /** @enum {string} */
-        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.held" | "run.admitted" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
         /**
          * @example {
          *       "seq": 3,
@@ -3875,7 +3893,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `conflict`, `definition_conflict`, `already_applied`, `fenced`, `run_terminal` or `not_started`. */
+        /** @description `conflict`, `limit_reached`, `definition_conflict`, `already_applied`, `fenced`, `run_terminal` or `not_started`. */
         readonly Conflict: {
             headers: {
                 readonly [name: string]: unknown;
@@ -6539,6 +6557,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
@@ -7973,7 +7992,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
                 readonly cursor?: components["parameters"]["cursor"];
-                readonly type?: "run" | "lease" | "monitor" | "slo" | "timer" | "pipeline" | "dispatcher" | "outbox";
+                readonly type?: "run" | "lease" | "limit" | "monitor" | "slo" | "timer" | "pipeline" | "dispatcher" | "outbox";
                 readonly status?: components["schemas"]["ActorStatus"];
             };
             readonly header?: never;

@@ -144,7 +144,10 @@ export interface RunQueries {
   findLimit(limitId: string, shown: number): Promise<LimitRows | undefined>;
   /** Where a place stands that waits; `undefined` once it does not. @param shown most holders */
   whereWaits(order: number, shown: number): Promise<WaitingPlace | undefined>;
-  /** Keys for which runs wait, and of which no place was taken or freed since, those that stand longest first. */
+  /**
+   * Keys of a concurrency for which runs wait, of which no place was taken or freed since, and none of whose holders has moved since or is
+   * with a worker; those that stand longest first.
+   */
   stalledLimits(movedBefore: UnixMs, limit: number): Promise<readonly LimitRecord[]>;
   listActors(query: ActorListQuery): Promise<readonly ActorRow[]>;
   /** By id, ascending. */

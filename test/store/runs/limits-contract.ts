@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SERVICE } from '../../../src/model/definition/owner.ts';
 import type { LimitLine, LimitPlace, LimitRecord } from '../../../src/store/runs/run-store.ts';
-import { AT, type OpenRunStore, storesOf } from './factories.ts';
+import { AT, aRun, type OpenRunStore, storesOf } from './factories.ts';
 
 const aLimit = (limitId: string, more: Partial<LimitRecord> = {}): LimitRecord => ({
   limitId,
@@ -283,8 +283,24 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       expect(await store.whereWaits(99, 9)).toBeUndefined();
     });
 
-    it('names the keys for which runs wait and of which nothing moved since', async () => {
-      const { store, commit } = await opened();
+    it('names the keys for which runs wait and of which nothing moved since, no holder either', async () => {
+      const { store, commit, put } = await opened();
+      await put(
+        aRun('r1', { updatedAt: 5 }),
+        aRun('r2', { updatedAt: 11 }),
+        aRun('r3', { updatedAt: 5, status: 'running' }),
+      );
+      await commit((changes) => {
+        for (const [order, limitId] of [
+          [1, 'a'],
+          [2, 'holder moved'],
+          [3, 'holder is out'],
+        ] as const) {
+          if (order > 1) changes.limitsInserted.push(aLimit(limitId, { waiting: 1, movedAt: 3 }));
+          changes.placesSet.push(aPlace(order, { concurrencyId: limitId }));
+        }
+        changes.limitsInserted.push(aLimit('rate', { kind: 'rate', perMs: 1, waiting: 1, movedAt: 3 }));
+      });
       await commit((changes) =>
         changes.limitsInserted.push(
           aLimit('b', { waiting: 1, movedAt: 10 }),

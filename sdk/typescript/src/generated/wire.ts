@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 80ba231d4d966fa085d1f989b6c44f7099f9571668ea77033a6a74392d60647a
-// content sha256: ad15d1d53bfd0b09014a3b6ee47aaa196e77a9369ff95412c4a4ba970cb4f681
+// source sha256: 7dfd7e8d4d317ec90192d01c88a7d0b045d516a5f288f6b9fa6c36001a3bd78b
+// content sha256: e8558479bf482aeb27a517771384472cc3636eb553b3974b7cfc6ee151f5b4e7
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -46,7 +46,8 @@ export interface paths {
          * Start a run
          * @description Of the highest stored version of the definition, or of the one named; the run keeps it. With an `idempotency_key` that was used in the
          *     project before, and whose run is still kept, nothing is started and that run is the answer, with status 200. With `wait_ms` the answer
-         *     comes when the run has ended, or as it stands when the time is over.
+         *     comes when the run has ended, or as it stands when the time is over. A definition whose `concurrency` says `on_limit: reject` answers 409
+         *     `limit_reached`, which names the key, while as many runs hold it as may.
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
@@ -709,7 +710,7 @@ export interface components {
         /** @description A refusal. Clients branch on `code`. */
         readonly Error: {
             /** @enum {string} */
-            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
+            readonly code: "invalid_parameter" | "invalid_body" | "invalid_id" | "unknown_scorer" | "cap_exceeded" | "definition_invalid" | "input_invalid" | "judge_not_configured" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "not_acceptable" | "already_applied" | "fenced" | "run_terminal" | "not_started" | "definition_conflict" | "conflict" | "limit_reached" | "payload_too_large" | "unsupported_content_encoding" | "unsupported_media_type" | "overloaded" | "over_quota" | "runs_disabled" | "store_unavailable" | "request_timeout" | "internal";
             readonly message: string;
             /** @description The one parameter or body field at fault */
             readonly field?: string;
@@ -803,7 +804,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
+        readonly JournalKind: "run.started" | "cursor.moved" | "step.leased" | "step.started" | "step.finished" | "step.failed" | "step.orphaned" | "step.requeued" | "run.waiting" | "run.resumed" | "run.held" | "run.admitted" | "run.paused" | "run.unpaused" | "event.delivered" | "child.started" | "child.finished" | "run.finished";
         /** @description One attempt, held by one worker for a bounded time, with all that its body needs. */
         readonly Lease: {
             readonly lease_id: string;
@@ -1057,9 +1058,10 @@ export interface components {
          * @description Why a queued run that was read is queued. `no_worker`: no live worker holds the definition; a worker is live while a claim of it is
          *     held, and for three heartbeats after its last call. `version_missing`: those that hold it did not register the version, or refused it.
          *     `workers_busy`: it waits for its turn. `definition_paused`: somebody paused its definition.
+         *     `concurrency_key`: as many hold its key as may. `rate`: as many began with its key as may.
          * @enum {string}
          */
-        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused";
+        readonly QueuedReason: "no_worker" | "version_missing" | "workers_busy" | "definition_paused" | "concurrency_key" | "rate";
         readonly Registration: {
             readonly worker_id: string;
             /** Format: int64 */
@@ -1121,6 +1123,7 @@ export interface components {
             readonly tags?: readonly string[];
         };
         readonly RunDetail: components["schemas"]["Run"] & {
+            readonly waiting_for?: components["schemas"]["WaitingFor"];
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly timers: readonly {
                 /** @description `start_at`, `sleep`, `wait`, `backoff`, `run_timeout`, or `timeout` of a body that runs */
@@ -1162,7 +1165,7 @@ export interface components {
              * @description Present with class `limit`. The message says whether it is a limit of the run or of a task, and `step_id` names the task
              * @enum {string}
              */
-            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants";
+            readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants" | "concurrency";
         };
         /**
          * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. `paused`: somebody paused it, or its parent; a worker may still hold a lease. The others are ends.
@@ -1463,6 +1466,21 @@ export interface components {
             readonly next?: components["schemas"]["DefinitionNext"];
             readonly on_error?: components["schemas"]["DefinitionOnError"];
         };
+        /** @description The key for which a run waits, or the task that it is at, while its `queued_reason` is `concurrency_key` or `rate`. */
+        readonly WaitingFor: {
+            /** @description Its actor, of type `limit` */
+            readonly limit_id: string;
+            readonly key: string;
+            /**
+             * Format: int64
+             * @description Among all that wait and need the key: by priority, then by age
+             */
+            readonly position: number;
+            /** @description Runs that hold it, the longest first, at most 100; none of a rate */
+            readonly holders: readonly string[];
+            /** @description When a rate next has room for the first in line */
+            readonly next_at?: components["schemas"]["Timestamp"];
+        };
         readonly Worker: {
             readonly worker_id: string;
             readonly name?: string;
@@ -1601,6 +1619,7 @@ export type TokenCount = components['schemas']['TokenCount'];
 export type TraceId = components['schemas']['TraceId'];
 export type Usage = components['schemas']['Usage'];
 export type WaitEventStep = components['schemas']['WaitEventStep'];
+export type WaitingFor = components['schemas']['WaitingFor'];
 export type Worker = components['schemas']['Worker'];
 export type WorkerId = components['schemas']['WorkerId'];
 export type ParameterCursor = components['parameters']['cursor'];

@@ -16,7 +16,7 @@ const byOrder = (a: LimitPlace, b: LimitPlace): number => a.order - b.order;
 const byId = (a: LimitRecord, b: LimitRecord): number => (a.limitId < b.limitId ? -1 : 1);
 
 /** Keys in use, in memory. */
-export const memoryLimits = ({ limits, lines, places }: Shelves) => {
+export const memoryLimits = ({ runs, limits, lines, places }: Shelves) => {
   const holders = (limitId: string, limit: number): LimitPlace[] =>
     [...places.values()]
       .filter(({ lineId, concurrencyId }) => lineId === undefined && concurrencyId === limitId)
@@ -112,7 +112,13 @@ export const memoryLimits = ({ limits, lines, places }: Shelves) => {
     },
     stalled: (movedBefore: number, limit: number): LimitRecord[] =>
       [...limits.values()]
-        .filter(({ waiting: runs, movedAt }) => runs > 0 && movedAt < movedBefore)
+        .filter(({ kind, waiting: count, movedAt }) => kind === 'concurrency' && count > 0 && movedAt < movedBefore)
+        .filter(({ limitId }) =>
+          holders(limitId, places.size).every(({ runId }) => {
+            const record = runs.get(runId)?.record;
+            return record === undefined || (record.updatedAt < movedBefore && record.status !== 'running');
+          }),
+        )
         .toSorted((a, b) => a.movedAt - b.movedAt || byId(a, b))
         .slice(0, limit),
   };

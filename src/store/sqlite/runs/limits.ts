@@ -137,7 +137,10 @@ export const LIMIT_READS = {
         WHERE concurrency_id = ? AND rate_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
   waitingByRate: `SELECT * FROM limit_place INDEXED BY limit_place_both_rate
         WHERE rate_id = ? AND concurrency_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
-  stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ? ORDER BY moved_at, limit_id LIMIT ?`,
+  stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ?1 AND kind = 'concurrency' AND NOT EXISTS (
+          SELECT 1 FROM limit_place INDEXED BY limit_place_holder JOIN run USING (run_id)
+          WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ?1 OR run.status = 'running'))
+        ORDER BY moved_at, limit_id LIMIT ?2`,
 } as const;
 
 type Value = string | number;

@@ -1,0 +1,108 @@
+import { LIMIT_MACHINE_VERSION, limitMachine } from '../../machines/limit.ts';
+import type { Json } from '../../model/json.ts';
+import type { UnixMs, WaitingFor } from '../../model/run.ts';
+import { reaches } from '../../model/scope.ts';
+import { roomAt, startsWithin } from '../../model/start-window.ts';
+import type { LimitPlace, LimitRecord, RunRecord, RunStore } from '../../store/runs/run-store.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { notFound, outOfReach } from '../run/run-failures.ts';
+import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
+import type { ActorSummary } from './runs-service.ts';
+
+/** Holders, and those who wait, that are shown of one key. */
+const MOST_SHOWN = 100;
+
+type Clocks = {
+  readonly steady: () => UnixMs;
+  /** What the wall clock will show at a time of the steady one. */
+  readonly wallOf: (steady: UnixMs) => UnixMs;
+};
+
+/** When a rate next has room, by the wall clock; absent where it has room, or is no rate. */
+const nextAtOf = ({ starts, limit, perMs }: LimitRecord, { steady, wallOf }: Clocks): { readonly nextAt?: UnixMs } => {
+  if (perMs === undefined) return {};
+  const at = roomAt(startsWithin(starts, perMs, steady()), limit, perMs);
+  return at === undefined ? {} : { nextAt: wallOf(at) };
+};
+
+const summaryOf = ({ limitId, state, version, updatedAt }: LimitRecord): ActorSummary => ({
+  type: 'limit',
+  id: limitId,
+  machine: limitMachine.id,
+  value: state,
+  status: 'active',
+  version,
+  updatedAt,
+});
+
+const placeOf = ({ runId, stepId, priority, since }: LimitPlace): Json => ({
+  runId,
+  ...(stepId === undefined ? {} : { stepId }),
+  priority,
+  since,
+});
+
+const contextOf = (
+  record: LimitRecord,
+  holders: readonly LimitPlace[],
+  line: readonly LimitPlace[],
+  clocks: Clocks,
+): Json => ({
+  project: record.project,
+  definitionId: record.definitionId,
+  definitionVersion: record.definitionVersion,
+  ...(record.stepId === undefined ? {} : { stepId: record.stepId }),
+  kind: record.kind,
+  key: record.key,
+  limit: record.limit,
+  ...(record.perMs === undefined ? {} : { perMs: record.perMs }),
+  used: record.used,
+  waiting: record.waiting,
+  lines: record.lines,
+  movedAt: record.movedAt,
+  ...nextAtOf(record, clocks),
+  holders: holders.map(placeOf),
+  line: line.map(placeOf),
+});
+
+/** Keys in use as actors: each is a row, with the first of those who hold it and of those who wait. */
+export const createLimitSource = (
+  host: Clocks & {
+    readonly store: Pick<RunStore, 'listLimits' | 'findLimit'>;
+    readonly mailbox: Kernel['mailbox'];
+  },
+): ActorSource => ({
+  type: 'limit',
+  list: async ({ reach, status, limit, after }) => {
+    if (status !== undefined && status !== 'active') return [];
+    const records = await host.store.listLimits({ reach, limit, ...(after === undefined ? {} : { after }) });
+    return records.map(summaryOf);
+  },
+  get: async ({ id, reach, atSeq }) => {
+    if (atSeq !== undefined) return refusedAtSeq;
+    const mailbox = host.mailbox({ type: 'limit', id });
+    const rows = await host.store.findLimit(id, MOST_SHOWN);
+    if (rows === undefined) return notFound('limit', id);
+    const { record, holders, line } = rows;
+    if (!reaches(reach, record.project)) return outOfReach('limit');
+    const context = contextOf(record, holders, line, host);
+    return { ok: true, value: { ...summaryOf(record), machineVersion: LIMIT_MACHINE_VERSION, context, mailbox } };
+  },
+});
+
+/** For which key a run waits, or the task that it is at; `undefined` where it waits for none. */
+export const createWaitingFor =
+  (host: Clocks & { readonly store: Pick<RunStore, 'whereWaits'> }) =>
+  async ({ places }: Pick<RunRecord, 'places'>): Promise<WaitingFor | undefined> => {
+    const waiting = [places?.step, places?.run].find((place) => place?.lineId !== undefined);
+    const found = waiting === undefined ? undefined : await host.store.whereWaits(waiting.order, MOST_SHOWN);
+    if (found === undefined) return undefined;
+    const { record, position, holders } = found;
+    return {
+      limitId: record.limitId,
+      key: record.key,
+      position,
+      holders: holders.map(({ runId }) => runId),
+      ...nextAtOf(record, host),
+    };
+  };
