@@ -220,6 +220,47 @@ onEachEngine('a concurrency key of a definition', ({ createHarness }) => {
   });
 });
 
+onEachEngine('a paused run', ({ createHarness }) => {
+  const open = () =>
+    createHarness({ definitions: [aDefinition('flow', tasks('one'), { concurrency: concurrency() })] });
+  const pause = (service: Harness, runId: string) => service.runs.pauseRun({ ...ALL, runId });
+  const resume = (service: Harness, runId: string) => service.runs.resumeRun({ ...ALL, runId });
+
+  it('keeps nobody waiting: when its turn comes it leaves the line, and asks anew when it is resumed', async () => {
+    const service = await open();
+    const holder = await service.start('flow', ada);
+    const paused = await service.start('flow', ada);
+    const next = await service.start('flow', ada);
+    must(await pause(service, paused.runId));
+    must(await cancel(service, holder.runId));
+    await service.runs.tick();
+    await service.runs.tick();
+    expect(await begun(service, paused, next)).toEqual([false, true]);
+    expect(await keyOf(service, 'ada')).toMatchObject({ used: 1, waiting: 0, lines: 0 });
+    must(await resume(service, paused.runId));
+    expect(await begun(service, paused)).toEqual([false]);
+    must(await cancel(service, next.runId));
+    await service.runs.tick();
+    expect(await begun(service, paused)).toEqual([true]);
+    expect(service.faults).toEqual([]);
+  });
+
+  it('keeps its place in line while it is not its turn, and what it holds', async () => {
+    const service = await open();
+    const holder = await service.start('flow', ada);
+    const paused = await service.start('flow', ada);
+    const next = await service.start('flow', ada);
+    must(await pause(service, paused.runId));
+    must(await pause(service, holder.runId));
+    await service.runs.tick();
+    expect(await keyOf(service, 'ada')).toMatchObject({ used: 1, waiting: 2 });
+    must(await resume(service, paused.runId));
+    must(await cancel(service, holder.runId));
+    await service.runs.tick();
+    expect(await begun(service, paused, next)).toEqual([true, false]);
+  });
+});
+
 onEachEngine('a key that a run above holds', ({ createHarness }) => {
   const again = (onLimit: string, more: object = {}) =>
     aDefinition(
