@@ -182,12 +182,15 @@ export const storeRun = (work: Work, before: RunActor | undefined): RunActor => 
     program: work.program,
     nextSeq: work.nextSeq,
     changed: true,
-    pending: {
-      earlier: before?.pending,
-      firstSeq: before?.pending?.firstSeq ?? before?.nextSeq ?? 0,
-      entries: work.entries,
-      events: work.events,
-    },
+    pending:
+      work.events.length === 0
+        ? before?.pending // a column changed, and nothing in the journal
+        : {
+            earlier: before?.pending,
+            firstSeq: before?.pending?.firstSeq ?? before?.nextSeq ?? 0,
+            entries: work.entries,
+            events: work.events,
+          },
   };
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, work.record);
