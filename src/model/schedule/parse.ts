@@ -32,7 +32,7 @@ const defaults = {
 } as const;
 const MIN_EVERY_MS = 1000;
 /** Times over which jitter is compared with the gaps between them. */
-const GAPS_LOOKED_AT = 100;
+const GAPS_LOOKED_AT = 20;
 
 const refused = (field: string, message: string): Extract<Result<never>, { ok: false }> => ({
   ok: false,
