@@ -7,7 +7,6 @@ const processTests = [
   'test/conformance/**/*.test.ts',
   'test/clients/**/*.test.ts',
   'test/crash/**/*.test.ts',
-  'ui/test/browser/**/*.test.ts',
   'test/**/*.process.test.ts',
 ];
 
@@ -101,6 +100,19 @@ export default defineConfig({
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // The interface in a real browser, against the real daemon: one file after the other.
+        test: {
+          name: 'browser',
+          include: ['ui/test/browser/**/*.test.ts'],
+          globalSetup: ['ui/test/browser/build.ts'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: PROCESSES_HANG_AFTER_MS,
+          hookTimeout: PROCESSES_HANG_AFTER_MS,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

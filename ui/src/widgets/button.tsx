@@ -40,7 +40,12 @@ export const CopyButton = ({
       );
   };
   return (
-    <Button look="plain" onClick={copy} aria-label={label} title={label}>
+    <Button
+      look="plain"
+      onClick={copy}
+      aria-label={children === undefined ? label : `${label} ${children}`}
+      title={label}
+    >
       {said === 'Copied' ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
       {children}
       <span role="status" className={said === 'Not allowed' ? undefined : 'visually-hidden'}>

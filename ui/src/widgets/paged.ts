@@ -22,11 +22,14 @@ export type Paged<Row> = {
 export const usePaged = <Row>(
   queryKey: readonly unknown[],
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>,
+  /** False where the question is not complete yet. */
+  enabled = true,
 ): Paged<Row> => {
   const { pollMs } = useLive();
   const { data, error, hasNextPage, isFetching, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+    enabled,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next,
     placeholderData: keepPreviousData,

@@ -53,3 +53,19 @@ export const traceColumns: readonly Column<TraceRow>[] = [
   },
   { id: 'feedback', head: 'Feedback', cell: feedbackOf },
 ];
+
+/** A column for each scorer that scored one of the rows: the mean, and of how many scores it is. */
+export const scoreColumns = (rows: readonly TraceRow[]): readonly Column<TraceRow>[] => {
+  const scorers = new Set(rows.flatMap(({ scores }) => scores.map(({ scorer_id }) => scorer_id)));
+  return [...scorers].toSorted().map((scorer) => ({
+    id: `score:${scorer}`,
+    head: scorer,
+    isNumber: true,
+    cell: ({ scores }) => {
+      const found = scores.filter(({ scorer_id }) => scorer_id === scorer);
+      return found.length === 0
+        ? '—'
+        : found.map(({ mean, count }) => `${Number(mean.toFixed(3))}${count > 1 ? ` (${count})` : ''}`).join(', ');
+    },
+  }));
+};

@@ -1,0 +1,220 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  aSpan,
+  complaintsOf,
+  findBrowser,
+  hex,
+  leave,
+  NO_BROWSER,
+  openStage,
+  seriousFindings,
+  type Stage,
+} from './stage.ts';
+
+/** With one trace in it. */
+let seeded: Stage;
+let id = '';
+/** Of one test alone. */
+let stage: Stage | undefined;
+let page: Page | undefined;
+beforeAll(async () => {
+  if (findBrowser() === undefined) return;
+  seeded = await openStage();
+  id = await seedOne(seeded);
+});
+afterAll(() => seeded?.close());
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const [left, used] = [page, stage];
+  page = undefined;
+  stage = undefined;
+  try {
+    await leave(left);
+  } finally {
+    await used?.close();
+  }
+});
+
+const seedOne = async (on: Stage): Promise<string> => {
+  const trace_id = hex(16);
+  const [root, agent, tool] = [hex(8), hex(8), hex(8)];
+  await on.ingest({
+    spans: [
+      aSpan({
+        trace_id,
+        span_id: root,
+        name: 'answer_ticket',
+        kind: 'agent_run',
+        to: 900,
+        status: 'error',
+        error: { message: 'no answer' },
+      }),
+      aSpan({ trace_id, span_id: agent, parent_span_id: root, name: 'helper', kind: 'agent_run', from: 100, to: 800 }),
+      aSpan({
+        trace_id,
+        span_id: tool,
+        parent_span_id: agent,
+        name: 'find_order',
+        kind: 'tool_call',
+        from: 200,
+        to: 700,
+        status: 'error',
+        error: { message: 'carrier did not answer' },
+        input: { order: 7 },
+      }),
+      aSpan({ trace_id, parent_span_id: tool, name: 'GET /orders', kind: 'http_request', from: 210, to: 690 }),
+    ],
+  });
+  return trace_id;
+};
+
+describe('4: without a pointer', () => {
+  it('a trace is opened from the list, its failing tool call is read, and the link shows the same to another person', async () => {
+    page = await seeded.open('/traces');
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.waitFor();
+    await page.keyboard.press('3');
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('3');
+    // Opens on the deepest failure; from there to the other one and back.
+    await page.keyboard.press('E');
+    await page.keyboard.press('e');
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByRole('heading', { name: 'find_order' }).waitFor();
+    await inspector.getByText('carrier did not answer').waitFor();
+    await page.keyboard.press('+');
+    await page.waitForURL(/zoom=/);
+    const stored = await page.evaluate(() => localStorage.length);
+    const link = page.url();
+    expect(new URL(link).searchParams.get('lvl')).toBe('3');
+
+    const other = await seeded.open(link);
+    await other.getByRole('region', { name: 'Span' }).getByRole('heading', { name: 'find_order' }).waitFor();
+    expect(await other.getByRole('treegrid', { name: 'Spans' }).getAttribute('aria-rowcount')).toBe('3');
+    expect(other.url()).toBe(link);
+    expect(await other.evaluate(() => localStorage.length)).toBe(stored);
+    expect(stored).toBe(0);
+    expect(complaintsOf(other)).toEqual([]);
+    await other.context().close();
+  });
+
+  it('the first key skips to the page, `?` lists the keys, and Ctrl K goes anywhere', async () => {
+    page = await seeded.open('/');
+    await page.getByRole('region', { name: 'Summary' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the page');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'hidden' });
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.waitForURL(/\/traces/);
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    await palette.getByRole('combobox').fill(id);
+    await palette.getByRole('option', { name: `Open trace ${id}` }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/traces/${id}`));
+  });
+});
+
+describe('5: the first run', () => {
+  it('shows a command that, run as it is, turns the page to data without a reload', async () => {
+    stage = await openStage();
+    page = await stage.open('/');
+    const command =
+      (await page.getByRole('figure', { name: 'With curl', exact: true }).locator('pre').textContent()) ?? '';
+    expect(command).toContain(stage.url);
+    await page.evaluate(() => {
+      document.body.dataset['kept'] = 'yes';
+    });
+    await promisify(execFile)('sh', ['-c', command]);
+    await page.getByRole('region', { name: 'Summary' }).waitFor();
+    expect(await page.evaluate(() => document.body.dataset['kept'])).toBe('yes');
+    await page.getByRole('link', { name: 'Traces', exact: true }).click();
+    await page.getByRole('link', { name: 'first trace' }).click();
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(await page.title()).toBe('first trace · Trace · svc');
+  });
+
+  it('asks for a key where one is needed, and keeps it out of addresses, storage and logs', async () => {
+    stage = await openStage(['--read-key', 'read-key-7']);
+    const locked = await seedOne(stage);
+    page = await stage.open('/traces');
+    await page.getByRole('alert').getByText('unauthorized').waitFor();
+    await page.getByRole('alert').getByRole('button', { name: 'Enter a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Key' });
+    await dialog.getByLabel('Key', { exact: true }).fill('read-key-7');
+    await dialog.getByRole('button', { name: 'Use' }).click();
+    await page.getByRole('link', { name: 'answer_ticket' }).click();
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(page.url()).toContain(locked);
+    expect(page.url()).not.toContain('read-key-7');
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('read-key-7');
+    await page.reload();
+    await page.getByRole('alert').first().waitFor();
+    expect(stage.daemon.lines.join('\n')).not.toContain('read-key-7');
+  });
+
+  it('says what is wrong with a service that is degraded', async () => {
+    const context = await seeded.browser.newContext();
+    const degraded = await context.newPage();
+    await degraded.route('**/readyz', (route) =>
+      route.fulfill({
+        status: 503,
+        json: {
+          status: 'degraded',
+          version: '1',
+          spec_version: '1',
+          uptime_seconds: 1,
+          storage: 'sqlite',
+          detail: 'the disk is full',
+        },
+      }),
+    );
+    await degraded.goto(seeded.url);
+    const banner = degraded.getByRole('alert').filter({ hasText: 'the disk is full' });
+    await banner.waitFor();
+    expect(await banner.textContent()).toContain('Degraded');
+    await context.close();
+  });
+});
+
+describe('every page of the rail', () => {
+  it('has no serious finding of axe, in either theme, and fits 320 pixels', async () => {
+    const findings: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      page = await seeded.open('/', { colorScheme });
+      await page.getByRole('region', { name: 'Summary' }).waitFor();
+      const paths = await page
+        .getByRole('navigation', { name: 'Main' })
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname));
+      expect(paths).toEqual(expect.arrayContaining(['/', '/traces', '/settings']));
+      for (const path of [...paths, `/traces/${id}`, `/traces/${id}?view=tree`, `/traces/${id}?view=transcript`]) {
+        await page.goto(new URL(path, seeded.url).href);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
+        findings.push(...(await seriousFindings(page)).map((finding) => `${colorScheme} ${path}: ${finding}`));
+        if (colorScheme === 'light') {
+          await page.setViewportSize({ width: 320, height: 640 });
+          const width = await page.evaluate(() => document.documentElement.scrollWidth);
+          if (width > 320) findings.push(`${path} is ${width} pixels wide at 320`);
+          await page.setViewportSize({ width: 1280, height: 800 });
+        }
+      }
+      expect(complaintsOf(page)).toEqual([]);
+      await page.context().close();
+    }
+    page = undefined;
+    expect(findings).toEqual([]);
+  });
+});

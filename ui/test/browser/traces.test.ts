@@ -1,0 +1,398 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { aSpan, findBrowser, hex, instant, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let page: Page | undefined;
+beforeAll(async () => {
+  if (findBrowser() !== undefined) stage = await openStage();
+});
+afterAll(() => stage?.close());
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const left = page;
+  page = undefined;
+  await leave(left);
+});
+
+const idsIn = async (shown: Page): Promise<string[]> =>
+  shown
+    .getByRole('table', { name: 'Traces' })
+    .getByRole('row')
+    .getByRole('link')
+    .evaluateAll((links) =>
+      links.map((link) => new URL((link as HTMLAnchorElement).href).pathname.split('/').at(-1) ?? ''),
+    );
+
+/** What the page asked of the list of traces. */
+const listCalls = (shown: Page): URL[] => {
+  const calls: URL[] = [];
+  shown.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.pathname === '/v1/api/traces') calls.push(url);
+  });
+  return calls;
+};
+
+describe('the list of traces', () => {
+  const project = 'list';
+  const wanted: string[] = [];
+  const correlation = { project };
+  const aMatch = (from: number): { spans: object[]; scores: object[]; id: string } => {
+    const id = hex(16);
+    return {
+      id,
+      spans: [
+        aSpan({
+          trace_id: id,
+          name: 'wanted',
+          kind: 'model_generation',
+          from,
+          status: 'error',
+          error: { message: 'no' },
+          input: 'please refund me',
+          cost: { total_cost: 0.5, currency: 'USD' },
+          correlation,
+        }),
+      ],
+      scores: [
+        {
+          trace_id: id,
+          scorer_id: 'helpfulness',
+          value: 0.2,
+          min: 0,
+          max: 1,
+          source: 'offline',
+          timestamp: instant(from),
+          correlation,
+        },
+      ],
+    };
+  };
+
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    const spans: object[] = [];
+    const scores: object[] = [];
+    for (let at = 0; at < 500; at += 1) {
+      if (at % 25 === 0) {
+        const match = aMatch(at * 100);
+        wanted.unshift(match.id);
+        spans.push(...match.spans);
+        scores.push(...match.scores);
+        continue;
+      }
+      // Each misses one of the filters.
+      const id = hex(16);
+      const misses = at % 4;
+      spans.push(
+        aSpan({
+          trace_id: id,
+          name: 'other',
+          kind: 'model_generation',
+          from: at * 100,
+          status: misses === 0 ? 'ok' : 'error',
+          input: misses === 1 ? 'another matter' : 'please refund me',
+          cost: { total_cost: misses === 2 ? 0.01 : 0.5, currency: 'USD' },
+          correlation,
+        }),
+      );
+      scores.push({
+        trace_id: id,
+        scorer_id: 'helpfulness',
+        value: misses === 3 ? 0.9 : 0.2,
+        min: 0,
+        max: 1,
+        source: 'offline',
+        timestamp: instant(0),
+        correlation,
+      });
+    }
+    await stage.ingest({ spans, scores });
+  });
+
+  const address = `/traces?project=${project}&q=refund&status=error&has_score=helpfulness&score_below=0.5&min_cost=0.1`;
+
+  it('1: filters set by hand stand in the address and in the call under the same names; a reload and another person see the same rows', async () => {
+    page = await stage.open(`/traces?project=${project}`);
+    const calls = listCalls(page);
+    const filters = page.getByRole('group', { name: 'Filters' });
+    await filters.getByRole('searchbox', { name: 'Search' }).fill('refund');
+    await filters.getByRole('searchbox', { name: 'Search' }).press('Enter');
+    for (const [name, value] of [
+      ['status', 'error'],
+      ['has_score', 'helpfulness'],
+      ['score_below', '0.5'],
+      ['min_cost', '0.1'],
+    ] as const) {
+      await filters.getByRole('combobox', { name: 'Filter by' }).selectOption(name);
+      await filters.getByLabel('Value').fill(value);
+      await filters.getByRole('button', { name: 'Add filter' }).click();
+      await filters.getByRole('button', { name: `Remove filter ${name}` }).waitFor();
+    }
+    await page.getByText(`${wanted.length} traces shown`).waitFor();
+    expect(await idsIn(page)).toEqual(wanted);
+
+    await page.getByRole('columnheader', { name: 'Duration' }).getByRole('button').click();
+    await page.waitForURL(/sort=duration/);
+    await page.getByText(`${wanted.length} traces shown`).waitFor();
+    const { searchParams } = new URL(page.url());
+    const expected = Object.fromEntries(searchParams);
+    await expect
+      .poll(() => {
+        const { limit: _limit, order: _order, ...asked } = Object.fromEntries(calls.at(-1)?.searchParams ?? []);
+        return asked;
+      })
+      .toEqual(expected);
+    expect(expected).toEqual({
+      project,
+      q: 'refund',
+      status: 'error',
+      has_score: 'helpfulness',
+      score_below: '0.5',
+      min_cost: '0.1',
+      sort: 'duration',
+    });
+
+    const before = await idsIn(page);
+    await page.reload();
+    await page.getByText(`${wanted.length} traces shown`).waitFor();
+    expect(await idsIn(page)).toEqual(before);
+    const other = await stage.open(page.url());
+    await other.getByText(`${wanted.length} traces shown`).waitFor();
+    expect(await idsIn(other)).toEqual(before);
+    await other.context().close();
+  });
+
+  it('1: j and k walk the filtered rows in their order, beside an open peek panel', async () => {
+    page = await stage.open(address);
+    await page.getByText(`${wanted.length} traces shown`).waitFor();
+    const visited: (string | null)[] = [];
+    for (const key of ['j', 'j', 'j', 'k']) {
+      await page.keyboard.press(key);
+      await page.getByRole('region', { name: 'Peek' }).waitFor();
+      visited.push(new URL(page.url()).searchParams.get('peek'));
+    }
+    expect(visited).toEqual([wanted[0], wanted[1], wanted[2], wanted[1]]);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/traces/${wanted[1]}`));
+    expect(new URL(page.url()).searchParams.get('project')).toBe(project);
+  });
+
+  it('1: a match that arrives while somebody reads waits behind "1 new" and moves nothing', async () => {
+    page = await stage.open(address);
+    await page.getByText(`${wanted.length} traces shown`).waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('region', { name: 'Peek' }).waitFor();
+    const before = await idsIn(page);
+    const match = aMatch(60_000);
+    await stage.ingest({ spans: match.spans, scores: match.scores });
+    const pill = page.getByRole('button', { name: '1 new' });
+    await pill.waitFor();
+    expect(await idsIn(page)).toEqual(before);
+    await pill.click();
+    await expect.poll(() => idsIn(page as Page)).toEqual([match.id, ...wanted]);
+  });
+
+  it('names the filters that leave nothing, and takes them off', async () => {
+    page = await stage.open(`/traces?project=${project}&user_id=nobody&status=error`);
+    await page.getByText('No trace matches').waitFor();
+    await page.getByRole('button', { name: 'Remove filter user_id' }).click();
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    expect(new URL(page.url()).search).toBe(`?project=${project}&status=error`);
+  });
+});
+
+describe('a trace of 10,000 spans', () => {
+  const big = hex(16);
+  const chain = hex(16);
+  const correlation = { project: 'big' };
+  const SPANS = 10_000;
+  const DEPTH = 40;
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    const payload = 'payload '.repeat(250);
+    const ids = Array.from({ length: SPANS }, () => hex(8));
+    const spans = ids.map((span_id, at) =>
+      aSpan({
+        trace_id: big,
+        span_id,
+        // Forty deep, then from the top again.
+        ...(at === 0 ? {} : { parent_span_id: at % DEPTH === 0 ? (ids[0] ?? '') : (ids[at - 1] ?? '') }),
+        name: `step ${at}`,
+        from: at,
+        to: at === 0 ? SPANS + 100 : at + 60,
+        status: at % 50 === 49 ? 'error' : 'ok',
+        ...(at % 50 === 49 ? { error: { message: `broke at ${at}` } } : {}),
+        input: payload,
+        correlation,
+      }),
+    );
+    for (let at = 0; at < SPANS; at += 2000) await stage.ingest({ spans: spans.slice(at, at + 2000) });
+    const links = Array.from({ length: SPANS }, () => hex(8));
+    const chained = links.map((span_id, at) =>
+      aSpan({
+        trace_id: chain,
+        span_id,
+        ...(at === 0 ? {} : { parent_span_id: links[at - 1] ?? '' }),
+        name: `link ${at}`,
+        from: at,
+        to: SPANS * 2,
+        correlation,
+      }),
+    );
+    for (let at = 0; at < SPANS; at += 2500) await stage.ingest({ spans: chained.slice(at, at + 2500) });
+  });
+
+  it('2: loads no payload, keeps the page small, and reaches its last row and each of its errors by key', async () => {
+    page = await stage.open('/settings');
+    const bodies: Promise<{ text: string; transferred: number }>[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes(`/v1/api/traces/${big}?`))
+        bodies.push(
+          Promise.all([response.text(), response.request().sizes()]).then(([text, sizes]) => ({
+            text,
+            transferred: sizes.responseBodySize,
+          })),
+        );
+    });
+    await page.goto(new URL(`/traces/${big}?project=big`, stage.url).href);
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.getByRole('row').first().waitFor();
+    const [body] = await Promise.all(bodies);
+    expect(body?.text).not.toContain('payload payload');
+    expect(body?.transferred).toBeLessThan(500_000);
+    expect(await grid.getAttribute('aria-rowcount')).toBe(String(SPANS));
+    expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(1500);
+
+    const active = async (): Promise<string | null | undefined> =>
+      page?.evaluate(() => {
+        const id = document.activeElement?.getAttribute('aria-activedescendant');
+        return id === null || id === undefined ? null : document.getElementById(id)?.getAttribute('aria-rowindex');
+      });
+    await grid.focus();
+    await page.keyboard.press('End');
+    await expect.poll(active).toBe(String(SPANS));
+    await page.keyboard.press('Home');
+    await expect.poll(active).toBe('1');
+    for (const row of ['50', '100', '150']) {
+      await page.keyboard.press('e');
+      await expect.poll(active).toBe(row);
+    }
+    await page.keyboard.press('E');
+    await expect.poll(active).toBe('100');
+    // The payload of the one span that is looked at is read then.
+    await page.getByRole('tab', { name: 'Input' }).click();
+    await page.getByRole('region', { name: 'Span' }).getByText('payload payload').first().waitFor();
+  });
+
+  it('2: a scroll through all of it shows no row empty', async () => {
+    page = await stage.open(`/traces/${big}?project=big`);
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.getByRole('row').first().waitFor();
+    const blank = await grid.evaluate(async (element) => {
+      let missing = 0;
+      const box = element.getBoundingClientRect();
+      const bottom = element.scrollHeight - element.clientHeight;
+      for (let step = 0; step <= 60; step += 1) {
+        element.scrollTop = (bottom * step) / 60;
+        await new Promise((resolve) => {
+          requestAnimationFrame(resolve);
+        });
+        for (const share of [0.02, 0.5, 0.98]) {
+          const hit = document.elementFromPoint(box.left + 60, box.top + box.height * share);
+          if (hit?.closest('[role=row]') === null) missing += 1;
+        }
+      }
+      return missing;
+    });
+    expect(blank).toBe(0);
+  });
+
+  it('2: a chain 10,000 deep is drawn like any other', async () => {
+    page = await stage.open(`/traces/${chain}?project=big`);
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.getByRole('row').first().waitFor();
+    await grid.focus();
+    await page.keyboard.press('End');
+    const last = grid.locator(`[aria-rowindex="${SPANS}"]`);
+    await last.waitFor();
+    expect(await last.getAttribute('aria-level')).toBe(String(SPANS));
+    await page.keyboard.press('3');
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('3');
+    expect(new URL(page.url()).searchParams.get('lvl')).toBe('3');
+  });
+});
+
+describe('payloads of strangers', () => {
+  const trace = hex(16);
+  const hostile =
+    '<img src=x onerror=alert(1)><script>alert(2)</script> [click](javascript:alert(3)) ![beacon](https://evil.example/b.png)';
+  const huge = `${'0123456789abcdef'.repeat(65_536).repeat(5)}€`;
+  const bidi = 'safe\u202Egnp.exe\u0007\u0000';
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    const correlation = { project: 'hostile', user_id: hostile, session_id: hostile };
+    const root = hex(8);
+    await stage.ingest({
+      spans: [
+        aSpan({
+          trace_id: trace,
+          span_id: root,
+          name: hostile,
+          kind: 'agent_run',
+          input: [{ role: 'user', content: hostile }],
+          output: hostile,
+          status: 'error',
+          error: { message: hostile, type: hostile, stack: hostile },
+          attributes: { [hostile]: hostile },
+          correlation,
+        }),
+        aSpan({ trace_id: trace, parent_span_id: root, name: 'huge', input: huge, correlation }),
+        aSpan({
+          trace_id: trace,
+          parent_span_id: root,
+          name: bidi,
+          kind: 'model_generation',
+          model: hostile,
+          input: { markup: hostile },
+          correlation,
+        }),
+      ],
+    });
+  });
+
+  it('3: are shown as they are, run nothing, load nothing, and name nothing that is followed', async () => {
+    page = await stage.open(`/traces/${trace}?project=hostile`);
+    const inspector = page.getByRole('region', { name: 'Span' });
+    for (const tab of ['Conversation', 'Input', 'Output', 'Attributes', 'JSON', 'Error']) {
+      await inspector.getByRole('tab', { name: tab }).click();
+      await expect.poll(() => inspector.textContent()).toContain('<img src=x onerror=');
+    }
+    for (const view of ['Tree', 'Transcript', 'Waterfall']) {
+      await page.getByRole('button', { name: view, exact: true }).click();
+      await expect.poll(() => page?.locator('main').textContent()).toContain('<img src=x onerror=');
+    }
+    await page.goto(new URL('/traces?project=hostile', stage.url).href);
+    await page.getByRole('table', { name: 'Traces' }).getByText('<img src=x').first().waitFor();
+    expect(await page.locator('img, iframe, object, embed, a[href^="javascript"], a[href^="http"]').count()).toBe(0);
+  });
+
+  it('3: five megabytes are shown by their head, and downloaded to the byte', async () => {
+    page = await stage.open(`/traces/${trace}?project=hostile`);
+    await page.getByRole('treegrid', { name: 'Spans' }).getByText('huge').click();
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByRole('tab', { name: 'Input' }).click();
+    await inspector.getByText(/of text/).waitFor();
+    expect((await inspector.textContent())?.length).toBeLessThan(20_000);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      inspector.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).equals(Buffer.from(huge))).toBe(true);
+  });
+});
