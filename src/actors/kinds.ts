@@ -5,7 +5,8 @@ import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
 import { createBulkActors } from './bulk/bulk-actor.ts';
 import type { CarriedOver } from './carried-over.ts';
-import { definitionActor } from './definition/definition-actor.ts';
+import { createDefinitionActors } from './definition/definition-actor.ts';
+import type { PausedDefinitions } from './definition/paused-definitions.ts';
 import { createEventActor } from './event/event-actor.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import { createLeaseActors } from './lease/lease-actor.ts';
@@ -30,6 +31,8 @@ export const createKinds = (host: {
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
   readonly followers: Pick<Followers, 'wake'>;
   readonly leases: Pick<LeaseWatch, 'watch' | 'unwatch'>;
+  readonly pausedDefinitions: Pick<PausedDefinitions, 'set' | 'holds'>;
+  readonly definitionResumed: (definition: string) => void;
   readonly maxDescendants: number;
   readonly leaseTtlMs: number;
   readonly reclaimWindowMs: number;
@@ -49,6 +52,7 @@ export const createKinds = (host: {
     createRunActors({
       programs,
       checkInput,
+      isDefinitionPaused: host.pausedDefinitions.holds,
       maxDescendants: host.maxDescendants,
       nextOutboxNo,
       nextOrder,
@@ -85,7 +89,7 @@ export const createKinds = (host: {
     }),
     createLimitActors({ programs, steady: host.steady, nextOrder, limitDue: host.limitDue }),
     createWorkerActors(),
-    definitionActor,
+    createDefinitionActors({ paused: host.pausedDefinitions, resumed: host.definitionResumed }),
     upkeepActor,
   ];
 };

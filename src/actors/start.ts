@@ -16,12 +16,14 @@ import {
 import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
 import { createDueLimits } from './limit/due-limits.ts';
+import { createPausedDefinitions } from './definition/paused-definitions.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
 import { createOutbox } from './outbox.ts';
 import { createQuarantine } from './quarantine-upkeep.ts';
 import { createNumbers, createResume } from './resume.ts';
 import { createRootSpans } from './root-spans.ts';
 import { MAX_DESCENDANTS } from './run/descendants.ts';
+import { createHeldRuns } from './run/held-runs.ts';
 import { createPrograms } from './run/program.ts';
 import { Damaged, Quarantined } from './run/quarantined.ts';
 import { changeSet } from './runs-kernel.ts';
@@ -127,7 +129,12 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     backlog: () => store.backlog(now(), steady()).catch(() => undefined),
     queuedRuns: (reach: ProjectReach, limit: number) => store.queuedRuns(reach, limit).catch(() => undefined),
   };
-  const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns });
+  const pausedDefinitions = createPausedDefinitions({
+    store,
+    changed: (definition) => dispatcher.pauseChanged(definition),
+  });
+  const isPaused = (definition: string): boolean => pausedDefinitions.find(definition) !== undefined;
+  const dispatcher = createDispatcher({ clock, now, offerTtlMs, queuedRuns: asked.queuedRuns, isPaused });
   const storedRuns = createStoredRuns(store, programs);
   const damaged = (damage: Damaged): void => quarantine.damaged(damage);
   const followers = createFollowers(store, storedRuns, clock, closing.signal, damaged);
@@ -149,6 +156,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       dispatcher,
       followers,
       leases,
+      pausedDefinitions,
+      definitionResumed: (definition) => heldRuns.resumed(definition),
       maxDescendants: options.maxDescendants ?? MAX_DESCENDANTS,
       leaseTtlMs,
       reclaimWindowMs,
@@ -168,7 +177,10 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     dropped: () => {
       dispatcher.dropped(new StoreUnavailable('the runs store failed before the offer was committed'));
     },
-    recover: resume.recover,
+    recover: async () => {
+      await resume.recover();
+      await pausedDefinitions.reload();
+    },
     onFault: (error, message) => {
       if (error instanceof Quarantined) quarantine.quarantine(error, message);
       else onFault(error);
@@ -195,6 +207,15 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     steady,
     closing: closing.signal,
   });
+  const heldRuns = createHeldRuns({
+    store,
+    kernel,
+    isPaused,
+    servedSince: (at) => options.ticks !== false && calls.servedSince(at),
+    clock,
+    closing: closing.signal,
+    onFault,
+  });
   const upkeep = (body: UpkeepMessage): Promise<unknown> => kernel.send({ type: 'upkeep', id: '', body });
 
   const quarantine = createQuarantine({ store, kernel, leases, upkeep, steady, closing: closing.signal, onFault });
@@ -216,7 +237,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     },
   });
   const registry = createWorkerRegistry({ store, clock: serviceClock, upkeep, held: leases.held });
-  const liveWorkers = createLiveWorkers({ registry, dispatcher, steady, heartbeatMs });
+  const liveWorkers = createLiveWorkers({ registry, dispatcher, pausedDefinitions, steady, heartbeatMs });
   const sweep = createSweep(clock, [
     () => upkeep({ kind: 'expire_parked' }),
     registry.noteSeen,
@@ -234,7 +255,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     leases,
     clock,
     serviceClock,
-    eachSecond: [carriedOver.look, dueLimits.look, schedules.look, matchAgain, sweep],
+    eachSecond: [carriedOver.look, heldRuns.look, dueLimits.look, schedules.look, matchAgain, sweep],
     backlog: asked.backlog,
     onFault,
   });
@@ -244,9 +265,11 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     createKeptActors('bulk', { store, mailbox: kernel.mailbox }),
     createLimitSource({ store, mailbox: kernel.mailbox, steady, wallOf: serviceClock.wallOf }),
     createKeptActors('schedule', { store, mailbox: kernel.mailbox }),
+    createKeptActors('definition', { store, mailbox: kernel.mailbox }),
   ];
 
   await resume.start();
+  await pausedDefinitions.reload();
   outbox.kick();
   if (options.ticks !== false) timer.start();
   const released = quarantine.release();
@@ -280,6 +303,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       registry,
       leases,
       liveWorkers,
+      pausedDefinitions,
       now,
       newId,
       wallOf: serviceClock.wallOf,
@@ -294,6 +318,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     actors,
     tick: async () => {
       await timer.tick();
+      await heldRuns.idle();
       await carriedOver.idle();
       await dueLimits.idle();
     },

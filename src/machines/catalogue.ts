@@ -1,4 +1,5 @@
 import { BULK_MACHINE_VERSION, bulkMachine } from './bulk.ts';
+import { DEFINITION_MACHINE_VERSION, definitionMachine } from './definition.ts';
 import { DISPATCHER_MACHINE_VERSION, dispatcherMachine } from './dispatcher.ts';
 import { LEASE_MACHINE_VERSION, leaseMachine } from './lease.ts';
 import { LIMIT_MACHINE_VERSION, limitMachine } from './limit.ts';
@@ -13,6 +14,7 @@ import { TIMER_MACHINE_VERSION, timerMachine } from './timer.ts';
 /** The service's own statecharts, by name. Those of runs are compiled from definitions. */
 export const ownMachines: readonly VersionedMachine[] = [
   { machine: bulkMachine, version: BULK_MACHINE_VERSION },
+  { machine: definitionMachine, version: DEFINITION_MACHINE_VERSION },
   { machine: dispatcherMachine, version: DISPATCHER_MACHINE_VERSION },
   { machine: leaseMachine, version: LEASE_MACHINE_VERSION },
   { machine: limitMachine, version: LIMIT_MACHINE_VERSION },

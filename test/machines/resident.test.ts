@@ -72,6 +72,7 @@ describe('the machines of the service', () => {
     const names = ownMachines.map(({ machine }) => machine.id);
     expect(names).toEqual([
       'bulk',
+      'definition',
       'dispatcher',
       'lease',
       'limit',

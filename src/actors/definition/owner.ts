@@ -24,6 +24,13 @@ export const ownerOfStored = (reach: ProjectReach, project: string | undefined):
 };
 
 /**
+ * Whose definition a call pauses or resumes: that of the project which it names, else what `ownerOfStored` says.
+ * @see Interface decisions, section 13, "Pause"
+ */
+export const ownerOfPaused = (reach: ProjectReach, project: string | undefined): Result<DefinitionOwner> =>
+  project !== undefined && reaches(reach, project) ? { ok: true, value: project } : ownerOfStored(reach, project);
+
+/**
  * Whose definition a read means that names an id: as a start in that project would. Without a project, that of a key which has
  * one, else the service.
  */

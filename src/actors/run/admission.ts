@@ -14,8 +14,14 @@ import { addEntry, type Work, workOn } from './work.ts';
  * send `admit` to the runs that it held once it is gone.
  * @returns why not; `undefined` when nothing holds it back, and then the run begins in this turn
  */
-const heldBackBy = (work: Work, inTurn: boolean): HeldReason | undefined =>
-  mayBegin(work, inTurn) ? undefined : work.heldBy;
+const heldBackBy = (work: Work, inTurn: boolean): HeldReason | undefined => {
+  if (work.host.isDefinitionPaused(work.record)) {
+    // It keeps nobody waiting: it asks for its keys anew when the definition is resumed.
+    if (inTurn) giveUpPlace(work, 'run');
+    return 'definition_paused';
+  }
+  return mayBegin(work, inTurn) ? undefined : work.heldBy;
+};
 
 /** What the event says that would bring the run to its first step. */
 export const holdBack = (work: Work): { readonly held?: true } => {

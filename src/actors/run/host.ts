@@ -1,7 +1,7 @@
 import type { Json } from '../../model/json.ts';
 import type { Result } from '../../model/failure.ts';
 import type { JournalEntry, Run, RunStatus, UnixMs } from '../../model/run.ts';
-import type { Runnable } from '../../store/runs/run-store.ts';
+import type { Runnable, RunRecord } from '../../store/runs/run-store.ts';
 import type { CarriedOver } from '../carried-over.ts';
 import type { Program, Programs } from './program.ts';
 
@@ -19,6 +19,8 @@ export type RunChange = {
 export type RunHost = {
   readonly programs: Programs;
   readonly checkInput: (program: Program, input: Json) => Result<Json | undefined>;
+  /** Whether the definition of a run is paused. */
+  readonly isDefinitionPaused: (run: Pick<RunRecord, 'definitionOwner' | 'definitionId'>) => boolean;
   /** Most runs below one root. */
   readonly maxDescendants: number;
   /** What lasts so long from now is due by this. @see `kernel/clock.ts` */

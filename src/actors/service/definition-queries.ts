@@ -1,9 +1,10 @@
-import { SERVICE } from '../../model/definition/owner.ts';
+import { ownedId, SERVICE } from '../../model/definition/owner.ts';
 import { Unloadable } from '../../machines/persisted.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import type { DefinitionRecord, RunStore } from '../../store/runs/run-store.ts';
+import type { PausedDefinitions } from '../definition/paused-definitions.ts';
 import { ownerOfRead } from '../definition/owner.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { notFound } from '../run/run-failures.ts';
@@ -43,9 +44,11 @@ export const findVersion = async (
 export const createDefinitionQueries = ({
   store,
   liveWorkers,
+  pausedDefinitions,
 }: {
   readonly store: Pick<RunStore, 'load' | 'listDefinitions' | 'definitionVersions'>;
   readonly liveWorkers: Pick<LiveWorkers, 'all'>;
+  readonly pausedDefinitions: Pick<PausedDefinitions, 'find'>;
 }): DefinitionQueries => ({
   listDefinitions: ({ reach, limit, after }) =>
     attempt(async () => {
@@ -68,6 +71,7 @@ export const createDefinitionQueries = ({
       const versions = await store.definitionVersions(owner, id, shown);
       const latest = versions.at(-1);
       if (latest === undefined) return notFound('definition', id);
+      const pause = pausedDefinitions.find(ownedId(owner, id));
       const live = (await liveWorkers.all()).filter(
         (worker) => worker.owner === owner && (worker.project === undefined || reaches(shown, worker.project)),
       );
@@ -76,6 +80,7 @@ export const createDefinitionQueries = ({
         value: {
           owner,
           id,
+          ...(pause === undefined ? {} : { pause }),
           versions: versions.map(({ version, createdAt, openRuns }) => ({
             version,
             createdAt,

@@ -172,9 +172,7 @@ export type DefinitionVersion = {
   /** The document as it was registered. */
   readonly document: JsonObject;
 };
-export type DefinitionOverview = {
-  readonly owner: DefinitionOwner;
-  readonly id: string;
+export type DefinitionOverview = DefinitionState & {
   readonly versions: readonly {
     readonly version: number;
     readonly createdAt: UnixMs;
@@ -386,9 +384,22 @@ export interface EventQueries {
 export interface DefinitionCommands {
   /** Stores all of them, or none: one bad document refuses the whole call. */
   storeDefinitions(request: GivenDefinitions): Promise<Result<readonly StoredDefinition[]>>;
+  /** Idempotent. Starts of it are taken and stay queued, and its runs get no offers. `forbidden` where the service owns it and the key does not. */
+  pauseDefinition(request: PausedDefinition): Promise<Result<DefinitionState>>;
+  /** Idempotent. Runs that were paused by name stay paused. */
+  resumeDefinition(request: PausedDefinition): Promise<Result<DefinitionState>>;
   /** Stores nothing, and says of each what is wrong with it. */
   checkDefinitions(request: GivenDefinitions): Promise<Result<readonly CheckedDefinition[]>>;
 }
+
+/** A definition as far as pauses go. */
+export type DefinitionState = {
+  readonly owner: DefinitionOwner;
+  readonly id: string;
+  readonly pause?: { readonly since: UnixMs; readonly reason?: string };
+};
+/** `project`: the owner; absent, that of the key where it has one alone, else the service. */
+export type PausedDefinition = NamedDefinition & { readonly id: string; readonly reason?: string };
 
 export interface DefinitionQueries {
   /** By id and owner, the latest version of each: of the projects in reach, and of the service. */

@@ -1,5 +1,6 @@
 import type { UnixMs } from '../../model/run.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
+import type { PausedDefinitions } from '../definition/paused-definitions.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { LeaseWatch } from '../lease/deadlines.ts';
 import type { Programs } from '../run/program.ts';
@@ -40,6 +41,7 @@ export const createService = (host: {
   readonly registry: WorkerRegistry;
   readonly leases: LeaseWatch;
   readonly liveWorkers: LiveWorkers;
+  readonly pausedDefinitions: PausedDefinitions;
   readonly now: () => UnixMs;
   readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly newId: () => string;

@@ -49,6 +49,8 @@ export type DispatcherOptions = {
   readonly now: () => UnixMs;
   /** Runs that wait for a worker; `undefined` while the store cannot be asked. */
   readonly queuedRuns: (reach: ProjectReach, limit: number) => Promise<readonly QueuedRuns[] | undefined>;
+  /** Whether a definition is paused, by `ownedId`: nobody gets a step of it. */
+  readonly isPaused?: (definition: string) => boolean;
   readonly offerTtlMs: number;
   /** How long a version is not offered again to a worker that could not serve it. */
   readonly unservableMs?: number;
@@ -86,6 +88,7 @@ type SliceWanted = Extract<Lookup, { kind: 'runnable' }>;
 export const createDispatcher = (options: DispatcherOptions) => {
   const { clock } = options;
   const unservableMs = options.unservableMs ?? defaults.unservableMs;
+  const isPaused = options.isPaused ?? (() => false);
   const queueLimit = options.queueLimit ?? defaults.queueLimit;
   const queues = new Map<string, Queue>();
   const known = new Map<string, Runnable>();
@@ -115,13 +118,13 @@ export const createDispatcher = (options: DispatcherOptions) => {
     if (queue === undefined) {
       queue = { definition, entries: [], more: true, watermark: BEFORE_ALL, uncommitted: [] };
       queues.set(definition, queue);
-      open.add(queue);
+      noteOpen(queue);
     }
     return queue;
   };
 
   const noteOpen = (queue: Queue): void => {
-    if (queue.more || queue.entries.length > 0) open.add(queue);
+    if ((queue.more || queue.entries.length > 0) && !isPaused(queue.definition)) open.add(queue);
     else open.delete(queue);
   };
 
@@ -137,7 +140,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
     // While a claim on this definition waits, entries that it may not have must not push out entries that it may have.
-    if (entries.length > queueLimit && !waiting.byDefinition.has(queue.definition)) {
+    const mustKeep = waiting.byDefinition.has(queue.definition) && !isPaused(queue.definition);
+    if (entries.length > queueLimit && !mustKeep) {
       const kept = entries.slice(0, queueLimit / 2);
       for (const { runId } of entries.slice(kept.length)) known.delete(runId);
       queue.entries = kept;
@@ -209,7 +213,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       }
     for (const [runId, onRun] of waiting.byRun) {
       const entry = known.get(runId);
-      if (entry === undefined) continue;
+      if (entry === undefined || isPaused(queueKeyOf(entry))) continue;
       for (const claim of onRun)
         if (claim.no < before() && claim.granted < claim.max && serves(claim, entry)) first = claim;
     }
@@ -341,6 +345,11 @@ export const createDispatcher = (options: DispatcherOptions) => {
           fill(wanted.wanted, value as readonly Runnable[]);
         },
       };
+    },
+    /** A definition was paused or resumed, by `ownedId`. */
+    pauseChanged: (definition: string): void => {
+      const queue = queues.get(definition);
+      if (queue !== undefined) noteOpen(queue);
     },
     /** Asks again, now and then: a safety net under the claims on one run. */
     askAgain: (): void => {

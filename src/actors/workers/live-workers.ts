@@ -2,6 +2,7 @@ import { ownedId } from '../../model/definition/owner.ts';
 import type { QueuedReason, UnixMs } from '../../model/run.ts';
 import { reaches } from '../../model/scope.ts';
 import type { RunRecord, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { PausedDefinitions } from '../definition/paused-definitions.ts';
 import type { PinnedDefinition } from '../run/program.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { WorkerRegistry } from './registry.ts';
@@ -21,6 +22,7 @@ const serves = ({ project, registeredBy }: WorkerRecord, runProject: string): bo
 export const createLiveWorkers = (host: {
   readonly registry: Pick<WorkerRegistry, 'findAll' | 'seenSince'>;
   readonly dispatcher: Pick<Dispatcher, 'claimers' | 'refuses'>;
+  readonly pausedDefinitions: Pick<PausedDefinitions, 'holds'>;
   readonly steady: () => UnixMs;
   readonly heartbeatMs: number;
 }) => {
@@ -45,6 +47,7 @@ export const createLiveWorkers = (host: {
         ({ key }) => key,
       );
       const reasonOf = (run: (typeof queued)[number]): QueuedReason => {
+        if (host.pausedDefinitions.holds(run)) return 'definition_paused';
         const { project, definitionOwner, definitionId, definitionVersion } = run;
         const holders = (byDefinition.get(ownedId(definitionOwner, definitionId)) ?? []).flatMap(({ worker }) =>
           serves(worker, project) ? [worker] : [],

@@ -1,4 +1,5 @@
 import { projectOfOwner } from '../../model/definition/owner.ts';
+import type { DefinitionState } from '../../actors/service/runs-service.ts';
 import type { Json } from '../../model/json.ts';
 import { instantToWire } from '../codec/instant.ts';
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
@@ -9,6 +10,17 @@ import { allInReach, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts
 
 /** There may be many, and several versions of each. */
 export const DEFINITIONS_BODY_BYTES = 16 * 1024 * 1024;
+
+const pauseToWire = ({ pause }: Pick<DefinitionState, 'pause'>) =>
+  pause === undefined
+    ? {}
+    : { pause: { since: instantToWire(pause.since), ...(pause.reason === undefined ? {} : { reason: pause.reason }) } };
+
+const stateToWire = (state: DefinitionState) => ({
+  id: state.id,
+  ...projectOfOwner(state.owner),
+  ...pauseToWire(state),
+});
 
 /** Stored definitions: those of the service, which every key reads, and those of projects. @see Interface decisions, section 12 */
 export const definitionRoutes = (deps: RunsDeps): Route[] => {
@@ -70,6 +82,7 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
         return {
           id: overview.id,
           ...projectOfOwner(overview.owner),
+          ...pauseToWire(overview),
           versions: overview.versions.map(({ version, createdAt, openRuns, workers }) => ({
             version,
             created_at: instantToWire(createdAt),
@@ -78,6 +91,34 @@ export const definitionRoutes = (deps: RunsDeps): Route[] => {
           })),
           latest: overview.latest,
         };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/definitions/:id/pause',
+      scope: 'execute',
+      operationId: 'pauseDefinition',
+      surface: 'runs',
+      body: 'json',
+      handler: async (request) => {
+        const { id } = request.params as PathOf<'pauseDefinition'>;
+        const { reason, project } = (request.body as BodyOf<'pauseDefinition'> | undefined) ?? {};
+        const { reach } = request.caller;
+        return stateToWire(valueOf(await runs.pauseDefinition({ reach, id, ...given({ reason, project }) })));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/definitions/:id/resume',
+      scope: 'execute',
+      operationId: 'resumeDefinition',
+      surface: 'runs',
+      body: 'json',
+      handler: async (request) => {
+        const { id } = request.params as PathOf<'resumeDefinition'>;
+        const { reason, project } = (request.body as BodyOf<'resumeDefinition'> | undefined) ?? {};
+        const { reach } = request.caller;
+        return stateToWire(valueOf(await runs.resumeDefinition({ reach, id, ...given({ reason, project }) })));
       },
     },
     {

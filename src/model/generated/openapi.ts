@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 6e4ba635d5e5183c91ea0c3d0462e90d1c9b6a82141aea194803046fcbe39821
-// content sha256: 08fb0c5dfeb30a5c77bcfa3d2cf605198f3ba7b42eb3f53565e856ef8688b9fa
+// source sha256: 066d5670f605232589f6ac2279c9983763e4421c555c0a9316cd894a731ea284
+// content sha256: 2a644455344ce858e272b376efafa6b91fd949e2c53452c81fa31982ea791dc8
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1354,6 +1354,53 @@ export interface paths {
         readonly get: operations["getDefinition"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a definition
+         * @description In all its versions. Starts of it are taken and stay `queued`, its runs get no offers, and both have the `queued_reason` `definition_paused`; what
+         *     a worker holds goes on, and so do sleeps and waits. Only its owner may: the service's takes a key of all projects. A definition that is
+         *     paused stays as it is.
+         */
+        readonly post: operations["pauseDefinition"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a paused definition
+         * @description Runs that waited for it begin, a slice at a time, and steps are offered again. A run that was paused by name stays paused. A definition that
+         *     is not paused stays as it is.
+         */
+        readonly post: operations["resumeDefinition"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3459,10 +3506,22 @@ export interface components {
         readonly CheckedDefinitions: {
             readonly definitions: readonly components["schemas"]["CheckedDefinition"][];
         };
+        /** @description Present while the definition is paused */
+        readonly DefinitionPause: {
+            readonly since: components["schemas"]["Timestamp"];
+            readonly reason?: string;
+        };
+        readonly DefinitionState: {
+            readonly id: string;
+            /** @description The owner; absent where the service is */
+            readonly project?: string;
+            readonly pause?: components["schemas"]["DefinitionPause"];
+        };
         readonly DefinitionOverview: {
             readonly id: string;
             /** @description The project that owns it; absent where the service does */
             readonly project?: string;
+            readonly pause?: components["schemas"]["DefinitionPause"];
             readonly versions: readonly {
                 /** Format: int64 */
                 readonly version: number;
@@ -7177,6 +7236,86 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly pauseDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                    /** @description The project that owns the definition. By default that of a key that has one alone; of a key of all projects, the service */
+                    readonly project?: components["schemas"]["ProjectName"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The definition as it stands. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionState"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly resumeDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                    /** @description The project that owns the definition. By default that of a key that has one alone; of a key of all projects, the service */
+                    readonly project?: components["schemas"]["ProjectName"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The definition as it stands. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionState"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
             readonly 429: components["responses"]["TooMany"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];

@@ -1,6 +1,6 @@
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
-import type { RunStatus, UnixMs } from '../../model/run.ts';
 import type { MatchingRuns, RunFilter } from './run-filter.ts';
+import type { HeldReason, RunStatus, UnixMs } from '../../model/run.ts';
 import type { DueLimit, LimitFront, LimitLine, LimitPlace, LimitRecord } from './limits.ts';
 import type {
   ActorRecord,
@@ -51,6 +51,17 @@ export type Lookup =
       readonly after: number;
       readonly limit: number;
     }
+  /** Runs of a definition that are held back for this reason, but not quarantined ones, by id from beyond `after`. */
+  | {
+      readonly kind: 'held_runs';
+      readonly definitionOwner: DefinitionOwner;
+      readonly definitionId: string;
+      readonly held: HeldReason;
+      readonly after: string;
+      readonly limit: number;
+    }
+  /** The definitions, by `ownedId`, of which runs are held back for this reason. */
+  | { readonly kind: 'held_definitions'; readonly held: HeldReason }
   /** Runs that carry a fault, by id from beyond `after`. */
   | { readonly kind: 'quarantined'; readonly after: string; readonly limit: number }
   /** Timers that carry work over and are due, by run and name, from beyond `after`. */
@@ -142,6 +153,8 @@ export type Found = {
   event_id: SeenEvent | undefined;
   event_mailbox: EventMailbox;
   runnable: readonly Runnable[];
+  held_runs: readonly string[];
+  held_definitions: readonly string[];
   quarantined: readonly string[];
   carried_over: readonly CarriedOverTimer[];
   kept_actor: ActorRecord | undefined;

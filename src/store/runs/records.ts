@@ -135,7 +135,7 @@ export type TimerRecord = {
 };
 
 /** Actors that are rows of their own, and no runs or leases. */
-export const keptActorTypes = ['schedule', 'bulk'] as const;
+export const keptActorTypes = ['schedule', 'bulk', 'definition'] as const;
 export type KeptActorType = (typeof keptActorTypes)[number];
 
 /**

@@ -123,6 +123,8 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
   ['getDefinition', 'of the project', get(() => '/definitions/secret')],
   ['getDefinition', 'that each has', get(() => '/definitions/shared')],
   ['getDefinition', 'of the service, with its runs and workers', get(() => '/definitions/common')],
+  ['pauseDefinition', 'of the project', post(() => '/definitions/secret/pause', {})],
+  ['resumeDefinition', 'of the project', post(() => '/definitions/secret/resume', {})],
   ['getDefinitionVersion', 'of the project', get(() => '/definitions/secret/versions/1')],
   ['getDefinitionVersion', 'that each has', get(() => '/definitions/shared/versions/1')],
   ['listActors', 'runs', get(() => '/actors?type=run')],

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 7dfd7e8d4d317ec90192d01c88a7d0b045d516a5f288f6b9fa6c36001a3bd78b
-// content sha256: e8558479bf482aeb27a517771384472cc3636eb553b3974b7cfc6ee151f5b4e7
+// source sha256: e97015a61357070b333b0938099728d3ed0526f53eed0d443b24f9d7a84e0704
+// content sha256: 658c2fee4981e92e1ce2bd968fda480223262347a8ac9d501f1eafc9c30cca80
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -628,6 +628,7 @@ export interface components {
             readonly id: string;
             /** @description The project that owns it; absent where the service does */
             readonly project?: string;
+            readonly pause?: components["schemas"]["DefinitionPause"];
             readonly versions: readonly {
                 /** Format: int64 */
                 readonly version: number;
@@ -641,6 +642,11 @@ export interface components {
                 readonly workers: number;
             }[];
             readonly latest: components["schemas"]["Definition"];
+        };
+        /** @description Present while the definition is paused */
+        readonly DefinitionPause: {
+            readonly since: components["schemas"]["Timestamp"];
+            readonly reason?: string;
         };
         readonly DefinitionPlaces: number;
         readonly DefinitionPositiveDurationMs: number;
@@ -1548,6 +1554,7 @@ export type DefinitionName = components['schemas']['DefinitionName'];
 export type DefinitionNext = components['schemas']['DefinitionNext'];
 export type DefinitionOnError = components['schemas']['DefinitionOnError'];
 export type DefinitionOverview = components['schemas']['DefinitionOverview'];
+export type DefinitionPause = components['schemas']['DefinitionPause'];
 export type DefinitionPlaces = components['schemas']['DefinitionPlaces'];
 export type DefinitionPositiveDurationMs = components['schemas']['DefinitionPositiveDurationMs'];
 export type DefinitionRate = components['schemas']['DefinitionRate'];

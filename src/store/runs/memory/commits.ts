@@ -229,6 +229,27 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           )
           .toSorted((a, b) => a.order - b.order || (a.runId < b.runId ? -1 : 1))
           .slice(0, lookup.limit);
+      case 'held_runs':
+        return [...runs.values()]
+          .flatMap(({ record }) =>
+            record.definitionOwner === lookup.definitionOwner &&
+            record.definitionId === lookup.definitionId &&
+            record.held === lookup.held &&
+            record.fault === undefined &&
+            record.runId > lookup.after
+              ? [record.runId]
+              : [],
+          )
+          .toSorted()
+          .slice(0, lookup.limit);
+      case 'held_definitions':
+        return [
+          ...new Set(
+            [...runs.values()].flatMap(({ record }) =>
+              record.held === lookup.held ? [ownedId(record.definitionOwner, record.definitionId)] : [],
+            ),
+          ),
+        ].toSorted();
       case 'quarantined':
         return [...runs.values()]
           .flatMap(({ record }) => (record.fault !== undefined && record.runId > lookup.after ? [record.runId] : []))

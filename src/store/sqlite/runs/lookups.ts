@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
+import { ownedId } from '../../../model/definition/owner.ts';
 import type { Found, Lookup } from '../../runs/lookups.ts';
 import { matchesRun } from '../../runs/run-conditions.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
@@ -74,6 +75,13 @@ export const lookupsOf = (db: Database.Database) => {
   const runnable = many(
     `SELECT run_id, project, definition_owner, definition_id, definition_version, queue_order FROM run
      WHERE definition_owner = ? AND definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
+  );
+  const heldRuns = many(
+    `SELECT run_id FROM run INDEXED BY run_held WHERE definition_owner = ? AND definition_id = ? AND held = ? AND fault IS NULL
+       AND run_id > ? ORDER BY run_id LIMIT ?`,
+  );
+  const heldDefinitions = many(
+    'SELECT DISTINCT definition_owner, definition_id FROM run INDEXED BY run_held WHERE held = ?',
   );
   const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
@@ -196,6 +204,14 @@ export const lookupsOf = (db: Database.Database) => {
           definitionVersion: row['definition_version'] as number,
           order: row['queue_order'] as number,
         }));
+      case 'held_runs': {
+        const { definitionOwner, definitionId, held, after, limit } = lookup;
+        return heldRuns(definitionOwner, definitionId, held, after, limit).map((row) => row['run_id'] as string);
+      }
+      case 'held_definitions':
+        return heldDefinitions(lookup.held)
+          .map((row) => ownedId(row['definition_owner'] as string, row['definition_id'] as string))
+          .toSorted();
       case 'quarantined':
         return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
       case 'carried_over': {
