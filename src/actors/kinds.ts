@@ -12,6 +12,7 @@ import type { LeaseWatch } from './lease/deadlines.ts';
 import { createLeaseActors } from './lease/lease-actor.ts';
 import { createLimitActors } from './limit/limit-actor.ts';
 import type { Program, Programs } from './run/program.ts';
+import { createRestartActor } from './run/restart-actor.ts';
 import { createRunActors } from './run/run-actor.ts';
 import { createStartActor } from './run/start-actor.ts';
 import type { ActorKind } from './runs-kernel.ts';
@@ -78,6 +79,7 @@ export const createKinds = (host: {
     }),
     createEventActor({ programs, nextOrder }),
     createStartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
+    createRestartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
     createBulkActors({ programs, steady: host.steady, carriedOver: host.carriedOver }),
     createScheduleActors({
       programs,

@@ -1,3 +1,5 @@
+import { RESTARTS_AT } from './run.ts';
+
 /** As much of a machine's configuration as a picture needs. */
 type Node = {
   readonly initial?: string;
@@ -26,6 +28,8 @@ const guardText = (guard: Way['guard']): string => {
   const params = Object.values(guard.params ?? {}).map(String);
   return ` [${guard.type}${params.length === 0 ? '' : ` ${params.join(' ')}`}]`;
 };
+
+const isRestart = (guard: Way['guard']): boolean => typeof guard === 'object' && guard.type === RESTARTS_AT;
 
 /** Mermaid reads a colon or a semicolon as its own. */
 const label = (text: string): string => text.replaceAll(/[:;#]/g, ' ');
@@ -57,10 +61,14 @@ export const drawMachine = (id: string, config: object): string => {
   const connect = (node: Node, path: readonly string[]): void => {
     for (const [event, transition] of Object.entries(node.on ?? {}))
       for (const { target, guard, description } of waysOf(transition))
-        if (target !== undefined || description !== undefined)
+        if ((target !== undefined || description !== undefined) && !isRestart(guard))
           lines.push(
             `  ${idOf(path)} --> ${idOf(target === undefined ? path : targetOf(path, target))}: ${label(`${event}${guardText(guard)}`)}`,
           );
+    // A restarted run begins at any step. One arrow to all of them says so.
+    for (const [event, transition] of Object.entries(node.on ?? {}))
+      if (waysOf(transition).some(({ guard }) => isRestart(guard)))
+        lines.push(`  ${idOf(path)} --> active: ${label(`${event} [${RESTARTS_AT} any step]`)}`);
     for (const [key, child] of Object.entries(node.states ?? {})) connect(child, [...path, key]);
   };
   draw(config, [], '  ');

@@ -76,6 +76,15 @@ export const totalOf = ({ totals }: Pick<RunContext, 'totals'>, step: string): T
 export type PausedBy = 'call' | 'parent';
 export type Pause = { readonly at: UnixMs; readonly by: PausedBy; readonly reason?: string };
 
+/** Where a restarted run begins, and what it remembers of the run before it. */
+export type RestartPoint = {
+  readonly step: string;
+  /** Entries by step before that. */
+  readonly visits: RunContext['visits'];
+  /** The error that had been handed to `on_error` last. */
+  readonly error?: RunError;
+};
+
 /** Entries into a step so far. Own properties alone: a step may be called `constructor`. */
 export const entriesOf = (visits: RunContext['visits'], step: string): number =>
   Object.hasOwn(visits, step) ? (visits[step] ?? 0) : 0;
@@ -92,10 +101,19 @@ export type UsageDelta = RunUsage;
  * data, so the journal can be folded again without them.
  */
 export type RunEvent =
-  /** `startAt` is given where it lies ahead. `held`: the run may not enter its first step yet; the host says why. */
-  | { readonly type: 'run.started'; readonly at: UnixMs; readonly startAt?: UnixMs; readonly held?: true }
-  /** What held the run back is gone. */
-  | { readonly type: 'run.admitted'; readonly at: UnixMs }
+  /**
+   * `startAt` is given where it lies ahead. `held`: the run may not enter its first step yet; the host says why. `restart`: the run goes on
+   * from a step of a run before it.
+   */
+  | {
+      readonly type: 'run.started';
+      readonly at: UnixMs;
+      readonly startAt?: UnixMs;
+      readonly held?: true;
+      readonly restart?: RestartPoint;
+    }
+  /** What held the run back is gone. `restartAt`: the step from which it goes on, where that is not the first. */
+  | { readonly type: 'run.admitted'; readonly at: UnixMs; readonly restartAt?: string }
   /** The step is ready: its templates were filled in. `total` counts the children of a `child` step. */
   | {
       readonly type: 'step.opened';
@@ -172,6 +190,9 @@ export const RUN_MACHINE_VERSION = 1;
 /** The timer of a run that begins later. */
 export const START_TIMER = 'start_at';
 
+/** The guard of the ways by which a restarted run begins at one of its steps. */
+export const RESTARTS_AT = 'restartsAt';
+
 /** The timer that goes on starting children where one commit could not take them all. */
 export const MORE_CHILDREN = 'children';
 
@@ -190,12 +211,19 @@ const isDueAtOnce = (event: RunEvent): boolean =>
   event.type === 'step.failed' && (event.retryAt ?? event.at) <= event.at;
 const errorOf = (event: RunEvent): StepError | undefined => ('error' in event ? event.error : undefined);
 
+const restartedAt = (event: RunEvent): string | undefined => {
+  if (event.type === 'run.started') return event.restart?.step;
+  return event.type === 'run.admitted' ? event.restartAt : undefined;
+};
+
 const freshVisit = { attempt: 0, failures: 0, orphans: 0 } as const;
 
 const runSetup = setup({
   types: { context: {} as RunContext, events: {} as RunEvent },
   guards: {
     beginsLater: ({ event }) => event.type === 'run.started' && event.startAt !== undefined,
+    beginsAtFirst: ({ event }) => restartedAt(event) === undefined,
+    restartsAt: ({ event }, params: { readonly step: string }) => restartedAt(event) === params.step,
     isHeldBack: ({ event }) => (event.type === 'run.started' || event.type === 'timer.due') && event.held === true,
     goesTo: ({ event }, params: { readonly to: Target }) => event.type === 'route.taken' && event.to === params.to,
     matchesError: ({ event }, params: Omit<ErrorRoute, 'to'>) => {
@@ -307,6 +335,11 @@ const runSetup = setup({
       return error === undefined ? {} : { error: { ...error, stepId: params.step } };
     }),
     failRun: assign(({ event }) => (event.type === 'run.failed' ? { error: event.error } : {})),
+    takeOver: assign(({ event }) => {
+      if (event.type !== 'run.started' || event.restart === undefined) return {};
+      const { visits, error } = event.restart;
+      return { visits, ...(error === undefined ? {} : { error }) };
+    }),
     // Intents: the host makes rows and messages of them.
     journal: (_args, _params: { readonly kind: JournalKind }) => {},
     open: () => {},
@@ -579,6 +612,18 @@ const childFailedAnd = (guard: Way['guard']): NonNullable<Way['guard']> => guard
 
 const firstStep = ({ steps }: Definition): string => `#run.active.${steps[0]?.id}`;
 
+/** To the first step, or for a restarted run to any: one way each, so that the chart says where a run can begin. */
+const beginningWays = (definition: Definition, actions: readonly Action[]): readonly Way[] => [
+  { guard: 'beginsAtFirst', target: firstStep(definition), actions },
+  ...definition.steps.map(
+    ({ id }): Way => ({
+      guard: { type: RESTARTS_AT, params: { step: id } },
+      target: `#run.active.${id}`,
+      actions: [...actions, 'takeOver'],
+    }),
+  ),
+];
+
 const stepNode = (step: Step): object => ({
   meta: { step: step.id, kind: step.kind },
   entry: [{ type: 'enterStep', params: { step: step.id } }, journal('cursor.moved')],
@@ -619,8 +664,12 @@ export const runConfig = (definition: Definition): object => ({
       on: {
         'run.started': [
           { guard: 'beginsLater', target: '#run.scheduled', actions: ['setDue', journal('run.started'), ...wait] },
-          { guard: 'isHeldBack', target: '#run.held', actions: [journal('run.started'), journal('run.held')] },
-          { target: firstStep(definition), actions: [journal('run.started')] },
+          {
+            guard: 'isHeldBack',
+            target: '#run.held',
+            actions: [journal('run.started'), journal('run.held'), 'takeOver'],
+          },
+          ...beginningWays(definition, [journal('run.started')]),
         ],
       },
     },
@@ -640,7 +689,7 @@ export const runConfig = (definition: Definition): object => ({
     held: {
       description: 'Could begin, and waits to be admitted to its first step.',
       on: {
-        'run.admitted': { target: firstStep(definition), actions: [journal('run.admitted')] },
+        'run.admitted': beginningWays(definition, [journal('run.admitted')]),
         ...pausing,
         ...endsBeforeSteps,
       },

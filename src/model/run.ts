@@ -118,6 +118,8 @@ export type RunSummary = {
   readonly runId: string;
   readonly traceId: string;
   readonly parentRunId?: string;
+  /** The ended run that was restarted as this one, and where this one began. */
+  readonly restartedFrom?: { readonly runId: string; readonly stepId: string; readonly visit: number };
   readonly project: string;
   readonly definitionId: string;
   readonly definitionVersion: number;

@@ -215,6 +215,24 @@ describe('run, compiled from a definition', () => {
     expect(snapshot.context).toMatchObject({ stepCount: 1, visits: { pay: 1 } });
   });
 
+  const restart = { step: 'nap', visits: { pay: 2, nap: 1 }, error: { class: 'fatal', message: 'm', stepId: 'pay' } };
+
+  it('a restarted run begins at its step, with the visits and the error from before it', () => {
+    const { snapshot, effects } = play(born, [{ type: 'run.started', at, restart }]);
+    expect(snapshot.value).toEqual({ active: { nap: 'opening' } });
+    expect(effects).toEqual(['run.started', 'cursor.moved', 'open']);
+    expect(snapshot.context).toMatchObject({ stepCount: 1, visits: { pay: 2, nap: 2 }, error: restart.error });
+  });
+
+  it('a restarted run that is held back begins at its step once it is admitted', () => {
+    const held = play(born, [{ type: 'run.started', at, held: true, restart }]);
+    expect(held.snapshot.value).toBe('held');
+    expect(held.effects).toEqual(['run.started', 'run.held']);
+    const { snapshot } = play(held.snapshot, [{ type: 'run.admitted', at, restartAt: 'nap' }]);
+    expect(snapshot.value).toEqual({ active: { nap: 'opening' } });
+    expect(snapshot.context).toMatchObject({ stepCount: 1, visits: { pay: 2, nap: 2 }, error: restart.error });
+  });
+
   const places: [string, RunEvent[], unknown, string][] = [
     ['an opened task is queued', begin, { active: { pay: 'queued' } }, 'queued'],
     ['an offered task is leased', leased, { active: { pay: 'leased' } }, 'running'],
@@ -451,6 +469,10 @@ describe('run, compiled from a definition', () => {
   it('draws as a state diagram', () => {
     const picture = drawMachine('run', runConfig(everyKind));
     expect(picture.startsWith('stateDiagram-v2\n')).toBe(true);
+    // One arrow for a restart, not one for each step.
+    expect(picture.match(/created --> .*restartsAt.*/g)).toEqual([
+      'created --> active: run.started [restartsAt any step]',
+    ]);
     expect(picture).toContain('active_o_pay_o_queued --> active_o_pay_o_leased: step.offered');
     expect(picture).toContain('active_o_pay_o_leased --> active_o_ask: step.failed [matchesError fatal]');
     expect(picture).toContain('created --> scheduled: run.started [beginsLater]');

@@ -1,4 +1,4 @@
-import { placeOf, visitOf } from '../../machines/run.ts';
+import { placeOf, type RunEvent, visitOf } from '../../machines/run.ts';
 import type { HeldReason } from '../../model/run.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
@@ -29,6 +29,12 @@ export const holdBack = (work: Work): { readonly held?: true } => {
   return work.heldBy === undefined ? {} : { held: true };
 };
 
+const admitted = ({ at }: Turn, { record: { restartedFrom } }: RunActor): RunEvent => ({
+  type: 'run.admitted',
+  at,
+  ...(restartedFrom === undefined ? {} : { restartAt: restartedFrom.stepId }),
+});
+
 /**
  * Something that held the run back may be gone: it begins, or stays where it is for the reason that now holds.
  * @param inTurn it is first in the line of its keys
@@ -42,7 +48,7 @@ export const admit = (host: RunHost, turn: Turn, run: RunActor, inTurn = false):
   }
   const held = heldBackBy(work, inTurn);
   if (held === undefined) {
-    work.queue.push({ type: 'run.admitted', at: turn.at });
+    work.queue.push(admitted(turn, run));
     settle(work);
     storeRun(work, run);
     return;

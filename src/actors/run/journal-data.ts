@@ -35,6 +35,7 @@ const dataOf = (work: Work, kind: JournalKind, event: RunEvent, from: Place): Js
         definition_id: work.record.definitionId,
         definition_version: work.record.definitionVersion,
         ...(work.record.parent === undefined ? {} : { parent_run_id: work.record.parent.runId }),
+        ...restartData(work),
         ...(event.type === 'run.started' && event.startAt !== undefined ? { start_at: event.startAt } : {}),
       };
     case 'run.held':
@@ -106,6 +107,13 @@ const waitData = (work: Work, place: Place): JsonObject => {
 };
 
 const reasonData = ({ reason }: { readonly reason?: string }): JsonObject => (reason === undefined ? {} : { reason });
+
+const restartData = ({ record }: Work): JsonObject => {
+  const { restartedFrom } = record;
+  if (restartedFrom === undefined) return {};
+  const { runId, stepId, visit } = restartedFrom;
+  return { restarted_from: { run_id: runId, step_id: stepId, visit } };
+};
 
 const usageData = (event: RunEvent): JsonObject => {
   const usage = 'usage' in event ? event.usage : undefined;

@@ -1,11 +1,12 @@
-import type { UsageDelta } from '../../machines/run.ts';
+import type { RestartPoint, UsageDelta } from '../../machines/run.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunIdentity } from '../../store/runs/run-store.ts';
+import type { RestartedFrom, RunIdentity } from '../../store/runs/run-store.ts';
 import type { TimerMessage } from '../timer-message.ts';
+import type { RunDocuments } from './run-documents.ts';
 
 /** What a run takes. */
 export type RunMessage =
@@ -23,6 +24,7 @@ export type RunMessage =
       readonly depth: number;
       readonly priority: number;
       readonly startAt?: UnixMs;
+      readonly restart?: RestartedStart;
       /** Why the run fails at once: it is there to say so. */
       readonly refusal?: StepError;
     }
@@ -91,6 +93,29 @@ export type StartMessage = {
   readonly startAt?: RunStart;
   readonly priority?: number;
 };
+/** With what a restarted run begins. */
+export type RestartedStart = {
+  readonly from: RestartedFrom;
+  readonly point: RestartPoint;
+  /** The number of the step, by entries, from which the run before is taken up. */
+  readonly entry: number;
+  /** As they were when the run before entered that step, and with what the caller changed in them. */
+  readonly documents: RunDocuments;
+  /** Whether the caller gave another input. */
+  readonly hasOwnInput: boolean;
+  readonly statePatch: JsonObject;
+};
+
+/** What the actor takes that restarts runs: an ended run, and where in it. */
+export type RestartMessage = Pick<RestartedStart, 'from' | 'point' | 'entry'> & {
+  /** Something may have written state or events since: what is of unknown age is of no use then. */
+  readonly wroteSince: boolean;
+  readonly definitionVersion?: number;
+  readonly input?: Json;
+  readonly statePatch?: JsonObject;
+  readonly idempotencyKey?: string;
+};
+
 /** When a run is to begin: at a time, or so long after it was started. */
 export type RunStart = { readonly at: UnixMs } | { readonly afterMs: number };
 /** A run that was started before under the same key is named, and read by the caller: it may have ended long ago. */

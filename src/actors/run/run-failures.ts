@@ -4,7 +4,7 @@ import type { RunRecord } from '../../store/runs/run-store.ts';
 
 /** The refusing half of a result: fits a result of any value. */
 export type Refused = Extract<Result<never>, { ok: false }>;
-const refused = (failure: Failure): Refused => ({ ok: false, failure });
+export const refused = (failure: Failure): Refused => ({ ok: false, failure });
 
 /** @param field the member of the body that names it; absent where the path does */
 export const notFound = (what: string, id: string, field?: string): Refused =>

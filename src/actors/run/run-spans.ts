@@ -60,6 +60,7 @@ export type SpanDraft = {
   readonly runId: string;
   readonly attributes: JsonObject;
   readonly events?: readonly DraftEvent[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
 };
 
 const base = (record: RunRecord) => ({
@@ -109,10 +110,14 @@ export const runSpan = (
     'svc.run.definition_version': record.definitionVersion,
     'svc.run.status': status,
     ...(end?.error?.limit === undefined ? {} : { 'svc.run.limit': end.error.limit }),
+    ...(record.restartedFrom === undefined ? {} : { 'svc.run.restarted_from': record.restartedFrom.runId }),
     ...costAttribute(end?.usage),
     ...(waited.waits === undefined ? {} : { 'svc.run.waits': waited.waits }),
   },
   ...(waited.events === undefined ? {} : { events: waited.events }),
+  ...(record.restartedFrom === undefined
+    ? {}
+    : { links: [{ traceId: record.restartedFrom.traceId, spanId: spanIdOf(record.restartedFrom.runId) }] }),
   ...(end !== undefined && status === 'failed' && end.error !== undefined ? failure(end.error) : {}),
 });
 
@@ -249,6 +254,6 @@ export const spanOfDraft = (draft: SpanDraft, receivedAt: UnixMs): Span => ({
   correlation: correlationOf(draft),
   attributes: draft.attributes,
   events: (draft.events ?? []).map(({ name, at, attributes }) => ({ name, time: unixNanoFromMillis(at), attributes })),
-  links: [],
+  links: (draft.links ?? []).map((link) => ({ ...link, attributes: {} })),
   scopeName: 'svc.runs',
 });

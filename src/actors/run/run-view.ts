@@ -18,6 +18,7 @@ export const summaryOf = (
     runId: record.runId,
     traceId: record.traceId,
     ...(record.parent === undefined ? {} : { parentRunId: record.parent.runId }),
+    ...restartedFromOf(record),
     project: record.project,
     definitionId: record.definitionId,
     definitionVersion: record.definitionVersion,
@@ -41,6 +42,13 @@ export const summaryOf = (
     ...(record.deadlineAt === undefined ? {} : { deadlineAt: record.deadlineAt }),
   };
 };
+/** What everybody may know of the run before this one. */
+export const restartedFromOf = ({ restartedFrom }: RunRecord): Pick<RunSummary, 'restartedFrom'> => {
+  if (restartedFrom === undefined) return {};
+  const { runId, stepId, visit } = restartedFrom;
+  return { restartedFrom: { runId, stepId, visit } };
+};
+
 const pauseOf = ({ at, by, reason }: Pause): RunPause => ({
   since: at,
   byParent: by === 'parent',

@@ -102,7 +102,7 @@ const effectHosts: ReadonlyMap<string, EffectHost> = new Map([
     goOn,
     open: (work, { from }) => {
       if (work.snapshot.context.paused !== undefined) return;
-      work.cameFrom = from.at === 'step' ? from.step : undefined;
+      work.cameFrom = from.at === 'step' ? from.step : work.record.restartedFrom?.cameFrom;
       work.queue.push(open(work));
     },
     route: (work, { event }) => {

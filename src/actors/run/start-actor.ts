@@ -20,7 +20,7 @@ import { readRun } from './run-state.ts';
 import { viewOf } from './run-view.ts';
 
 /** The run that was started under an idempotency key. */
-const idempotencySlot = storedSlot({
+export const idempotencySlot = storedSlot({
   name: 'idempotency_key',
   lifetime: 'group',
   keyOf: ({ project, key }: { readonly project: string; readonly key: string }) => JSON.stringify([project, key]),
@@ -33,12 +33,12 @@ const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.
  * Whether the keys of a run let it start: they can be expanded, and a key that refuses at its limit has room. A start that lies ahead is
  * judged when it has come.
  */
-const mayStart = (
+export const mayStart = (
   turn: Turn,
   host: LimitHost & { readonly programs: Programs },
   { compiled }: Program,
   { runId, ...record }: { readonly runId: string } & Asker['record'],
-  { input, correlation, startAt }: StartMessage,
+  { input, correlation, startAt }: Pick<StartMessage, 'input' | 'correlation' | 'startAt'>,
 ): Result<undefined> => {
   if (compiled.concurrencyKey === undefined && compiled.rateKey === undefined) return { ok: true, value: undefined };
   const keys = keysOf(limitedDefinition(compiled), record, () => ({

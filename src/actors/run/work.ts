@@ -114,12 +114,13 @@ export const outputOf = (work: Work, stepId: string | undefined): Json | undefin
 /** Replaces the top-level keys of the state that the patch names. */
 export const patchState = (work: Work, patch: JsonObject): void => {
   const documents = documentsOf(work);
+  const { stepCount } = work.snapshot.context;
   let { characters } = documents;
   const state: Record<string, Json> = Object.assign(Object.create(null), documents.state);
   for (const key of Object.keys(patch)) {
     const value = patch[key] as Json;
     const body = JSON.stringify(value);
-    work.turn.rows.documents.push({ runId: work.runId, name: `state/${key}`, body });
+    work.turn.rows.documents.push({ runId: work.runId, name: `state/${key}`, body, entry: stepCount });
     state[key] = value;
     characters += key.length + body.length;
   }

@@ -3,12 +3,14 @@ import { reaches } from '../../model/scope.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { EventMessage } from '../event/messages.ts';
-import type { RunMessage, Started, StartMessage } from '../run/messages.ts';
+import type { RestartMessage, RunMessage, Started, StartMessage } from '../run/messages.ts';
 import { forbidden, notFound } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt, callerOfProject, type Calls } from './calls.ts';
 import type { Followers } from './follow-journal.ts';
 import { runOfRows, withReason } from './run-views.ts';
+import type { Reading } from './reading.ts';
+import type { Restarts } from './restarts.ts';
 import type { RunCommands } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
@@ -19,6 +21,8 @@ export const createRunCommands = (host: {
   readonly storedRuns: Pick<StoredRuns, 'recordOf' | 'visible'>;
   readonly followers: Pick<Followers, 'mayAwaitEnd' | 'untilEnded'>;
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
+  readonly restarts: Restarts;
+  readonly reading: Reading;
 }): RunCommands => {
   const { ask, askAlways } = host.calls;
   const { followers } = host;
@@ -77,6 +81,28 @@ export const createRunCommands = (host: {
         return { ok: true, value: { run: await afterWait(run, waitMs, signal, look), created: false } };
       });
     },
+
+    restartRun: (request) =>
+      host.reading<{ run: Run; created: boolean }>(async () => {
+        const record = await host.storedRuns.visible(request.runId, request.reach);
+        if (!record.ok) return record;
+        const planned = await host.restarts(record.value, request);
+        if (!planned.ok) return planned;
+        const body: RestartMessage = {
+          ...planned.value,
+          ...(request.definitionVersion === undefined ? {} : { definitionVersion: request.definitionVersion }),
+          ...(request.input === undefined ? {} : { input: request.input }),
+          ...(request.statePatch === undefined ? {} : { statePatch: request.statePatch }),
+          ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
+        };
+        const { project } = record.value;
+        const restarted = await ask<Started>(callerOfProject(project), { type: 'restart', id: project, body });
+        if (!restarted.ok) return restarted;
+        if ('run' in restarted.value) return { ok: true, value: { run: restarted.value.run, created: true } };
+        const { existing } = restarted.value;
+        const run = await read(existing);
+        return run === undefined ? notFound('run', existing) : { ok: true, value: { run, created: false } };
+      }),
 
     cancelRun: ({ runId, reason, reach }) => {
       const body: RunMessage = { kind: 'cancel', reach, ...(reason === undefined ? {} : { reason }) };

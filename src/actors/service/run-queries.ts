@@ -3,8 +3,7 @@ import { pageOf } from '../../model/page.ts';
 import { reaches } from '../../model/scope.ts';
 import { journalWeight } from '../../store/runs/journal-up-to.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
-import type { Result } from '../../model/failure.ts';
-import { Damaged } from '../run/quarantined.ts';
+import type { Damaged } from '../run/quarantined.ts';
 import { entriesOf } from '../run/replay.ts';
 import { notFound, overloaded, outOfReach } from '../run/run-failures.ts';
 import type { LiveWorkers } from '../workers/live-workers.ts';
@@ -12,6 +11,7 @@ import { attempt } from './calls.ts';
 import { createWaitingFor } from './limit-actors.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
 import { attemptOf, detailOfRows, summaryOfRecord, withReason } from './run-views.ts';
+import type { Reading } from './reading.ts';
 import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
 import { type StoredRuns, within } from './stored-runs.ts';
@@ -26,21 +26,12 @@ export const createRunQueries = (host: {
   readonly liveWorkers: Pick<LiveWorkers, 'queuedReasons'>;
   /** A read met a row of a run that is damaged. */
   readonly damaged: (damage: Damaged) => void;
+  readonly reading: Reading;
   readonly followers: Pick<Followers, 'follow' | 'mayAwaitEnd' | 'untilEnded'>;
 }): RunQueries => {
-  const { store } = host;
+  const { store, reading } = host;
   const { recordOf, visible, programOf } = host.storedRuns;
   const waitingFor = createWaitingFor(host);
-  /** A read that cannot go round what is damaged: the run is quarantined, and the answer says why. */
-  const reading = <T>(work: () => Promise<Result<T>>): Promise<Result<T>> =>
-    attempt(async () => {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof Damaged) host.damaged(error);
-        throw error;
-      }
-    });
   return {
     getRun: ({ runId, reach, waitMs = 0 }, signal) =>
       attempt(async () => {
@@ -65,7 +56,19 @@ export const createRunQueries = (host: {
       attempt(async () => {
         const reach = within(query.project, query.reach);
         if (!reach.ok) return reach;
-        const { status, definitionId, userId, parentRunId, waitingOn, correlation, from, to, limit, after } = query;
+        const {
+          status,
+          definitionId,
+          userId,
+          parentRunId,
+          restartedFrom,
+          waitingOn,
+          correlation,
+          from,
+          to,
+          limit,
+          after,
+        } = query;
         const records = await store.listRuns({
           reach: reach.value,
           limit: limit + 1,
@@ -73,6 +76,7 @@ export const createRunQueries = (host: {
           ...(definitionId === undefined ? {} : { definitionId }),
           ...(userId === undefined ? {} : { userId }),
           ...(parentRunId === undefined ? {} : { parentRunId }),
+          ...(restartedFrom === undefined ? {} : { restartedFrom }),
           ...(waitingOn === undefined ? {} : { waitingOn }),
           ...(correlation === undefined ? {} : { correlation }),
           ...(from === undefined ? {} : { from }),

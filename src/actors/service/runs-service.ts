@@ -111,6 +111,20 @@ export type StartRun = Asking & {
   readonly priority?: number;
 };
 
+/** What is absent is as it was in the run before. */
+export type RestartRun = Asking & {
+  readonly runId: string;
+  /** Absent: the step that failed. */
+  readonly fromStep?: string;
+  /** Absent: the last. */
+  readonly visit?: number;
+  readonly definitionVersion?: number;
+  readonly input?: Json;
+  /** Top-level keys replace those of the state. */
+  readonly statePatch?: JsonObject;
+  readonly idempotencyKey?: string;
+};
+
 export type PublishEvent = Asking & {
   readonly project: string;
   readonly event: string;
@@ -147,6 +161,7 @@ export type RunQuery = Asking &
     readonly definitionId?: string;
     readonly userId?: string;
     readonly parentRunId?: string;
+    readonly restartedFrom?: string;
     readonly waitingOn?: WaitingOn;
     /** Members of the correlation that must have these values, in wire spelling. */
     readonly correlation?: readonly (readonly [name: string, value: string])[];
@@ -289,6 +304,8 @@ export interface RunCommands {
    * ended, or as it is when the time is over, `signal` aborts or the service closes.
    */
   startRun(request: StartRun, signal?: AbortSignal): Promise<Result<{ run: Run; created: boolean }>>;
+  /** A new run that takes up an ended one at one of its steps. `created` is false when the idempotency key was used before. */
+  restartRun(request: RestartRun): Promise<Result<{ run: Run; created: boolean }>>;
   cancelRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;
   /** Idempotent; `run_terminal` of a run that has ended. Its children are paused with it. */
   pauseRun(request: Asking & { readonly runId: string; readonly reason?: string }): Promise<Result<Run>>;

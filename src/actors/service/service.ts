@@ -10,6 +10,8 @@ import type { LiveWorkers } from '../workers/live-workers.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import { type ActorSource, createActorDirectory } from './actor-directory.ts';
 import { createRunAdministration } from './administration.ts';
+import { createReading } from './reading.ts';
+import { createRestarts } from './restarts.ts';
 import type { Calls } from './calls.ts';
 import { createDefinitionCommands } from './definition-commands.ts';
 import { createDefinitionQueries } from './definition-queries.ts';
@@ -54,8 +56,8 @@ export const createService = (host: {
   readonly closing: AbortSignal;
 }): Omit<RunsService, 'close'> => ({
   ...createWorkerCommands(host),
-  ...createRunCommands(host),
-  ...createRunQueries(host),
+  ...createRunCommands({ ...host, reading: createReading(host.damaged), restarts: createRestarts(host) }),
+  ...createRunQueries({ ...host, reading: createReading(host.damaged) }),
   ...createEventQueries(host),
   ...createBulkCommands(host),
   ...createScheduleCommands(host),

@@ -43,6 +43,11 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
     run_id: run.runId,
     trace_id: run.traceId,
     parent_run_id: run.parentRunId,
+    restarted_from: run.restartedFrom && {
+      run_id: run.restartedFrom.runId,
+      step_id: run.restartedFrom.stepId,
+      visit: run.restartedFrom.visit,
+    },
     project: run.project,
     definition_id: run.definitionId,
     definition_version: run.definitionVersion,

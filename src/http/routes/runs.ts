@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, type Result } from '../../model/failure.ts';
-import type { JsonObject } from '../../model/json.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
 import { ownProject } from '../../model/scope.ts';
 import { parseLaterTime, type UnixNano } from '../../model/time.ts';
 import type { Paging } from '../../store/signals/query.ts';
@@ -158,6 +158,7 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
               definitionId: query.definition_id,
               userId: query.user_id,
               parentRunId: query.parent_run_id,
+              restartedFrom: query.restarted_from,
               waitingOn: query.waiting_on,
               correlation: correlationOf(query),
               from: boundMs(window.from),
@@ -298,6 +299,35 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const { reach } = request.caller;
         const resumed = await runs.resumeRun({ runId, reach, ...given({ reason: body?.reason }) });
         return runToWire(await valueOfRead(request, resumed));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/runs/:run/restart',
+      scope: 'execute',
+      operationId: 'restartRun',
+      surface: 'runs',
+      body: 'json',
+      maxBodyBytes: RUN_BODY_BYTES,
+      handler: async (request, reply) => {
+        const { run: runId } = request.params as PathOf<'restartRun'>;
+        const body = (request.body ?? {}) as BodyOf<'restartRun'>;
+        const { run, created } = valueOf(
+          await runs.restartRun({
+            runId,
+            reach: request.caller.reach,
+            ...given({
+              fromStep: body.from_step,
+              visit: body.visit,
+              definitionVersion: body.definition_version,
+              input: body.input as Json | undefined,
+              statePatch: body.state_patch as JsonObject | undefined,
+              idempotencyKey: body.idempotency_key,
+            }),
+          }),
+        );
+        reply.code(created ? 201 : 200);
+        return runToWire(run);
       },
     },
     {

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 066d5670f605232589f6ac2279c9983763e4421c555c0a9316cd894a731ea284
-// content sha256: 2a644455344ce858e272b376efafa6b91fd949e2c53452c81fa31982ea791dc8
+// source sha256: d16ab460b826adbe9730dd57c334d6f84ae9db8e5208dfe96efaf21f81368a38
+// content sha256: ea3be37a6a1dc03baed1dbdbb99204013174beac5749c2fccdf145e87e52c75e
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1252,6 +1252,31 @@ export interface paths {
          *     returned as it is; 409 `run_terminal` of one that has ended.
          */
         readonly post: operations["resumeRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/restart": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take up an ended run at one of its steps
+         * @description Starts a new run in the same project, with the same correlation and priority, that begins at `from_step` with state, outputs, last
+         *     event and visit counts as they were when the ended run entered that step. Payloads are copied, so either run may be erased without
+         *     the other. Usage, cost, `step_count` and all limits of the new run count from zero. It has a trace of its own, whose root span links to
+         *     that of the ended run, and `restarted_from`. The ended run stays as it is. A child run is restarted as a run without a parent.
+         */
+        readonly post: operations["restartRun"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2944,6 +2969,7 @@ export interface components {
             readonly run_id: string;
             readonly trace_id: components["schemas"]["TraceId"];
             readonly parent_run_id?: string;
+            readonly restarted_from?: components["schemas"]["RestartedFrom"];
             readonly project: string;
             readonly definition_id: string;
             /** Format: int64 */
@@ -3314,6 +3340,32 @@ export interface components {
          *     waits. Children have that of their parent.
          */
         readonly Priority: number;
+        /** @description The ended run that this one takes up, which may be gone meanwhile, and where this one began. */
+        readonly RestartedFrom: {
+            readonly run_id: string;
+            readonly step_id: string;
+            /**
+             * Format: int64
+             * @description Counted over both runs
+             */
+            readonly visit: number;
+        };
+        readonly RestartRun: {
+            /** @description The step with which the new run begins, by default the one that failed. Required where the run has not failed */
+            readonly from_step?: string;
+            /** @description Which visit of that step is made again; by default the last */
+            readonly visit?: number;
+            /** @description By default the one of the ended run */
+            readonly definition_version?: number;
+            /** @description In place of the input of the ended run. Any JSON that meets the definition's `input_schema` */
+            readonly input?: unknown;
+            /** @description Its top-level members replace those of the state as it was then */
+            readonly state_patch?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description Unique in the project while the run is kept; starts and restarts share them */
+            readonly idempotency_key?: string;
+        };
         readonly NewRun: {
             readonly definition_id: string;
             /** @description Any JSON that meets the definition's `input_schema` */
@@ -6527,6 +6579,8 @@ export interface operations {
                 readonly session_id?: components["schemas"]["FilterText"];
                 /** @description Children of this run. */
                 readonly parent_run_id?: components["schemas"]["FilterText"];
+                /** @description Runs that were restarted from this one. */
+                readonly restarted_from?: components["schemas"]["FilterText"];
                 /** @description What the run waits for; `worker` are queued runs that nothing holds back, `timer` sleeps and scheduled runs, `backoff` runs whose step is tried again later. */
                 readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
                 readonly "correlation.environment"?: components["schemas"]["FilterText"];
@@ -6963,6 +7017,52 @@ export interface operations {
         readonly responses: {
             /** @description The run. */
             readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidBody"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["UnsupportedMedia"];
+            readonly 429: components["responses"]["TooMany"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly restartRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RestartRun"];
+            };
+        };
+        readonly responses: {
+            /** @description The run that was restarted under this idempotency key before. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The new run. */
+            readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };

@@ -25,6 +25,21 @@ export type RunUpdate = { readonly before: RunRecord; readonly after: RunRecord 
 export type ActorUpdate = { readonly before: ActorRecord; readonly after: ActorRecord };
 
 /**
+ * Payloads of an ended run with which another begins: state, the last event and outputs as they were when the first one entered a step.
+ * They are named, and not given: the store copies the rows itself. Each run owns its rows, so that either may go without the other.
+ */
+export type TakenOver = {
+  readonly runId: string;
+  readonly from: string;
+  /** The number of that step, by entries. State and event are those of the steps before it. */
+  readonly entry: number;
+  /** The newest output of each step up to this visit. */
+  readonly outputs: readonly (readonly [stepId: string, visit: number])[];
+  /** Whether the input is taken over too. */
+  readonly input: boolean;
+};
+
+/**
  * All that one group of turns decided. Written as one transaction or not at all. Rows are cleared and closed before others
  * are set and opened. So a row that one group sets and clears again must not be in `changes`: `clearTimerRow` and
  * `closeWaitRows` take it out.
@@ -39,8 +54,16 @@ export type Changes = {
   readonly attemptsUpdated: AttemptRecord[];
   readonly journal: JournalRow[];
   readonly checkpoints: Checkpoint[];
+  /** What restarted runs begin with. Written before the documents and outputs below. */
+  readonly takenOver: TakenOver[];
   /** Replaces what has the same name. */
-  readonly documents: { readonly runId: string; readonly name: DocumentName; readonly body: JsonText }[];
+  readonly documents: {
+    readonly runId: string;
+    readonly name: DocumentName;
+    readonly body: JsonText;
+    /** The number of the step, by entries, in which it is written. Where it is given, what it replaces is kept to be looked back at. */
+    readonly entry?: number;
+  }[];
   readonly outputs: {
     readonly runId: string;
     readonly stepId: string;
@@ -95,6 +118,7 @@ export const noChanges = (): Changes => ({
   attemptsUpdated: [],
   journal: [],
   checkpoints: [],
+  takenOver: [],
   documents: [],
   outputs: [],
   timersSet: [],

@@ -23,6 +23,14 @@ export type Lookup =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'lease'; readonly leaseId: string }
   | { readonly kind: 'documents'; readonly runId: string; readonly steps: readonly string[] }
+  /** The payloads of a run as they were when it entered its step of this number. */
+  | {
+      readonly kind: 'documents_at';
+      readonly runId: string;
+      readonly entry: number;
+      /** The newest output of each step up to this visit. */
+      readonly outputs: readonly (readonly [stepId: string, visit: number])[];
+    }
   | {
       readonly kind: 'definition';
       readonly owner: DefinitionOwner;
@@ -131,6 +139,12 @@ export type Runnable = {
   readonly definitionVersion: number;
 };
 
+/** Payloads as they were once. The output of the run is none of them. */
+export type PastDocuments = Omit<StoredDocuments, 'output'> & {
+  /** An earlier release wrote some of them, and nothing says in which step. */
+  readonly ageUnknown?: true;
+};
+
 /** How a child has ended, or stands. */
 export type ChildResult = {
   readonly index: number;
@@ -146,6 +160,7 @@ export type Found = {
   run: StoredRun | undefined;
   lease: AttemptRecord | undefined;
   documents: StoredDocuments | undefined;
+  documents_at: PastDocuments | undefined;
   definition: DefinitionRecord | undefined;
   latest: DefinitionRecord | undefined;
   worker: WorkerRecord | undefined;

@@ -39,6 +39,19 @@ export type RunIdentity = {
   };
   /** 0 for a run that nobody's step started. */
   readonly depth: number;
+  /** The ended run that was restarted as this one. It may be gone. */
+  readonly restartedFrom?: RestartedFrom;
+};
+
+export type RestartedFrom = {
+  readonly runId: string;
+  readonly traceId: string;
+  /** Where this run begins. */
+  readonly stepId: string;
+  /** The visit with which it begins, counted over both runs. */
+  readonly visit: number;
+  /** The step that was left for it: where `succeed` finds the output of the step before. */
+  readonly cameFrom?: string;
 };
 
 /** What of a run changes with its transitions. Everything but the snapshot is there to be asked for. */

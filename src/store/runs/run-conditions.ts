@@ -54,5 +54,6 @@ export const matchesRun = (record: RunRecord, query: RunFilter): boolean =>
   (query.from === undefined || record.createdAt >= query.from) &&
   (query.to === undefined || record.createdAt < query.to) &&
   (query.parentRunId === undefined || record.parent?.runId === query.parentRunId) &&
+  (query.restartedFrom === undefined || record.restartedFrom?.runId === query.restartedFrom) &&
   hasCorrelation(record, query.correlation) &&
   (query.waitingOn === undefined || waitingOnOf(record) === query.waitingOn);

@@ -10,6 +10,7 @@ export type RunFilter = {
   readonly from?: UnixMs;
   readonly to?: UnixMs;
   readonly parentRunId?: string;
+  readonly restartedFrom?: string;
   readonly waitingOn?: WaitingOn;
   /** Members of the correlation that must have these values, in wire spelling. */
   readonly correlation?: readonly (readonly [name: string, value: string])[];

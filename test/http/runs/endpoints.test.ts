@@ -592,6 +592,11 @@ describe('bodies: each bound from both sides', () => {
     ['a fail without an error', '/steps/x/fail', { worker_id: 'w' }, 'error'],
     ['an error without a class', '/steps/x/fail', { worker_id: 'w', error: { message: 'm' } }, 'error.class'],
     ['a reason that is no text', '/runs/x/cancel', { reason: 1 }, 'reason'],
+    ['a restart from no step', '/runs/x/restart', { from_step: '' }, 'from_step'],
+    ['a restart from visit 0', '/runs/x/restart', { visit: 0 }, 'visit'],
+    ['a restart on version 0', '/runs/x/restart', { definition_version: 0 }, 'definition_version'],
+    ['a restart with a patch that is no object', '/runs/x/restart', { state_patch: [] }, 'state_patch'],
+    ['a restart of another start', '/runs/x/restart', { start_at: '+1h' }, 'start_at'],
   ];
   it.each(bodies)('%s is 400 naming the field', async (_name, path, body, field) => {
     await open();
@@ -615,6 +620,61 @@ describe('bodies: each bound from both sides', () => {
     expect(await codes(service.get('/actors?type=runs'))).toEqual([400, 'invalid_parameter', 'type']);
     for (const type of ['run', 'lease', 'monitor', 'slo', 'timer', 'pipeline', 'dispatcher', 'outbox'])
       expect((await service.get(`/actors?type=${type}`)).status).toBe(200);
+  });
+});
+
+describe('restarting a run', () => {
+  const failed = async () => {
+    await open({ definitions: [aFlow('flow', [aTask('one'), aTask('two')])] });
+    const { run_id } = await service.start('flow', { n: 1 }, { correlation: { user_id: 'ann' } });
+    await service.must(service.complete(await service.take(), { output: 'first', state_patch: { a: 1 } }));
+    await service.must(service.fail(await service.take(), 'fatal'));
+    return run_id;
+  };
+  const restart = (runId: string, body: object = {}) => service.post(`/runs/${runId}/restart`, body);
+
+  it('answers 201 with the new run, which names the old one; the list finds it by that', async () => {
+    const old = await failed();
+    const answer = await restart(old);
+    expect(answer.status).toBe(201);
+    expect(answer.body).toMatchObject({
+      restarted_from: { run_id: old, step_id: 'two', visit: 1 },
+      status: 'queued',
+      cursor: 'two',
+      state: { a: 1 },
+      correlation: { user_id: 'ann' },
+      step_count: 1,
+    });
+    const { events } = (await service.get(`/runs/${answer.body.run_id}/events`)).body;
+    expect(events[0]).toMatchObject({
+      seq: 0,
+      kind: 'run.started',
+      data: { restarted_from: { run_id: old, step_id: 'two', visit: 1 } },
+    });
+    const listed = (await service.get(`/runs?restarted_from=${old}`)).body.runs;
+    expect(listed).toMatchObject([{ run_id: answer.body.run_id, restarted_from: { run_id: old } }]);
+    expect((await service.run(old)).restarted_from).toBeUndefined();
+  });
+
+  it('takes an empty body, and answers 200 with the first run under the same idempotency key', async () => {
+    const old = await failed();
+    const first = await restart(old, { idempotency_key: 'k' });
+    const again = await restart(old, { idempotency_key: 'k' });
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.body.run_id).toBe(first.body.run_id);
+    expect((await service.post(`/runs/${old}/restart`)).status).toBe(201);
+  });
+
+  it('each refusal has its own status, code and field', async () => {
+    const old = await failed();
+    const { body: open } = await restart(old);
+    expect(await codes(restart(open.run_id))).toEqual([409, 'conflict']);
+    expect(await codes(restart(crypto.randomUUID()))).toEqual([404, 'not_found']);
+    expect(await codes(restart(old, { from_step: 'three' }))).toEqual([400, 'invalid_parameter', 'from_step']);
+    expect(await codes(restart(old, { from_step: 'one', visit: 2 }))).toEqual([400, 'invalid_parameter', 'visit']);
+    expect(await codes(restart(old, { definition_version: 9 }))).toEqual([404, 'not_found', 'definition_version']);
+    await service.must(service.post(`/runs/${open.run_id}/cancel`));
+    expect(await codes(restart(open.run_id))).toEqual([400, 'invalid_parameter', 'from_step']);
   });
 });
 

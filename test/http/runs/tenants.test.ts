@@ -181,6 +181,7 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['getRun', get(({ run }) => `/runs/${run}?wait_ms=10`)],
   ['listRunEvents', get(({ run }) => `/runs/${run}/events`)],
   ['getStepCause', get(({ run }) => `/runs/${run}/steps/own/cause`)],
+  ['restartRun', post(({ run }) => `/runs/${run}/restart`, {})],
   ['cancelRun', post(({ run }) => `/runs/${run}/cancel`, {})],
   ['pauseRun', post(({ run }) => `/runs/${run}/pause`, {})],
   ['resumeRun', post(({ run }) => `/runs/${run}/resume`, {})],

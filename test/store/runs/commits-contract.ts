@@ -6,8 +6,10 @@ import type {
   CarriedOverTimer,
   Changes,
   ChildResult,
+  DocumentName,
   EventMailbox,
   Lookup,
+  PastDocuments,
   RunRecord,
   WaitRecord,
 } from '../../../src/store/runs/run-store.ts';
@@ -448,6 +450,102 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'b' }], moreWaits: true });
       await commit((changes) => changes.waitsClosed.push('b'));
       expect(await mailbox(1)).toMatchObject({ waits: [{ runId: 'behind' }], moreWaits: false });
+    });
+
+    it('gives payloads as they were when a run entered a step: each value says by which step it was written', async () => {
+      const { put, commit, find } = await opened();
+      await put(aRun('a'));
+      const write = (name: DocumentName, body: string, entry: number) =>
+        commit((changes) => changes.documents.push({ runId: 'a', name, body, entry }));
+      await commit((changes) => {
+        changes.documents.push({ runId: 'a', name: 'input', body: '"in"' });
+        changes.documents.push({ runId: 'a', name: 'output', body: '"out"' });
+      });
+      await write('state/x', '1', 1);
+      await write('state/y', '1', 1);
+      await write('event', '{"n":2}', 2);
+      await write('state/x', '3', 3);
+      await write('event', '{"n":4}', 4);
+      // Two steps in one commit.
+      await commit((changes) => {
+        changes.documents.push({ runId: 'a', name: 'state/x', body: '5', entry: 5 });
+        changes.documents.push({ runId: 'a', name: 'state/x', body: '6', entry: 6 });
+        for (const visit of [1, 2, 3])
+          changes.outputs.push({ runId: 'a', stepId: 's', visit, body: `"visit ${visit}"` });
+      });
+      const at = (entry: number, outputs: readonly (readonly [string, number])[] = []) =>
+        find({ kind: 'documents_at', runId: 'a', entry, outputs });
+      const byKey = (found: unknown) => {
+        const { state, ...rest } = found as PastDocuments;
+        return { ...rest, state: Object.fromEntries(state) };
+      };
+      const bare = { input: '"in"', steps: [] };
+      expect(byKey(await at(1))).toEqual({ ...bare, state: {} });
+      expect(byKey(await at(2))).toEqual({ ...bare, state: { x: '1', y: '1' } });
+      expect(byKey(await at(3))).toEqual({ ...bare, state: { x: '1', y: '1' }, event: '{"n":2}' });
+      expect(byKey(await at(5))).toEqual({ ...bare, state: { x: '3', y: '1' }, event: '{"n":4}' });
+      expect(byKey(await at(6))).toMatchObject({ state: { x: '5' } });
+      expect(byKey(await at(7))).toMatchObject({ state: { x: '6' } });
+      expect(await at(1, [['s', 2]])).toMatchObject({ steps: [['s', '"visit 2"']] });
+      expect(await at(1, [['s', 9]])).toMatchObject({ steps: [['s', '"visit 3"']] });
+      expect(
+        await at(1, [
+          ['s', 0],
+          ['never', 1],
+        ]),
+      ).toMatchObject({ steps: [] });
+      expect(await find({ kind: 'documents_at', runId: 'gone', entry: 1, outputs: [] })).toBeUndefined();
+      // What carries no number was written by nobody knows which step.
+      await commit((changes) => changes.documents.push({ runId: 'a', name: 'state/old', body: '1' }));
+      expect(await at(1)).toMatchObject({ ageUnknown: true });
+    });
+
+    it('copies the payloads of an ended run to the one that takes it up; each owns its own', async () => {
+      const { put, commit, find, store } = await opened();
+      await put(aRun('a'));
+      await commit((changes) => {
+        changes.documents.push({ runId: 'a', name: 'input', body: '"in"' });
+        changes.documents.push({ runId: 'a', name: 'output', body: '"out"' });
+        changes.documents.push({ runId: 'a', name: 'state/x', body: '1', entry: 1 });
+        changes.documents.push({ runId: 'a', name: 'state/x', body: '2', entry: 2 });
+        changes.documents.push({ runId: 'a', name: 'state/late', body: '2', entry: 2 });
+        changes.documents.push({ runId: 'a', name: 'event', body: '{}', entry: 1 });
+        for (const visit of [1, 2, 3]) changes.outputs.push({ runId: 'a', stepId: 's', visit, body: `${visit}` });
+      });
+      const restartedFrom = { runId: 'a', traceId: 't', stepId: 's', visit: 3, cameFrom: 's' };
+      await commit((changes) => {
+        for (const [runId, input] of [
+          ['b', true],
+          ['c', false],
+        ] as const) {
+          changes.runsInserted.push(aRun(runId, { restartedFrom }));
+          changes.takenOver.push({ runId, from: 'a', entry: 2, outputs: [['s', 2]], input });
+        }
+        changes.documents.push({ runId: 'c', name: 'input', body: '"other"' });
+        changes.documents.push({ runId: 'c', name: 'state/x', body: '"patched"', entry: 0 });
+        changes.outputs.push({ runId: 'c', stepId: 's', visit: 3, body: '3' });
+        changes.erased.push('a');
+      });
+      expect(await store.findRun('a')).toBeUndefined();
+      expect((await store.findRun('b'))?.stored.record.restartedFrom).toEqual(restartedFrom);
+      const of = (runId: string) => find({ kind: 'documents', runId, steps: ['s'] });
+      expect(await of('b')).toEqual({ input: '"in"', event: '{}', state: [['x', '1']], steps: [['s', '2']] });
+      expect(await of('c')).toEqual({
+        input: '"other"',
+        event: '{}',
+        state: [['x', '"patched"']],
+        steps: [['s', '3']],
+      });
+      // As of its own first step, by its own numbers.
+      expect(await find({ kind: 'documents_at', runId: 'c', entry: 1, outputs: [['s', 2]] })).toEqual({
+        input: '"other"',
+        event: '{}',
+        state: [['x', '"patched"']],
+        steps: [['s', '2']],
+      });
+      expect(
+        (await store.listRuns({ reach: 'all', limit: 9, restartedFrom: 'a' })).map(({ runId }) => runId).toSorted(),
+      ).toEqual(['b', 'c']);
     });
 
     it('keeps several waits of one run, each in its own mailbox, and closes them together', async () => {

@@ -165,6 +165,23 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of a schema that kept no past of states is brought forward: what it holds has no age', async () => {
+    const path = freshPath();
+    const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE replaced_document '));
+    const { db } = openDataFile(path, 4, {
+      ...RUNS_FILE,
+      schemaVersion: before,
+      migrations: RUNS_FILE.migrations.slice(0, before),
+    });
+    db.exec("INSERT INTO document VALUES ('a', 'input', '1'), ('a', 'state/x', '2')");
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    expect(await store.load([{ kind: 'documents_at', runId: 'a', entry: 1, outputs: [] }])).toEqual([
+      { input: '1', state: [['x', '2']], steps: [], ageUnknown: true },
+    ]);
+    await store.close();
+  });
+
   it('of a schema in which a run waits for one event is brought forward: its wait is still open', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE open_wait '));

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: e97015a61357070b333b0938099728d3ed0526f53eed0d443b24f9d7a84e0704
-// content sha256: 658c2fee4981e92e1ce2bd968fda480223262347a8ac9d501f1eafc9c30cca80
+// source sha256: 471d5dbf3b5e11ae13bf44b1fb0270405494fb9a0ffd303236ef842440258bb8
+// content sha256: e29c1b28718117dedbeb00cb015402c3123b992ced1395acdce32483df555c69
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1102,6 +1102,16 @@ export interface components {
              */
             readonly record?: boolean;
         };
+        /** @description The ended run that this one takes up, which may be gone meanwhile, and where this one began. */
+        readonly RestartedFrom: {
+            readonly run_id: string;
+            readonly step_id: string;
+            /**
+             * Format: int64
+             * @description Counted over both runs
+             */
+            readonly visit: number;
+        };
         readonly Run: components["schemas"]["RunSummary"] & {
             /** @description Any JSON */
             readonly input: Json;
@@ -1183,6 +1193,7 @@ export interface components {
             readonly run_id: string;
             readonly trace_id: components["schemas"]["TraceId"];
             readonly parent_run_id?: string;
+            readonly restarted_from?: components["schemas"]["RestartedFrom"];
             readonly project: string;
             readonly definition_id: string;
             /** Format: int64 */
@@ -1593,6 +1604,7 @@ export type ProjectName = components['schemas']['ProjectName'];
 export type QueuedReason = components['schemas']['QueuedReason'];
 export type Registration = components['schemas']['Registration'];
 export type ReportedUsage = components['schemas']['ReportedUsage'];
+export type RestartedFrom = components['schemas']['RestartedFrom'];
 export type Run = components['schemas']['Run'];
 export type RunCorrelation = components['schemas']['RunCorrelation'];
 export type RunDetail = components['schemas']['RunDetail'];
@@ -1690,6 +1702,8 @@ export interface operations {
                 readonly session_id?: components["schemas"]["FilterText"];
                 /** @description Children of this run. */
                 readonly parent_run_id?: components["schemas"]["FilterText"];
+                /** @description Runs that were restarted from this one. */
+                readonly restarted_from?: components["schemas"]["FilterText"];
                 /** @description What the run waits for; `worker` are queued runs that nothing holds back, `timer` sleeps and scheduled runs, `backoff` runs whose step is tried again later. */
                 readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
                 readonly "correlation.environment"?: components["schemas"]["FilterText"];

@@ -58,7 +58,13 @@ const deliveredBy = ({ turn }: Work, wait: OpenWait): RunEvent => ({ type: 'even
 /** The event of a wait becomes the output of its step, and what `event` reads from then on. */
 const takeEvent = (work: Work, stepId: string, event: string, key: string, payload: Json): void => {
   const delivered: JsonObject = { name: event, key, payload };
-  work.turn.rows.documents.push({ runId: work.runId, name: 'event', body: JSON.stringify(delivered) });
+  const { stepCount } = work.snapshot.context;
+  work.turn.rows.documents.push({
+    runId: work.runId,
+    name: 'event',
+    body: JSON.stringify(delivered),
+    entry: stepCount,
+  });
   setOutput(work, stepId, payload);
   setDocuments(work, { ...documentsOf(work), event: delivered });
 };

@@ -2,7 +2,7 @@ import { isLive } from '../../../machines/lease.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import { hasEnded } from '../../../model/run.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
-import type { Changes } from '../changes.ts';
+import type { Changes, TakenOver } from '../changes.ts';
 import type { ChildResult, Found, Lookup } from '../lookups.ts';
 import { outboxBatch } from '../outbox-batch.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../records.ts';
 import type { DueTimer, RunCommits } from '../run-commits.ts';
 import { memoryLimits } from './limits.ts';
-import { type ActorShelf, pair, readingOf, type Shelves } from './shelves.ts';
+import { type ActorShelf, pair, readingOf, type RunShelf, type Shelves } from './shelves.ts';
 
 const isCarriedOver = ({ name }: { readonly name: string }): boolean =>
   (carriedOverNames as readonly string[]).includes(name);
@@ -31,8 +31,20 @@ const highest = (numbers: Iterable<number>): number => {
 /** What a commit needs, in memory. `soon` answers later, in the order of the calls, as a store does that is elsewhere. */
 export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunCommits => {
   const { runs, actors, treeSizes, attempts, definitions, workers, idempotency, seen, parked, outbox } = shelves;
-  const { shelfOf, childrenOf, all, allTimers, matchingRuns, latest, storedRun, documentsOf, identityOf } =
-    readingOf(shelves);
+  const {
+    outputUpTo,
+    documentsBefore,
+    pastDocumentsOf,
+    shelfOf,
+    childrenOf,
+    all,
+    allTimers,
+    matchingRuns,
+    latest,
+    storedRun,
+    documentsOf,
+    identityOf,
+  } = readingOf(shelves);
 
   const actorOf = (type: string, id: string): ActorShelf => {
     const shelf = actors.get(pair(type, id));
@@ -97,6 +109,30 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         throw new StoreUnavailable(`an idempotency key of project ${project} is used twice`);
   };
 
+  /** What a document of this name holds is about to be replaced in a later step. */
+  const keepReplaced = ({ documents, entries, replaced }: RunShelf, name: string, entry: number): void => {
+    const body = documents.get(name);
+    const written = entries.get(name) ?? -1;
+    if (body !== undefined && written < entry)
+      replaced.set(name, [...(replaced.get(name) ?? []), { entry: written, body }]);
+    entries.set(name, entry);
+  };
+
+  const takeOver = ({ runId, from, entry, outputs, input }: TakenOver): void => {
+    const source = shelfOf(from);
+    const shelf = shelfOf(runId);
+    const given = source.documents.get('input');
+    if (input && given !== undefined) shelf.documents.set('input', given);
+    for (const [name, body] of documentsBefore(source, entry)) {
+      shelf.documents.set(name, body);
+      shelf.entries.set(name, 0);
+    }
+    for (const [stepId, most] of outputs) {
+      const output = outputUpTo(source, stepId, most);
+      if (output !== undefined) shelf.outputs.set(stepId, new Map([output]));
+    }
+  };
+
   const write = (changes: Changes): void => {
     check(changes);
     for (const record of changes.runsInserted) {
@@ -105,6 +141,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         journal: [],
         checkpoints: [],
         documents: new Map(),
+        entries: new Map(),
+        replaced: new Map(),
         outputs: new Map(),
         timers: new Map(),
         waits: [],
@@ -128,7 +166,12 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     for (const record of changes.attemptsUpdated) attempts.set(record.leaseId, record);
     for (const row of changes.journal) shelfOf(row.runId).journal.push(row);
     for (const row of changes.checkpoints) shelfOf(row.runId).checkpoints.push(row);
-    for (const { runId, name, body } of changes.documents) shelfOf(runId).documents.set(name, body);
+    for (const taken of changes.takenOver) takeOver(taken);
+    for (const { runId, name, body, entry } of changes.documents) {
+      const shelf = shelfOf(runId);
+      if (entry !== undefined) keepReplaced(shelf, name, entry);
+      shelf.documents.set(name, body);
+    }
     for (const { runId, stepId, visit, body } of changes.outputs) {
       const { outputs } = shelfOf(runId);
       const visits = outputs.get(stepId) ?? new Map<number, JsonText>();
@@ -192,6 +235,10 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       case 'documents': {
         const shelf = runs.get(lookup.runId);
         return shelf === undefined ? undefined : documentsOf(shelf, lookup.steps);
+      }
+      case 'documents_at': {
+        const shelf = runs.get(lookup.runId);
+        return shelf === undefined ? undefined : pastDocumentsOf(shelf, lookup);
       }
       case 'definition':
         return definitions.get(ownedId(lookup.owner, lookup.id))?.get(lookup.version);

@@ -16,6 +16,7 @@ import type {
   WaitRecord,
   WorkerRecord,
 } from '../records.ts';
+import type { PastDocuments } from '../lookups.ts';
 import { type DefinitionOwner, ownedId } from '../../../model/definition/owner.ts';
 import { reaches } from '../../../model/scope.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
@@ -28,6 +29,10 @@ export type RunShelf = {
   readonly journal: JournalRow[];
   readonly checkpoints: Checkpoint[];
   readonly documents: Map<string, JsonText>;
+  /** In which step, by entries, a document was written, where that is known. */
+  readonly entries: Map<string, number>;
+  /** Documents that were replaced, by name, in order. */
+  readonly replaced: Map<string, { readonly entry: number; readonly body: JsonText }[]>;
   /** By step, then by visit. */
   readonly outputs: Map<string, Map<number, JsonText>>;
   readonly timers: Map<string, TimerRecord>;
@@ -142,5 +147,52 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     definitionVersion,
   });
 
-  return { shelfOf, childrenOf, all, allTimers, matchingRuns, familyOf, latest, storedRun, documentsOf, identityOf };
+  /** The newest output up to a visit, with its visit. */
+  const outputUpTo = (shelf: RunShelf, stepId: string, most: number): readonly [number, JsonText] | undefined =>
+    [...(shelf.outputs.get(stepId) ?? [])].filter(([visit]) => visit <= most).toSorted(([a], [b]) => b - a)[0];
+
+  /** State and last event as they were when the run entered its step of this number. */
+  const documentsBefore = (shelf: RunShelf, entry: number): readonly (readonly [string, JsonText, number])[] =>
+    [...shelf.documents].flatMap(([name, body]): (readonly [string, JsonText, number])[] => {
+      if (name === 'input' || name === 'output') return [];
+      const versions = [...(shelf.replaced.get(name) ?? []), { entry: shelf.entries.get(name) ?? -1, body }];
+      const then = versions.findLast((one) => one.entry < entry);
+      return then === undefined ? [] : [[name, then.body, then.entry]];
+    });
+
+  const pastDocumentsOf = (
+    shelf: RunShelf,
+    { entry, outputs }: { readonly entry: number; readonly outputs: readonly (readonly [string, number])[] },
+  ): PastDocuments => {
+    const before = documentsBefore(shelf, entry);
+    const event = before.find(([name]) => name === 'event')?.[1];
+    return {
+      input: shelf.documents.get('input') ?? 'null',
+      ...(event === undefined ? {} : { event }),
+      state: before.flatMap(([name, body]) =>
+        name.startsWith('state/') ? [[name.slice('state/'.length), body] as const] : [],
+      ),
+      steps: outputs.flatMap(([stepId, visit]) => {
+        const output = outputUpTo(shelf, stepId, visit);
+        return output === undefined ? [] : [[stepId, output[1]] as const];
+      }),
+      ...(before.some(([, , written]) => written < 0) ? { ageUnknown: true } : {}),
+    };
+  };
+
+  return {
+    outputUpTo,
+    documentsBefore,
+    pastDocumentsOf,
+    shelfOf,
+    childrenOf,
+    all,
+    allTimers,
+    matchingRuns,
+    familyOf,
+    latest,
+    storedRun,
+    documentsOf,
+    identityOf,
+  };
 };

@@ -23,6 +23,9 @@ export const operations = [
   'updateAttempt',
   'insertJournal',
   'insertCheckpoint',
+  'takeInput',
+  'takeDocuments',
+  'takeOutput',
   'setDocument',
   'setOutput',
   'clearTimer',
@@ -90,6 +93,7 @@ const runRow = (run: RunRecord): Columns => [
   run.priority,
   orNull(run.held),
   placesOf(run),
+  run.restartedFrom === undefined ? null : JSON.stringify(run.restartedFrom),
 ];
 /** Most changes leave queue, end, fault and what holds it back alone; the statement that does not name their columns leaves their indexes alone too. */
 const isMove = ({ before, after }: RunUpdate): boolean =>
@@ -210,7 +214,15 @@ const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
     case 'insertCheckpoint':
       return changes.checkpoints.map((one) => [one.runId, one.seq, one.snapshot]);
     case 'setDocument':
-      return changes.documents.map((one) => [one.runId, one.name, one.body]);
+      return changes.documents.map((one) => [one.runId, one.name, one.body, orNull(one.entry)]);
+    case 'takeInput':
+      return changes.takenOver.flatMap(({ runId, from, input }) => (input ? [[runId, from]] : []));
+    case 'takeDocuments':
+      return changes.takenOver.map(({ runId, from, entry }) => [runId, from, entry, from, entry, from, entry]);
+    case 'takeOutput':
+      return changes.takenOver.flatMap(({ runId, from, outputs }) =>
+        outputs.map(([stepId, visit]) => [runId, from, stepId, visit]),
+      );
     case 'setOutput':
       return changes.outputs.map((one) => [one.runId, one.stepId, one.visit, one.body]);
     case 'clearTimer':

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { UnixMs } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { ownedId } from '../../../model/definition/owner.ts';
-import type { Found, Lookup } from '../../runs/lookups.ts';
+import type { Found, Lookup, PastDocuments } from '../../runs/lookups.ts';
 import { matchesRun } from '../../runs/run-conditions.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
@@ -27,6 +27,18 @@ export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due
   AND name NOT IN (${CARRIED_OVER}) ORDER BY due_at, run_id LIMIT ?`;
 export const DUE_BY_STEADY = `SELECT * FROM timer WHERE steady_due_at <= ?
   AND name NOT IN (${CARRIED_OVER}) ORDER BY steady_due_at, run_id LIMIT ?`;
+
+/**
+ * State and last event of a run as they were when it entered its step of a number: what was written by then and never replaced, else the
+ * newest of what was replaced. Run and number are bound three times.
+ */
+export const DOCUMENTS_BEFORE = `
+  SELECT name, body, coalesce(entry, -1) AS entry FROM document
+  WHERE run_id = ? AND name NOT IN ('input', 'output') AND coalesce(entry, -1) < ?
+  UNION ALL
+  SELECT past.name, past.body, past.entry FROM replaced_document AS past JOIN document AS now USING (run_id, name)
+  WHERE past.run_id = ? AND coalesce(now.entry, -1) >= ? AND past.entry =
+    (SELECT max(entry) FROM replaced_document WHERE run_id = ? AND name = past.name AND entry < ?)`;
 
 /** What the kernel asks while it decides: short questions by key, on the connection that also writes. */
 export const lookupsOf = (db: Database.Database) => {
@@ -57,6 +69,11 @@ export const lookupsOf = (db: Database.Database) => {
   const lease = one('SELECT * FROM attempt WHERE lease_id = ?');
   const documents = many('SELECT name, body FROM document WHERE run_id = ?');
   const newestOutput = one('SELECT body FROM output WHERE run_id = ? AND step_id = ? ORDER BY visit DESC LIMIT 1');
+  const input = one("SELECT body FROM document WHERE run_id = ? AND name = 'input'");
+  const documentsBefore = many(DOCUMENTS_BEFORE);
+  const outputUpTo = one(
+    'SELECT body FROM output WHERE run_id = ? AND step_id = ? AND visit <= ? ORDER BY visit DESC LIMIT 1',
+  );
   const definition = one('SELECT * FROM definition WHERE id = ? AND owner = ? AND version = ?');
   // The service's name is the empty one: it comes after that of any project.
   const latest = one(
@@ -160,6 +177,25 @@ export const lookupsOf = (db: Database.Database) => {
     };
   };
 
+  const pastDocumentsOf = ({ runId, entry, outputs }: Lookup & { kind: 'documents_at' }): PastDocuments | undefined => {
+    const given = input(runId);
+    if (given === undefined) return undefined;
+    const before = documentsBefore(runId, entry, runId, entry, runId, entry);
+    const event = before.find(({ name }) => name === 'event')?.['body'];
+    return {
+      input: given['body'] as string,
+      ...(event === undefined ? {} : { event: event as string }),
+      state: before.flatMap(({ name, body }) =>
+        name === 'event' ? [] : [[String(name).slice('state/'.length), body as string] as const],
+      ),
+      steps: outputs.flatMap(([stepId, visit]) => {
+        const row = outputUpTo(runId, stepId, visit);
+        return row === undefined ? [] : [[stepId, row['body'] as string] as const];
+      }),
+      ...(before.some((row) => Number(row['entry']) < 0) ? { ageUnknown: true } : {}),
+    };
+  };
+
   const map = <T>(row: Row | undefined, decode: (row: Row) => T): T | undefined =>
     row === undefined ? undefined : decode(row);
 
@@ -174,6 +210,8 @@ export const lookupsOf = (db: Database.Database) => {
         return map(lease(lookup.leaseId), attemptOf);
       case 'documents':
         return documentsOf(lookup.runId, lookup.steps);
+      case 'documents_at':
+        return pastDocumentsOf(lookup);
       case 'definition':
         return map(definition(lookup.id, lookup.owner, lookup.version), definitionOf);
       case 'latest':

@@ -53,6 +53,10 @@ const SCAN = 500;
 export const OF_SESSION = `SELECT * FROM run
   WHERE json_extract(correlation, '$.session_id') = ? AND json_extract(correlation, '$.session_id') IS NOT NULL`;
 
+/** Uses the index `run_restarts`, whose condition it repeats. */
+export const RESTARTED_FROM = `SELECT * FROM run
+  WHERE json_extract(restarted_from, '$.runId') = ? AND restarted_from IS NOT NULL`;
+
 const newestFirst = (a: RunRecord, b: RunRecord): number => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
 
 const parkedSummaries = (where: string): string =>
@@ -108,12 +112,12 @@ export const queriesOf = (db: Database.Database) => {
   /** The answer where a filter has an index of its own: all that it finds is looked at. */
   const narrowed = (query: RunListQuery): RunRecord[] | undefined => {
     const session = query.correlation?.find(([name]) => name === 'session_id')?.[1];
-    const { parentRunId, after, reach } = query;
-    if (parentRunId === undefined && session === undefined) return undefined;
-    const rows =
-      parentRunId === undefined
-        ? all(OF_SESSION, session ?? '')
-        : all('SELECT * FROM run WHERE parent_run_id = ?', parentRunId);
+    const { parentRunId, restartedFrom, after, reach } = query;
+    let rows: Row[];
+    if (parentRunId !== undefined) rows = all('SELECT * FROM run WHERE parent_run_id = ?', parentRunId);
+    else if (restartedFrom !== undefined) rows = all(RESTARTED_FROM, restartedFrom);
+    else if (session !== undefined) rows = all(OF_SESSION, session);
+    else return undefined;
     return rows
       .map(runOf)
       .filter(

@@ -12,6 +12,7 @@ import type {
   KeptActorType,
   ParkedEvent,
   ParkedEventSummary,
+  RestartedFrom,
   RunRecord,
   SeenEvent,
   TimerRecord,
@@ -51,6 +52,17 @@ const placesAs = (value: Row[string] | undefined): { readonly places?: RunPlaces
   }
 };
 
+const restartedFromAs = (
+  value: Row[string] | undefined,
+): { readonly restartedFrom?: RestartedFrom; readonly damage?: string } => {
+  if (typeof value !== 'string') return {};
+  try {
+    return { restartedFrom: JSON.parse(value) as RestartedFrom };
+  } catch {
+    return { damage: 'the run that it was restarted from' };
+  }
+};
+
 export const runOf = (row: Row): RunRecord => ({
   runId: text(row, 'run_id'),
   traceId: text(row, 'trace_id'),
@@ -76,6 +88,7 @@ export const runOf = (row: Row): RunRecord => ({
         },
       }),
   depth: number(row, 'depth'),
+  ...restartedFromAs(row['restarted_from']),
   status: text(row, 'status') as RunStatus,
   ...textAs('cursor', row['cursor']),
   snapshot: text(row, 'snapshot'),

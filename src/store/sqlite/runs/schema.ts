@@ -274,6 +274,19 @@ CREATE INDEX wait_order ON wait (ord);
 /** A run knows the keys that it and its step hold or wait for, to give them back. */
 const keysOfRuns = `ALTER TABLE run ADD COLUMN places TEXT;`;
 
+/**
+ * A run may be begun again from one of its steps, with its state and its last event as they were then: each is stored with the number
+ * of the step that wrote it, and what it replaces is kept. Rows from before have no number. A restarted run names the one before it.
+ */
+const restarts = `
+ALTER TABLE run ADD COLUMN restarted_from TEXT;
+CREATE INDEX run_restarts ON run (json_extract(restarted_from, '$.runId')) WHERE restarted_from IS NOT NULL;
+ALTER TABLE document ADD COLUMN entry INTEGER;
+CREATE TABLE replaced_document (
+  run_id TEXT NOT NULL, name TEXT NOT NULL, entry INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run_id, name, entry)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -291,7 +304,7 @@ CREATE INDEX IF NOT EXISTS timer_left_over ON timer (run_id, name) WHERE name IN
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 14,
+  schemaVersion: 15,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -307,6 +320,7 @@ export const RUNS_FILE: FileKind = {
     { version: 12, sql: laterStarts },
     { version: 13, sql: severalWaits },
     { version: 14, sql: keysOfRuns },
+    { version: 15, sql: restarts },
   ],
   standing,
 };

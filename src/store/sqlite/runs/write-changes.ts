@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { UPDATE_LIMIT } from './limits.ts';
+import { DOCUMENTS_BEFORE } from './lookups.ts';
 import { type Column, type Columns, type EncodedChanges, type Operation, operations } from './encode-changes.ts';
 
 /** A row of the store is not as this process left it: another process writes to the file, or memory was wrong. */
@@ -11,6 +12,7 @@ const TABLES_OF_A_RUN = [
   'journal',
   'checkpoint',
   'document',
+  'replaced_document',
   'output',
   'timer',
   'wait',
@@ -50,12 +52,18 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
   const upsert = (table: string, columns: number): ((row: Columns) => void) =>
     plain(insertInto(table, columns, 'INSERT OR REPLACE'));
 
+  const setDocument = upsert('document', 4);
+  const keepReplaced = plain(
+    `INSERT OR IGNORE INTO replaced_document SELECT run_id, name, coalesce(entry, -1), body FROM document
+       WHERE run_id = ? AND name = ? AND coalesce(entry, -1) < ?`,
+  );
+
   const writers: Record<Operation, (row: Columns) => void> = {
     insertDefinition: plain(insertInto('definition', 6)),
     setWorker: upsert('worker', 9),
     seeWorker: plain('UPDATE worker SET last_seen_at = ? WHERE worker_id = ?'),
     forgetWorker: plain('DELETE FROM worker WHERE worker_id = ? AND last_seen_at < ?'),
-    insertRun: plain(insertInto('run', 29)),
+    insertRun: plain(insertInto('run', 30)),
     moveRun: versioned(
       'run',
       `UPDATE run SET status = ?, cursor = ?, snapshot = ?, version = ?, updated_at = ?, descendants = ?
@@ -74,7 +82,19 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     ),
     insertJournal: plain(insertInto('journal', 5)),
     insertCheckpoint: upsert('checkpoint', 3),
-    setDocument: upsert('document', 3),
+    takeInput: plain(
+      `INSERT INTO document SELECT ?, name, body, NULL FROM document WHERE run_id = ? AND name = 'input'`,
+    ),
+    takeDocuments: plain(`INSERT INTO document SELECT ?, name, body, 0 FROM (${DOCUMENTS_BEFORE})`),
+    takeOutput: plain(
+      `INSERT INTO output SELECT ?, step_id, visit, body FROM output WHERE run_id = ? AND step_id = ? AND visit <= ?
+         ORDER BY visit DESC LIMIT 1`,
+    ),
+    setDocument: (row) => {
+      const [runId = null, name = null, , entry = null] = row;
+      if (entry !== null) keepReplaced([runId, name, entry]);
+      setDocument(row);
+    },
     setOutput: upsert('output', 4),
     clearTimer: plain('DELETE FROM timer WHERE run_id = ? AND name = ?'),
     removeActor: several(
