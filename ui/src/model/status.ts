@@ -15,6 +15,7 @@ const looks = {
   tripped: { glyph: '✕', word: 'tripped', color: 'error' },
   unset: { glyph: '◐', word: 'running', color: 'running' },
   running: { glyph: '◐', word: 'running', color: 'running' },
+  scheduled: { glyph: '○', word: 'scheduled', color: 'cancelled' },
   queued: { glyph: '○', word: 'queued', color: 'cancelled' },
   offered: { glyph: '○', word: 'offered', color: 'cancelled' },
   waiting: { glyph: '⏸', word: 'waiting', color: 'waiting' },

@@ -1,4 +1,4 @@
-import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Settings, Target, Workflow } from 'lucide-react';
+import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Play, Settings, Target, Workflow } from 'lucide-react';
 import type { Page } from './page.ts';
 
 /** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
@@ -31,6 +31,12 @@ export const pages: readonly Page[] = [
     rail: { section: 'Guard', name: 'SLOs', icon: Target, key: 'l' },
   },
   { path: '/slos/$id', load: () => import('./watch/slo-page.tsx') },
+  {
+    path: '/runs',
+    load: () => import('./runs/runs-page.tsx'),
+    rail: { section: 'Run', name: 'Runs', icon: Play, key: 'r' },
+  },
+  { path: '/runs/$runId', load: () => import('./run/run-page.tsx') },
   {
     path: '/machines',
     load: () => import('./machines/machines-page.tsx'),

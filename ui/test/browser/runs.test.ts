@@ -1,0 +1,135 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createClient, createWorker, defineWorkflow, type, type Worker } from '../../../sdk/typescript/src/index.ts';
+import { findBrowser, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+
+const order = defineWorkflow({
+  definition: {
+    id: 'order',
+    version: 1,
+    steps: [
+      { id: 'check', kind: 'task', input: {} },
+      { id: 'approval', kind: 'wait_event', event: 'approval', key: '${input.id}', timeout_ms: 86_400_000 },
+      { id: 'pay', kind: 'task', input: {} },
+    ],
+  },
+  input: type<{ id: string }>(),
+  bodies: { check: async () => ({ fine: true }), pay: async () => ({ paid: true }) },
+});
+
+let stage: Stage;
+let worker: Worker | undefined;
+let serving: Promise<unknown> | undefined;
+let page: Page | undefined;
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+beforeAll(async () => {
+  if (findBrowser() === undefined) return;
+  stage = await openStage(['--execute-key', 'execute-7', '--worker-key', 'worker-7']);
+  const client = createClient({ endpoint: stage.url, apiKey: 'execute-7' });
+  await client.storeDefinitions([order.definition]);
+  client.close();
+  worker = createWorker({
+    workflows: [order],
+    endpoint: stage.url,
+    apiKey: 'worker-7',
+    stopOnSignals: false,
+    graceMs: 500,
+    logger,
+  });
+  serving = worker.run();
+});
+afterAll(async () => {
+  await worker?.stop();
+  await serving;
+  await stage?.close();
+});
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const left = page;
+  page = undefined;
+  await leave(left);
+});
+
+const startOne = async (id: string): Promise<string> => {
+  const client = createClient({ endpoint: stage.url, apiKey: 'execute-7' });
+  try {
+    return (await client.start(order, { id })).run_id;
+  } finally {
+    client.close();
+  }
+};
+
+const useKey = async (on: Page, key: string): Promise<void> => {
+  await on.getByRole('button', { name: 'No key' }).click();
+  const dialog = on.getByRole('dialog', { name: 'Key' });
+  await dialog.getByLabel('Key', { exact: true }).fill(key);
+  await dialog.getByRole('button', { name: 'Use' }).click();
+};
+
+describe('a run', () => {
+  it('6, 8: is followed as it happens; a signal moves it on, and each entry of the journal is shown once', async () => {
+    const run = await startOne('o-1');
+    page = await stage.open(`/runs/${run}?tab=journal`);
+    await useKey(page, 'execute-7');
+    const journal = page.getByRole('table', { name: 'Journal' });
+    await journal.getByText(/run.waiting approval/).waitFor();
+    await page.getByRole('region', { name: 'Graph' }).getByText('cursor').waitFor();
+
+    await page.getByRole('button', { name: 'Signal' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Signal' });
+    expect(await dialog.getByLabel('Event', { exact: true }).inputValue()).toBe('approval');
+    await dialog.getByLabel('Payload').fill('{ not json');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText('The payload is not JSON').waitFor();
+    await dialog.getByLabel('Payload').fill('{"approved":true}');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText('Delivered').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    await journal.getByText('run.finished').waitFor();
+    const shown = await journal
+      .getByRole('row')
+      .evaluateAll((rows) => rows.slice(1).map((row) => Number(row.querySelector('td')?.textContent)));
+    expect(shown).toEqual(Array.from({ length: shown.length }, (_, seq) => seq));
+    await expect.poll(() => page?.getByRole('button', { name: 'Cancel run' }).isDisabled()).toBe(true);
+    expect(await page.title()).toBe('order · Run · svc');
+  });
+
+  it('8: without the execute scope nothing can be done, and the page says which scope is missing', async () => {
+    const run = await startOne('o-2');
+    page = await stage.open(`/runs/${run}`);
+    await page.getByText('This needs a key with the execute scope.').waitFor();
+    for (const name of ['Signal', 'Pause', 'Cancel run'])
+      expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
+  });
+
+  it('8: is cancelled from its page, which names what happens to a step in flight; the list filters by state', async () => {
+    const run = await startOne('o-3');
+    page = await stage.open(`/runs/${run}`);
+    await useKey(page, 'execute-7');
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel run' });
+    await dialog.getByText('next heartbeat').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+    await dialog.getByText('The run is cancelled.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.goto(new URL('/runs?status=cancelled', stage.url).href);
+    await page.getByText('1 run shown').waitFor();
+    expect(await page.getByRole('table', { name: 'Runs' }).getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Remove filter status' }).waitFor();
+  });
+
+  it('5: is explained where runs are turned off', async () => {
+    const off = await openStage(['--runs-data', 'off']);
+    try {
+      const shown = await off.open('/runs');
+      const words = shown.getByText('Durable runs are turned off');
+      await words.waitFor();
+      expect(await shown.getByRole('alert').count()).toBe(0);
+    } finally {
+      await off.close();
+    }
+  });
+});
