@@ -6,6 +6,7 @@ export type SpanKind = Schemas['SpanKind'];
 /** How a state looks: never by colour alone, always a glyph and a word. */
 export type Look = { readonly glyph: string; readonly word: string; readonly color: string };
 
+/** Glyphs that plain text fonts have: the sign for pause, for one, is missing on many machines without emoji. */
 const looks = {
   ok: { glyph: '✓', word: 'ok', color: 'ok' },
   succeeded: { glyph: '✓', word: 'succeeded', color: 'ok' },
@@ -18,8 +19,8 @@ const looks = {
   scheduled: { glyph: '○', word: 'scheduled', color: 'cancelled' },
   queued: { glyph: '○', word: 'queued', color: 'cancelled' },
   offered: { glyph: '○', word: 'offered', color: 'cancelled' },
-  waiting: { glyph: '⏸', word: 'waiting', color: 'waiting' },
-  paused: { glyph: '⏸', word: 'paused', color: 'waiting' },
+  waiting: { glyph: '‖', word: 'waiting', color: 'waiting' },
+  paused: { glyph: '‖', word: 'paused', color: 'waiting' },
   backoff: { glyph: '↻', word: 'backoff', color: 'backoff' },
   holding: { glyph: '↻', word: 'holding', color: 'backoff' },
   orphaned: { glyph: '⚠', word: 'orphaned', color: 'orphaned' },
