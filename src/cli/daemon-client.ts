@@ -18,6 +18,8 @@ export type DaemonClient = {
 export type SteeringClient = DaemonClient & {
   /** One write of the scope `execute`. @throws DaemonError; when no answer came, what became of it is unknown */
   readonly post: <T>(path: string, body: object) => Promise<T>;
+  /** A DELETE. @throws as `post` does */
+  readonly remove: <T>(path: string, query?: Query) => Promise<T>;
   /**
    * The data of each event of a stream, over one connection: it ends when the service ends it.
    * @throws DaemonError; one that is `isBroken` when the connection broke and may be tried again
@@ -137,6 +139,7 @@ const createDaemonClient = ({
     readonly query?: Query;
     /** Sent as JSON with POST; absent: GET. */
     readonly body?: object;
+    readonly method?: 'DELETE';
     readonly accept?: string;
     readonly signal?: AbortSignal;
   };
@@ -153,7 +156,7 @@ const createDaemonClient = ({
       { cause: error, isBroken: true },
     );
   };
-  const send = ({ path, query = {}, body, accept, signal }: Question): Promise<Response> => {
+  const send = ({ path, query = {}, body, method, accept, signal }: Question): Promise<Response> => {
     const url = new URL(path.replace(/^\/+/, ''), base);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, `${value}`);
     return fetch(url, {
@@ -162,6 +165,7 @@ const createDaemonClient = ({
         ...(accept === undefined ? {} : { accept }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
+      ...(method === undefined ? {} : { method }),
       ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
       // A redirect would carry the key to wherever it points.
       redirect: 'manual',
@@ -208,6 +212,12 @@ const createDaemonClient = ({
       const { status, text } = await ask({ path, body });
       const answer = parsed(text);
       if (status < 200 || status > 299 || answer === undefined) throw refused(status, text, 'execute');
+      return answer as T;
+    },
+    remove: async <T>(path: string, query: Query = {}) => {
+      const { status, text } = await ask({ path, query, method: 'DELETE' });
+      const answer = parsed(text);
+      if (status !== 200 || answer === undefined) throw refused(status, text, 'execute');
       return answer as T;
     },
     follow: async function* (path, query = {}) {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { components } from '../../model/generated/openapi.ts';
 import {
   type Asking,
@@ -40,6 +40,20 @@ type Start = {
   readonly idempotencyKey?: string;
   readonly correlation?: Correlation;
   readonly wait?: true;
+};
+type BulkAction = components['schemas']['BulkAction'];
+type Bulk = {
+  readonly status?: RunStatus;
+  readonly definition?: string;
+  readonly parent?: string;
+  readonly waitingOn?: NonNullable<RunFilters['waiting_on']>;
+  readonly session?: string;
+  readonly user?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly reason?: string;
+  readonly event?: string;
+  readonly yes?: true;
 };
 type EventOptions = { readonly payload: string; readonly eventId?: string };
 
@@ -164,6 +178,61 @@ export const declareRuns = (
       finish(await cancelRun(steering(sharedOf(command)), id, reason));
     });
   asJson(asking(cancel, 'execute'));
+
+  const bulk = runs
+    .command('bulk')
+    .description('Do something with all runs that match a filter: shows how many there are, and asks first.')
+    .addArgument(new Argument('<action>', 'What to do with each.').choices(['cancel', 'pause', 'resume', 'signal']))
+    .option('--status <status>', `Only those with this status: ${statuses}.`)
+    .option('--definition <id>', 'Only those of this definition.')
+    .option('--parent <id>', 'Only the children of this run.')
+    .option('--waiting-on <what>', `Only those that wait for: ${waits}.`)
+    .option('--session <id>', 'Only those of this session.')
+    .option('--user <id>', 'Only those of this user.')
+    .option('--from <time>', 'Only those created at or after: RFC 3339, or relative as -1h.')
+    .option('--to <time>', 'Only those created before.')
+    .option('--reason <text>', 'Why, for their journals.')
+    .option('--event <name>', 'Of a signal: the name of the event.')
+    .option('--yes', 'Ask no question.')
+    .addHelpText(
+      'after',
+      examples(
+        'svc runs bulk cancel --definition refund --status waiting',
+        'svc runs bulk resume --status paused --yes',
+      ),
+    )
+    .action(async (action: Exclude<BulkAction, 'restart'>, own: Bulk, command: Command) => {
+      const { bulkRuns } = await import('./bulk.ts');
+      const shared = sharedOf(command);
+      const { status, definition, parent, waitingOn, session, user, from, to, reason, event, yes } = {
+        ...command.parent?.opts<Bulk>(),
+        ...own,
+      };
+      finish(
+        await bulkRuns(
+          steering(shared),
+          {
+            action,
+            dry_run: false,
+            filter: {
+              ...projectOf(shared),
+              ...(status === undefined ? {} : { status }),
+              ...(definition === undefined ? {} : { definition_id: definition }),
+              ...(parent === undefined ? {} : { parent_run_id: parent }),
+              ...(waitingOn === undefined ? {} : { waiting_on: waitingOn }),
+              ...(session === undefined ? {} : { session_id: session }),
+              ...(user === undefined ? {} : { user_id: user }),
+              ...(from === undefined ? {} : { from }),
+              ...(to === undefined ? {} : { to }),
+            },
+            ...(reason === undefined ? {} : { reason }),
+            ...(event === undefined ? {} : { event }),
+          },
+          { yes: yes === true },
+        ),
+      );
+    });
+  inProject(asJson(asking(bulk, 'execute')), 'The project of the runs; `*` is every one.');
 
   const watch = runs
     .command('watch')

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aFlow, aTask, type RunsHttp, startRunsService } from '../../http/runs/service.ts';
+import { aTerminal } from '../a-terminal.ts';
+
+let service: RunsHttp;
+let folder: string;
+let svc: ReturnType<typeof aTerminal>;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  service = await startRunsService({ definitions: [aFlow('flow', [aTask('one')])] });
+  svc = aTerminal({ SVC_ENDPOINT: service.url });
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('svc schedules', () => {
+  it('makes, shows, pauses, triggers, resumes and deletes one', async () => {
+    expect((await svc(['schedules'])).out).toBe('There is no schedule.\n');
+    const flags = ['--definition', 'flow', '--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--input', '{"n":1}'];
+    const made = await svc(['schedules', 'create', 'nightly', ...flags]);
+    expect([made.code, made.out.split('\n')[0]]).toEqual([
+      0,
+      'nightly of project default is active: starts flow, 30 2 * * * in Europe/Berlin',
+    ]);
+    expect((await svc(['schedules', 'pause', 'nightly'])).out).toContain('is paused');
+    expect((await svc(['schedules', 'trigger', 'nightly'])).out).toMatch(/\(trigger\) {2}started run [0-9a-f-]{36}/);
+    expect((await svc(['schedules', 'trigger', 'nightly'])).out).toContain('skipped: overlap');
+    expect((await svc(['schedules', 'resume', 'nightly'])).out).toContain('is active');
+    expect(JSON.parse((await svc(['schedules', 'nightly', '--json'])).out)).toMatchObject({
+      id: 'nightly',
+      input: { n: 1 },
+    });
+    expect((await svc(['schedules'])).out).toMatch(
+      /^SCHEDULE +PROJECT +DEFINITION +TIMES +STATUS +NEXT +LAST\nnightly +default +flow/,
+    );
+    const deleted = await svc(['schedules', 'delete', 'nightly']);
+    expect([deleted.code, deleted.out]).toEqual([
+      0,
+      'schedule nightly of project default is deleted; runs that it started go on\n',
+    ]);
+    const gone = await svc(['schedules', 'nightly']);
+    expect([gone.code, gone.err.join()]).toEqual([1, expect.stringContaining('not_found')]);
+  });
+
+  it('makes one from a file, over which flags win', async () => {
+    const file = join(folder, 'schedule.json');
+    writeFileSync(file, JSON.stringify({ definition_id: 'flow', every_ms: 5000, overlap: 'queue' }));
+    const made = await svc(['schedules', 'create', 'filed', '--file', `@${file}`, '--overlap', 'allow', '--json']);
+    expect(JSON.parse(made.out)).toMatchObject({ id: 'filed', every_ms: 5000, overlap: 'allow' });
+    writeFileSync(file, '[]');
+    expect((await svc(['schedules', 'create', 'filed', '--file', `@${file}`])).err.join()).toContain(
+      'must hold one JSON object',
+    );
+    expect((await svc(['schedules', 'create', 'bad', '--definition', 'flow', '--every', '999'])).err.join()).toContain(
+      '999',
+    );
+  });
+});
+
+describe('svc runs bulk', () => {
+  it('shows the count and does nothing without a yes; with it, says what became of them', async () => {
+    const run = await service.start('flow', {}, { correlation: { session_id: 'bulk' } });
+    const asked = await svc(['runs', 'bulk', 'cancel', '--session', 'bulk']);
+    expect([asked.code, asked.err.join()]).toEqual([
+      2,
+      expect.stringContaining(`cancel 1 run, such as ${run.run_id}? [y/N]`),
+    ]);
+    expect((await service.run(run.run_id)).status).toBe('queued');
+    expect((await svc(['runs', 'bulk', 'cancel', '--session', 'nobody', '--yes'])).out).toBe('No run matches.\n');
+    expect((await svc(['runs', 'bulk', 'pause', '--session', 'bulk'], 'y\n')).out).toBe(
+      'pause: 1 done, 0 refused, of 1\n',
+    );
+    const done = await svc(['runs', 'bulk', 'cancel', '--session', 'bulk', '--yes']);
+    expect([done.code, done.out]).toEqual([0, 'cancel: 1 done, 0 refused, of 1\n']);
+    expect((await service.run(run.run_id)).status).toBe('cancelled');
+    expect((await svc(['runs', 'bulk', 'cancel'])).err.join()).toContain('needs a filter');
+  });
+});
