@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AskingIo, createAsking } from './asking.ts';
 import { declareAskingCommands } from './asking-commands.ts';
-import { declareEvents, declareRuns } from './run-commands/commands.ts';
+import { declareDefinitions, declareEvents, declareRuns } from './run-commands/commands.ts';
 import { declareSchedules } from './run-commands/schedule-commands.ts';
 import { describeSettings } from './config.ts';
 import { EXIT_USAGE } from './exit-status.ts';
@@ -174,6 +174,7 @@ Examples:
     });
   const asking = createAsking(program, io);
   declareRuns(program, asking, finish);
+  declareDefinitions(program, asking, finish);
   declareEvents(program, asking, finish);
   declareSchedules(program, asking, finish);
   declareAskingCommands(program, asking, finish);

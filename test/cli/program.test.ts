@@ -70,7 +70,10 @@ describe('the command line', () => {
     [['--prot', '1'], /^svc: unknown option '--prot' \(Did you mean --port\?\)$/],
     [['--port'], /^svc: option '--port <n>' argument missing$/],
     [['serve', '--prot', '1'], /^svc: unknown option '--prot' \(Did you mean --port\?\)$/],
-    [['confg'], /^svc: unknown command "confg"; svc has serve, config, doctor, prices, runs, events, schedules, mcp/],
+    [
+      ['confg'],
+      /^svc: unknown command "confg"; svc has serve, config, doctor, prices, runs, definitions, events, schedules, mcp/,
+    ],
     [['--port', '1', 'prices'], /^svc: --port: a flag of the service; svc prices does not read it$/],
     [['--port', '1', 'runs', 'watch', 'x'], /^svc: --port: a flag of the service; svc runs watch does not read it$/],
     [['prices', '--port', '1'], /^svc: unknown option '--port'/],
@@ -136,16 +139,20 @@ describe('the command line', () => {
     [['runs'], [...connection, ...filters, 'cursor', 'json', 'limit', 'project']],
     [
       ['runs', 'start'],
-      [...connection, 'correlation', 'idempotency-key', 'input', 'json', 'project', 'wait'],
+      [...connection, 'correlation', 'idempotency-key', 'input', 'json', 'priority', 'project', 'start-at', 'wait'],
     ],
     [
       ['runs', 'signal'],
       [...connection, 'event-id', 'json', 'payload'],
     ],
-    [
-      ['runs', 'cancel'],
+    ...(['pause', 'resume', 'cancel'] as const).map((verb): [string[], string[]] => [
+      ['runs', verb],
       [...connection, 'json', 'reason'],
-    ],
+    ]),
+    ...(['pause', 'resume'] as const).map((verb): [string[], string[]] => [
+      ['definitions', verb],
+      [...connection, 'json', 'project', 'reason'],
+    ]),
     [
       ['runs', 'watch'],
       [...connection, 'after', 'json'],

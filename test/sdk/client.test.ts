@@ -361,6 +361,8 @@ describe('wait', () => {
 it('signals, cancels, publishes and reads at the paths of the interface', async () => {
   await client.signal('run/1', 'approval', { ok: true });
   await client.cancel('run-1', 'why');
+  await client.pause('run-1', 'weekend');
+  await client.resume('run-1');
   await client.publish({ event: 'paid', key: 'ticket/7', payload: { ok: true }, eventId: 'e' });
   await client.listRuns({ status: 'failed', definitionId: 'd', limit: 5 });
   await client.listRuns({
@@ -386,6 +388,8 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   expect(service.calls.map((call) => `${call.method} ${call.path}`)).toEqual([
     'POST /v1/api/runs/run%2F1/signal',
     'POST /v1/api/runs/run-1/cancel',
+    'POST /v1/api/runs/run-1/pause',
+    'POST /v1/api/runs/run-1/resume',
     'POST /v1/api/events',
     'GET /v1/api/runs?status=failed&definition_id=d&limit=5',
     'GET /v1/api/runs?session_id=s&parent_run_id=p&waiting_on=event&correlation.request_id=r&correlation.thread_id=t',
@@ -405,7 +409,8 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   ]);
   expect(service.calls[0]?.body).toMatchObject({ event: 'approval', payload: { ok: true } });
   expect(service.calls[0]?.body['event_id']).toBeTypeOf('string');
-  expect(service.calls[9]?.body).toEqual({ definitions: [definition] });
-  expect(service.calls[10]?.body).toEqual({ definitions: [definition], project: 'p' });
-  expect(service.calls[2]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
+  expect(service.calls[2]?.body).toEqual({ reason: 'weekend' });
+  expect(service.calls[11]?.body).toEqual({ definitions: [definition] });
+  expect(service.calls[12]?.body).toEqual({ definitions: [definition], project: 'p' });
+  expect(service.calls[4]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
 });

@@ -7,6 +7,8 @@ const OPERATIONS: readonly string[] = [
   'listRunEvents',
   'getStepCause',
   'cancelRun',
+  'pauseRun',
+  'resumeRun',
   'signalRun',
   'publishEvent',
   'listDefinitions',

@@ -41,6 +41,10 @@ export type StartOptions = {
   readonly correlation?: RunCorrelation;
   /** How long the call waits for the end of the run, up to 60,000 ms; the run may still be open in its answer. */
   readonly waitMs?: number;
+  /** When the run begins: RFC 3339, or from now, as `+10m`. Absent, or not ahead: at once. */
+  readonly startAt?: string;
+  /** From -100 to 100; steps of a higher priority are offered first. Absent: 0. */
+  readonly priority?: number;
 };
 
 export type FollowOptions = {
@@ -278,6 +282,8 @@ export const createClient = (options: ClientOptions = {}) => {
           idempotency_key: start.idempotencyKey ?? randomUUID(),
           correlation: start.correlation,
           wait_ms: start.waitMs,
+          start_at: start.startAt,
+          priority: start.priority,
         },
         start.waitMs === undefined ? undefined : start.waitMs + END_WAIT_SLACK_MS,
       ),
@@ -318,6 +324,14 @@ export const createClient = (options: ClientOptions = {}) => {
         payload,
         event_id: more.eventId ?? randomUUID(),
       }),
+
+    /** Pauses a run and its children: what a worker holds goes on, and nothing new is offered or starts. */
+    pause: (runId: string, reason?: string): Promise<Run> =>
+      post<'pauseRun'>(`/v1/api/runs/${segment(runId)}/pause`, { reason }),
+
+    /** Resumes a paused run: what fell due or came meanwhile acts at once. */
+    resume: (runId: string, reason?: string): Promise<Run> =>
+      post<'resumeRun'>(`/v1/api/runs/${segment(runId)}/resume`, { reason }),
 
     /** Ends a run and its children. A run that has ended is returned as it is. */
     cancel: (runId: string, reason?: string): Promise<Run> =>

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { components } from '../../model/generated/openapi.ts';
 import {
   type Asking,
@@ -34,12 +34,20 @@ const waits = namesOf<NonNullable<RunFilters['waiting_on']>>({
   worker: true,
 });
 
+/** The bounds are the service's own: it says which number is beyond them. */
+const priority = (text: string): number => {
+  if (!/^-?\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from -100 to 100.');
+  return Number(text);
+};
+
 type Correlation = Readonly<Record<string, string>>;
 type Start = {
   readonly input: string;
   readonly idempotencyKey?: string;
   readonly correlation?: Correlation;
   readonly wait?: true;
+  readonly startAt?: string;
+  readonly priority?: number;
 };
 type BulkAction = components['schemas']['BulkAction'];
 type Bulk = {
@@ -76,7 +84,7 @@ export const declareRuns = (
   };
   const runs = program
     .command('runs')
-    .description('Durable runs: list them, show one, start, signal, cancel or watch one.')
+    .description('Durable runs: list them, show one, start, signal, pause, resume, cancel or watch one.')
     .enablePositionalOptions()
     .argument('[id]', 'The run to show: where it stands, what it waits for, what happens next.')
     .option('--status <status>', `Only those with this status: ${statuses}.`)
@@ -128,6 +136,12 @@ export const declareRuns = (
     .option('--input <json>', 'JSON text, @file, or - for standard input.', '{}')
     .option('--idempotency-key <key>', 'The same key again gives the run that it started first.')
     .option('--correlation <name=value>', 'What the run belongs to, such as user_id=customer-7. May repeat.', pairs)
+    .option('--start-at <time>', 'Begin then and not now: RFC 3339, or relative as +10m.')
+    .addOption(
+      new Option('--priority <number>', 'From -100 to 100; steps of a higher one are offered first.').argParser(
+        priority,
+      ),
+    )
     .option('--wait', 'Wait for its end and show it; exit status 3 when it failed or was cancelled.')
     .addHelpText(
       'after',
@@ -140,7 +154,7 @@ export const declareRuns = (
     .action(async (definition: string, own: Start, command: Command) => {
       const { startRun } = await import('./steer.ts');
       const shared = sharedOf(command);
-      const { input, idempotencyKey, correlation = {}, wait } = own;
+      const { input, idempotencyKey, correlation = {}, wait, startAt, priority: points } = own;
       finish(
         await startRun(steering(shared), definition, {
           input,
@@ -148,6 +162,8 @@ export const declareRuns = (
           ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
           correlation,
           wait: wait === true,
+          ...(startAt === undefined ? {} : { startAt }),
+          ...(points === undefined ? {} : { priority: points }),
         }),
       );
     });
@@ -166,6 +182,23 @@ export const declareRuns = (
       finish(await signalRun(steering(sharedOf(command)), id, event, own));
     });
   asJson(asking(signal, 'execute'));
+
+  for (const [verb, what] of [
+    ['pause', 'Pause a run and its child runs: nothing of it is offered or starts until it is resumed.'],
+    ['resume', 'Resume a paused run: what was kept meanwhile acts at once.'],
+  ] as const) {
+    const command = runs
+      .command(verb)
+      .description(what)
+      .argument('<id>', 'The run.')
+      .option('--reason <text>', 'Why, for its journal.')
+      .addHelpText('after', examples(`svc runs ${verb} <id> --reason weekend`))
+      .action(async (id: string, { reason }: { reason?: string }, own: Command) => {
+        const { changePause } = await import('./steer.ts');
+        finish(await changePause(steering(sharedOf(own)), verb, id, reason));
+      });
+    asJson(asking(command, 'execute'));
+  }
 
   const cancel = runs
     .command('cancel')
@@ -245,6 +278,39 @@ export const declareRuns = (
       finish(await watchRun(steering(sharedOf(command)), id, { after }));
     });
   asJson(asking(watch), 'Print each entry as JSON, one a line.');
+};
+
+/** Declares `svc definitions` and its commands. */
+export const declareDefinitions = (
+  program: Command,
+  { asking, inProject, asJson, steering, projectOf, sharedOf }: Asking,
+  finish: Finish,
+): void => {
+  const definitions = program
+    .command('definitions')
+    .description('Definitions of workflows: pause or resume one, in all its versions.')
+    .enablePositionalOptions();
+  for (const [verb, what] of [
+    ['pause', 'Pause a definition: starts stay queued, and no step of its runs is offered.'],
+    ['resume', 'Resume a paused definition: the runs that waited for it begin.'],
+  ] as const) {
+    const command = definitions
+      .command(verb)
+      .description(what)
+      .argument('<id>', 'The definition, such as refund.')
+      .option('--reason <text>', 'Why, for those who look at it.')
+      .addHelpText('after', examples(`svc definitions ${verb} refund`))
+      .action(async (id: string, { reason }: { reason?: string }, own: Command) => {
+        const { changeDefinitionPause } = await import('./steer.ts');
+        const shared = sharedOf(own);
+        const options = { ...projectOf(shared), ...(reason === undefined ? {} : { reason }) };
+        finish(await changeDefinitionPause(steering(shared), verb, id, options));
+      });
+    inProject(
+      asJson(asking(command, 'execute')),
+      'The project that owns it; by default that of the key, or the service.',
+    );
+  }
 };
 
 /** Declares `svc events` and its commands. */

@@ -31,7 +31,7 @@ export const showRun = async (io: RunIo, id: string): Promise<number> => {
   if (!isRunId(id))
     return misused(
       io,
-      `${quoted(id)} is neither the id of a run nor a command of svc runs (start, signal, cancel, watch)`,
+      `${quoted(id)} is neither the id of a run nor a command of svc runs (start, signal, pause, resume, cancel, watch)`,
     );
   return withDaemon(io, async (client) => print(io, await client.get<RunDetail>(runPath(id))));
 };
@@ -67,6 +67,9 @@ export const startRun = async (
     readonly project?: string;
     readonly correlation: Readonly<Record<string, string>>;
     readonly wait: boolean;
+    /** RFC 3339, or relative as +10m. */
+    readonly startAt?: string;
+    readonly priority?: number;
     /** What lies between two questions to a service that is away. */
     readonly betweenMs?: number;
   },
@@ -76,7 +79,7 @@ export const startRun = async (
     return misused(io, `${quoted(definition)} is not the id of a definition, such as refund or refund@2`);
   const input = await readJsonArgument('--input', options.input, io.input);
   if (!input.ok) return misused(io, input.problem);
-  const { idempotencyKey, project, correlation, betweenMs = patience.betweenMs } = options;
+  const { idempotencyKey, project, correlation, startAt, priority, betweenMs = patience.betweenMs } = options;
   return withDaemon(io, async (client) => {
     const body: Schemas['NewRun'] = {
       definition_id: id,
@@ -85,6 +88,8 @@ export const startRun = async (
       ...(idempotencyKey === undefined ? {} : { idempotency_key: idempotencyKey }),
       ...(project === undefined ? {} : { project }),
       ...(Object.keys(correlation).length === 0 ? {} : { correlation }),
+      ...(startAt === undefined ? {} : { start_at: startAt }),
+      ...(priority === undefined ? {} : { priority }),
     };
     const run = await client.post<Schemas['Run']>('/v1/api/runs', body).catch((error: unknown): never => {
       if (!(error instanceof DaemonError && error.code === 'not_found')) throw error;
@@ -153,6 +158,36 @@ export const publishEvent = (
   { project, ...options }: EventOptions & { readonly project?: string },
 ): Promise<number> =>
   sendEvent(io, '/v1/api/events', options, { event, key, ...(project === undefined ? {} : { project }) });
+
+/** `svc runs pause` and `svc runs resume`. @returns the exit status */
+export const changePause = async (
+  io: RunIo,
+  verb: 'pause' | 'resume',
+  id: string,
+  reason: string | undefined,
+): Promise<number> => {
+  if (!isRunId(id)) return misused(io, notARun(id));
+  return withDaemon(io, async (client) => {
+    const run = await client.post<Schemas['Run']>(`${runPath(id)}/${verb}`, reason === undefined ? {} : { reason });
+    return printed(io, io.json ? `${jsonText(run, 2)}\n` : `run ${printable(run.run_id)} is ${run.status}\n`);
+  });
+};
+
+/** `svc definitions pause` and `svc definitions resume`. @returns the exit status */
+export const changeDefinitionPause = (
+  io: RunIo,
+  verb: 'pause' | 'resume',
+  id: string,
+  options: { readonly reason?: string; readonly project?: string },
+): Promise<number> =>
+  withDaemon(io, async (client) => {
+    const path = `/v1/api/definitions/${encodeURIComponent(id)}/${verb}`;
+    const state = await client.post<Schemas['DefinitionState']>(path, options);
+    if (io.json) return printed(io, `${jsonText(state, 2)}\n`);
+    const { moment } = io.moments();
+    const now = state.pause === undefined ? 'is not paused' : `is paused since ${moment(state.pause.since)}`;
+    return printed(io, `definition ${printable(state.id)} ${now}\n`);
+  });
 
 /** `svc runs cancel`. @returns the exit status */
 export const cancelRun = async (io: RunIo, id: string, reason: string | undefined): Promise<number> => {

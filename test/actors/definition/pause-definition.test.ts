@@ -42,6 +42,7 @@ onEachEngine('a paused definition', ({ createHarness }) => {
     expect(await service.kinds(started[0]?.runId ?? '')).toEqual([
       'run.started',
       'run.held',
+      'run.admitted',
       'cursor.moved',
       'step.leased',
     ]);

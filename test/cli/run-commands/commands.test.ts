@@ -265,6 +265,33 @@ describe('svc runs signal, cancel and svc events', () => {
     expect(entries.at(-1)?.data).toMatchObject({ status: 'cancelled', reason: 'ordered twice' });
   });
 
+  it('pause and resume say how the run stands, and start takes a time and a priority', async () => {
+    const id = await start('asks', { name: 'pause' });
+    expect(await svc(['runs', 'pause', id, '--reason', 'weekend'])).toMatchObject({
+      code: 0,
+      out: `run ${id} is paused\n`,
+    });
+    expect((await svc(['runs', id])).out).toContain('paused');
+    expect(await svc(['runs', 'resume', id])).toMatchObject({ code: 0, out: `run ${id} is waiting\n` });
+    const later = await svc(['runs', 'start', 'flow', '--start-at', '+10m', '--priority', '-7', '--json']);
+    expect(JSON.parse(later.out)).toMatchObject({ status: 'scheduled', priority: -7, start_at: expect.any(String) });
+    expect((await svc(['runs', 'start', 'flow', '--priority', '101'])).code).toBe(1);
+    expect((await svc(['runs', 'start', 'flow', '--priority', 'high'])).code).toBe(2);
+    expect(await svc(['runs', 'pause', 'x'])).toMatchObject({ code: 2 });
+  });
+
+  it('definitions pause and resume say how the definition stands', async () => {
+    const paused = await svc(['definitions', 'pause', 'asks', '--reason', 'broken']);
+    expect(paused).toMatchObject({ code: 0, out: expect.stringMatching(/^definition asks is paused since /) });
+    const id = await start('asks', { name: 'held' });
+    expect((await svc(['runs', id])).out).toContain('svc definitions resume asks');
+    expect(await svc(['definitions', 'resume', 'asks'])).toMatchObject({
+      code: 0,
+      out: 'definition asks is not paused\n',
+    });
+    expect((await svc(['definitions', 'pause', 'nope'])).code).toBe(1);
+  });
+
   it('events publish delivers or parks, and events lists what is parked', async () => {
     const id = await start('asks', { name: 'bus' }, { project: 'bus' });
     const publish = (...argv: string[]) => svc(['events', 'publish', 'approval', ...argv, '--project', 'bus']);

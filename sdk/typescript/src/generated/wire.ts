@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 471d5dbf3b5e11ae13bf44b1fb0270405494fb9a0ffd303236ef842440258bb8
-// content sha256: e29c1b28718117dedbeb00cb015402c3123b992ced1395acdce32483df555c69
+// source sha256: a6440c1a4c9a4e6897c92b64f69799845fae8f2bb9b8408a18f7e2048bb96c7e
+// content sha256: e3cce8f2544e099aa49312f0df17b8ea50cc261696a2c759eca3b29fb9430ecb
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -145,6 +145,54 @@ export interface paths {
          *     its next heartbeat.
          */
         readonly post: operations["cancelRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a run
+         * @description Nothing of it is offered or started from now on, and it is `paused`; its child runs are paused with it. A worker that holds a lease of it
+         *     notices nothing: its step may end, and `run_timeout_ms` and the step's `timeout_ms` go on. Sleeps, backoffs, `start_at` and the timeout
+         *     of a wait that fall due, and events that come (they answer `delivered`), are kept and act when it is resumed. A run that is paused is
+         *     returned as it is; 409 `run_terminal` of one that has ended.
+         */
+        readonly post: operations["pauseRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a paused run
+         * @description What was kept acts at once. Child runs are resumed with it, but for those that were paused by name. A run that is not paused is
+         *     returned as it is; 409 `run_terminal` of one that has ended.
+         */
+        readonly post: operations["resumeRun"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1868,6 +1916,62 @@ export interface operations {
         };
     };
     readonly cancelRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly pauseRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The run. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly resumeRun: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
