@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: d16ab460b826adbe9730dd57c334d6f84ae9db8e5208dfe96efaf21f81368a38
-// content sha256: ea3be37a6a1dc03baed1dbdbb99204013174beac5749c2fccdf145e87e52c75e
+// source sha256: 4d9e04375eafe080450cfde52c0d9f9d0f77d1f3a32dab7f699573ac87dc39f6
+// content sha256: f721caedaa906896795f538b8bb26ad36750e96ca76ac67bbde803d5afc01e4d
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -8231,7 +8231,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the page before, with the same filters. */
                 readonly cursor?: components["parameters"]["cursor"];
-                readonly type?: "run" | "lease" | "limit" | "monitor" | "slo" | "timer" | "pipeline" | "dispatcher" | "outbox";
+                readonly type?: "run" | "lease" | "limit" | "monitor" | "slo" | "schedule" | "timer" | "pipeline" | "dispatcher" | "outbox";
                 readonly status?: components["schemas"]["ActorStatus"];
             };
             readonly header?: never;

@@ -41,6 +41,8 @@ const TITLE_CHARACTER_PX = 7.4;
 const LINE_PX = 16;
 const NODE = { minWidth: 104, maxWidth: 260, title: 28, sub: 16, side: 12, bottom: 6 } as const;
 const GROUP = { side: 18, top: 12, bottom: 18 } as const;
+/** Room beside the name, for what is marked upon a state. */
+const MARK_PX = 64;
 const START_PX = 12;
 const MAX_LABELS = 4;
 const MAX_LABEL_CHARACTERS = 30;
@@ -152,7 +154,7 @@ const shift = (box: Arranged, by: Point): Pick<ChartLayout, 'nodes' | 'starts' |
 
 const headSize = (state: ChartState, loops: readonly string[]): { readonly width: number; readonly height: number } => {
   const sub = state.stepKind === undefined ? 0 : NODE.sub;
-  const title = Math.min(NODE.maxWidth, state.key.length * TITLE_CHARACTER_PX + 2 * NODE.side + 36);
+  const title = Math.min(NODE.maxWidth, state.key.length * TITLE_CHARACTER_PX + 2 * NODE.side + MARK_PX);
   const widest = Math.max(0, ...loops.map((loop) => loop.length)) * CHARACTER_PX + 2 * NODE.side;
   return {
     width: Math.max(NODE.minWidth, title, widest),

@@ -259,3 +259,15 @@ export const chartOfDefinition = (definition: unknown): Chart => {
     transitions: transitions.map((transition, index) => ({ ...transition, id: `t${index}` })),
   };
 };
+
+type ListedActor = { readonly machine: string; readonly value: unknown };
+
+/** How many of the actors are in each innermost state of a machine. */
+export const countsByState = (actors: readonly ListedActor[], machine: string): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const actor of actors) {
+    const state = actor.machine === machine ? activeStates(actor.value).at(-1) : undefined;
+    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  return counts;
+};

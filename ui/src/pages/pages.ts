@@ -1,4 +1,15 @@
-import { Bell, CircleDollarSign, LayoutDashboard, ListTree, Play, Settings, Target, Workflow } from 'lucide-react';
+import {
+  Bell,
+  Boxes,
+  CircleDollarSign,
+  FileJson,
+  LayoutDashboard,
+  ListTree,
+  Play,
+  Settings,
+  Target,
+  Workflow,
+} from 'lucide-react';
 import type { Page } from './page.ts';
 
 /** Every page, in the order of the rail. @see ui/README.md, "How to add a page" */
@@ -37,6 +48,18 @@ export const pages: readonly Page[] = [
     rail: { section: 'Run', name: 'Runs', icon: Play, key: 'r' },
   },
   { path: '/runs/$runId', load: () => import('./run/run-page.tsx') },
+  {
+    path: '/definitions',
+    load: () => import('./definitions/definitions-page.tsx'),
+    rail: { section: 'Run', name: 'Definitions', icon: FileJson },
+  },
+  { path: '/definitions/$id', load: () => import('./definitions/definition-page.tsx') },
+  {
+    path: '/actors',
+    load: () => import('./actors/actors-page.tsx'),
+    rail: { section: 'System', name: 'Actors', icon: Boxes, key: 'a' },
+  },
+  { path: '/actors/$type/$id', load: () => import('./actors/actor-page.tsx') },
   {
     path: '/machines',
     load: () => import('./machines/machines-page.tsx'),

@@ -8,6 +8,7 @@ import {
   activeStates,
   chartOf,
   chartOfDefinition,
+  countsByState,
   openedAtFirst,
   stateText,
   sumsOf,
@@ -97,6 +98,21 @@ describe('a place', () => {
     expect(activeStates('done')).toEqual(['done']);
     expect(activeStates(null)).toEqual([]);
     expect(stateText({ active: { pay: 'queued' } })).toBe('active › pay › queued');
+  });
+
+  it('is counted by its innermost state, for actors of the machine alone', () => {
+    const at = (value: unknown, machine = 'run:refund@2') => ({ machine, value });
+    const actors = [
+      at({ active: { pay: 'queued' } }),
+      at({ active: { pay: 'queued' } }),
+      at('failed'),
+      at('failed', 'lease'),
+      at(null),
+    ];
+    expect([...countsByState(actors, 'run:refund@2')]).toEqual([
+      ['active.pay.queued', 2],
+      ['failed', 1],
+    ]);
   });
 
   it('counts for what is around it, too', () => {

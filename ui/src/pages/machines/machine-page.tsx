@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
-import { chartOf, openedAtFirst } from '../../model/statechart.ts';
-import { plural } from '../../model/units.ts';
+import { type Chart, chartOf, countsByState, openedAtFirst, sumsOf } from '../../model/statechart.ts';
+import { formatCount, plural } from '../../model/units.ts';
 import { text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { download } from '../../widgets/download.ts';
+import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
@@ -14,7 +15,7 @@ import { useParam } from '../../widgets/param.ts';
 import { Split } from '../../widgets/split.tsx';
 import { StateFacts, StateList } from '../../widgets/statechart/state-facts.tsx';
 import { Statechart, Transitions } from '../../widgets/statechart/statechart.tsx';
-import { Loaded } from '../../widgets/states.tsx';
+import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 
 const grammar = { hi: text() } as const;
 
@@ -68,29 +69,94 @@ const Exports = ({ machine, config }: { readonly machine: NamedMachine; readonly
   );
 };
 
-const Machine = ({ config }: { readonly config: unknown; readonly machine: NamedMachine }) => {
+/** Most actors that are counted: the newest that are active. */
+const COUNTED = 1000;
+
+const actorTypes = [
+  'run',
+  'lease',
+  'limit',
+  'monitor',
+  'slo',
+  'schedule',
+  'timer',
+  'pipeline',
+  'dispatcher',
+  'outbox',
+] as const;
+
+/** How many active actors are in each state, as far as they are counted. */
+const useCounts = ({ name }: NamedMachine, chart: Chart) => {
+  const [{ project }] = useShared();
+  const type = actorTypes.find((one) => one === (name.startsWith('run:') ? 'run' : name));
+  const query = usePolled({
+    queryKey: ['actors', 'counts', type, project],
+    enabled: type !== undefined,
+    queryFn: ({ signal }) =>
+      ask(
+        api.GET('/v1/api/actors', {
+          params: {
+            query: {
+              ...(type === undefined ? {} : { type }),
+              status: 'active',
+              limit: COUNTED,
+              ...(project === undefined ? {} : { project }),
+            },
+          },
+          signal,
+        }),
+      ),
+  });
+  const { data } = query;
+  const counts = useMemo(
+    () => (data === undefined ? undefined : sumsOf(chart, countsByState(data.actors, name))),
+    [data, chart, name],
+  );
+  const isCut = data?.next_cursor !== undefined;
+  return { type, counts, isCut, error: query.error };
+};
+
+const Machine = ({ config, machine }: { readonly config: unknown; readonly machine: NamedMachine }) => {
   const [{ hi }, setState] = usePageState(grammar);
   const chart = useMemo(() => chartOf(config), [config]);
+  const { type, counts, isCut, error } = useCounts(machine, chart);
+  const marks = useMemo(() => ({ counts }), [counts]);
   const select = (id: string | undefined): void => setState({ hi: id });
+  const here = hi === undefined ? undefined : counts?.get(hi);
   return (
     <Split
       sideName="States and transitions"
       side={
         <>
+          {error !== null && <ProblemNotice error={error} />}
           {hi === undefined ? (
             <>
               {chart.description !== undefined && <p>{chart.description}</p>}
-              <StateList chart={chart} onSelect={select} />
+              {counts !== undefined && (
+                <p>
+                  Numbers are active actors
+                  {isCut ? `, counted over the newest ${formatCount(COUNTED)} of their type` : ''}.
+                </p>
+              )}
+              <StateList chart={chart} counts={counts} onSelect={select} />
             </>
           ) : (
-            <StateFacts chart={chart} selected={hi} onSelect={select} />
+            <StateFacts chart={chart} selected={hi} onSelect={select}>
+              {type !== undefined && here !== undefined && (
+                <p>
+                  <PageLink to="/actors" params={{ type, machine: machine.name, state: hi, status: 'active' }}>
+                    {plural(here, 'active actor')} in it
+                  </PageLink>
+                </p>
+              )}
+            </StateFacts>
           )}
           <h2>{hi === undefined ? plural(chart.transitions.length, 'transition') : 'Its transitions'}</h2>
           <Transitions chart={chart} selected={hi} onSelect={select} />
         </>
       }
     >
-      <Statechart name={`Statechart of ${chart.id}`} chart={chart} selected={hi} onSelect={select} />
+      <Statechart name={`Statechart of ${machine.name}`} chart={chart} marks={marks} selected={hi} onSelect={select} />
     </Split>
   );
 };

@@ -38,10 +38,13 @@ const insideText = (id: string, active: ReadonlySet<string>): string | undefined
 
 const wordsOf = ({ placed, marks }: StateData): readonly string[] => {
   const { id } = placed.state;
+  // An open state shows it inside.
+  const isHere = marks.active?.has(id) === true && !placed.isOpen;
+  const isNowHere = marks.ghost?.has(id) === true && !placed.isOpen && !isHere;
   const faults = marks.faults?.get(id) ?? 0;
   return [
-    ...(marks.active?.has(id) === true ? ['here'] : []),
-    ...(marks.ghost?.has(id) === true ? ['now here'] : []),
+    ...(isHere ? ['here'] : []),
+    ...(isNowHere ? ['now here'] : []),
     ...(faults > 0 ? [`${faults} ${faults === 1 ? 'fault' : 'faults'}`] : []),
   ];
 };

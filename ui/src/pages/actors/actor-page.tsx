@@ -1,0 +1,249 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { components } from '../../api/types.ts';
+import { jsonChanges } from '../../model/json-tree.ts';
+import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
+import { formatCount, plural } from '../../model/units.ts';
+import { number, text } from '../../model/url.ts';
+import { api, ask } from '../../api/client.ts';
+import { Button, CopyButton } from '../../widgets/button.tsx';
+import { Facts } from './actor-facts.tsx';
+import { Instant } from '../../widgets/instant.tsx';
+import { JsonTree } from '../../widgets/json-tree.tsx';
+import { usePolled } from '../../widgets/live.tsx';
+import { PageHead } from '../../widgets/page-head.tsx';
+import { PageLink } from '../../widgets/page-link.tsx';
+import { usePageState } from '../../widgets/page-state.ts';
+import { useParam } from '../../widgets/param.ts';
+import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
+import { Split } from '../../widgets/split.tsx';
+import { StateFacts } from '../../widgets/statechart/state-facts.tsx';
+import { Statechart, Transitions } from '../../widgets/statechart/statechart.tsx';
+import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
+import { StatusMark } from '../../widgets/status-mark.tsx';
+import css from './actors.module.css';
+import { hasPast, type Moment, usePast } from './past.ts';
+import { RunParts } from './run-parts.tsx';
+
+type Snapshot = components['schemas']['ActorSnapshot'];
+
+const grammar = { seq: number(), vs: number(), hi: text() } as const;
+
+const useSnapshot = (type: string, id: string, seq: number | undefined, isAsked = true) => {
+  const options = {
+    queryKey: ['actors', type, id, seq ?? 'now'],
+    enabled: isAsked,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+      ask(
+        api.GET('/v1/api/actors/{type}/{id}', {
+          params: { path: { type, id }, query: seq === undefined ? {} : { at_seq: seq } },
+          signal,
+        }),
+      ),
+  };
+  return usePolled<Snapshot>(options, seq === undefined);
+};
+
+/** The steps that a run entered, which its context counts. */
+const visitedBy = ({ type, context }: Snapshot): ReadonlySet<string> => {
+  const visits = typeof context === 'object' && context !== null ? (context as { visits?: object }).visits : undefined;
+  return new Set(type === 'run' ? Object.keys(visits ?? {}).map((step) => `active.${step}`) : []);
+};
+
+const momentText = (moments: readonly Moment[], seq: number): string => {
+  const moment = moments.find((one) => one.seq === seq);
+  return moment === undefined ? `seq ${seq}` : `seq ${seq} of ${moments.at(-1)?.seq ?? seq}, ${moment.what}`;
+};
+
+const Changes = ({ before, after }: { readonly before: Snapshot; readonly after: Snapshot }) => {
+  const { changes, isCut } = useMemo(
+    () => jsonChanges({ value: before.value, context: before.context }, { value: after.value, context: after.context }),
+    [before, after],
+  );
+  if (changes.length === 0) return <p>Nothing differs.</p>;
+  return (
+    <>
+      <table aria-label="Changes" className={css['table']}>
+        <thead>
+          <tr>
+            <th scope="col">Path</th>
+            <th scope="col">Then</th>
+            <th scope="col">Shown</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changes.map(({ path, before: then, after: shown }) => (
+            <tr key={path}>
+              <td>{path}</td>
+              <td>{then}</td>
+              <td>{shown}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {isCut && <p>The first {changes.length} changes are shown.</p>}
+    </>
+  );
+};
+
+export default function ActorPage() {
+  const type = useParam('type');
+  const id = useParam('id');
+  const [{ seq, vs, hi }, setState] = usePageState(grammar);
+  const now = useSnapshot(type, id, undefined);
+  const shown = useSnapshot(type, id, seq, seq !== undefined);
+  const pinned = useSnapshot(type, id, vs, vs !== undefined);
+  const past = usePast(type, id, seq !== undefined || vs !== undefined);
+  const snapshot = seq === undefined ? now : shown;
+  const machineName = now.data?.machine ?? '';
+  const machine = useQuery({
+    queryKey: ['machines', machineName],
+    enabled: machineName !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: ({ signal }) =>
+      ask(api.GET('/v1/api/machines/{name}', { params: { path: { name: machineName }, query: {} }, signal })),
+  });
+  const chart = useMemo(() => (machine.data === undefined ? undefined : chartOf(machine.data)), [machine.data]);
+  const value = snapshot.data?.value;
+  const nowValue = now.data?.value;
+  const visited = useMemo(
+    () => (snapshot.data === undefined ? new Set<string>() : visitedBy(snapshot.data)),
+    [snapshot.data],
+  );
+  const marks = useMemo(
+    () => ({
+      active: new Set(activeStates(value)),
+      visited,
+      ...(seq === undefined ? {} : { ghost: new Set(activeStates(nowValue)) }),
+    }),
+    [value, nowValue, visited, seq],
+  );
+  const { moments } = past;
+  const last = moments.at(-1)?.seq;
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    if (last === undefined) return [];
+    const to = (next: number): void =>
+      setState({ seq: next >= last ? undefined : Math.max(moments[0]?.seq ?? 0, next) });
+    return [
+      { keys: ',', what: 'One entry back', run: () => to((seq ?? last) - 1) },
+      { keys: '.', what: 'One entry on', run: () => to((seq ?? last) + 1) },
+      { keys: '<', what: 'Ten entries back', run: () => to((seq ?? last) - 10) },
+      { keys: '>', what: 'Ten entries on', run: () => to((seq ?? last) + 10) },
+      { keys: 'End', what: 'Now', run: () => setState({ seq: undefined }) },
+    ];
+  }, [last, moments, seq, setState]);
+  useShortcuts(shortcuts);
+  const select = (state: string | undefined): void => setState({ hi: state });
+  return (
+    <>
+      <PageHead title={`${type} ${id}`} of="Actor">
+        {now.data !== undefined && (
+          <>
+            <StatusMark state={now.data.status} />
+            <PageLink to={`/machines/${encodeURIComponent(machineName)}`}>{machineName}</PageLink>
+            {type === 'run' && <PageLink to={`/runs/${encodeURIComponent(id)}`}>Run</PageLink>}
+          </>
+        )}
+        <CopyButton label="Copy the id" text={id} />
+      </PageHead>
+      {hasPast(type) && (
+        <div className={css['past']} role="group" aria-label="Past">
+          {past.isAsked ? (
+            <>
+              <input
+                type="range"
+                aria-label="Sequence"
+                min={moments[0]?.seq ?? 0}
+                max={last ?? 0}
+                step={1}
+                disabled={last === undefined}
+                value={seq ?? last ?? 0}
+                aria-valuetext={momentText(moments, seq ?? last ?? 0)}
+                onChange={({ target }) => {
+                  const next = Number(target.value);
+                  setState({ seq: next === last ? undefined : next });
+                }}
+              />
+              <span>{seq === undefined ? 'Now' : momentText(moments, seq)}</span>
+              <Button disabled={seq === undefined} onClick={() => setState({ seq: undefined })}>
+                Now
+              </Button>
+              {vs === undefined ? (
+                <Button disabled={last === undefined} onClick={() => setState({ vs: seq ?? last })}>
+                  Compare with this moment
+                </Button>
+              ) : (
+                <Button onClick={() => setState({ vs: undefined })}>Compared with seq {vs}: end</Button>
+              )}
+              {past.isCut && <span>The first {formatCount(moments.length)} entries.</span>}
+            </>
+          ) : (
+            <Button onClick={past.askFor}>Look at the past</Button>
+          )}
+          {past.error !== null && <ProblemNotice error={past.error} />}
+        </div>
+      )}
+      <Loaded query={snapshot} what={`the actor ${type}/${id}`}>
+        {(actor) => (
+          <Split
+            sideName="Actor"
+            side={
+              <>
+                <Facts
+                  facts={[
+                    ['State', stateText(actor.value) || '—'],
+                    [seq === undefined ? 'Changed' : 'At', <Instant key="at" at={actor.updated_at} />],
+                    ['Changes', formatCount(actor.version)],
+                    ['Machine version', formatCount(actor.machine_version)],
+                    ['Mailbox', plural(actor.mailbox, 'message')],
+                    ...(actor.fault === undefined ? [] : [['Fault', actor.fault] as const]),
+                  ]}
+                />
+                {vs !== undefined && pinned.data !== undefined && (
+                  <>
+                    <h2>Changes since seq {vs}</h2>
+                    <Changes before={pinned.data} after={actor} />
+                  </>
+                )}
+                {vs !== undefined && pinned.error !== null && <ProblemNotice error={pinned.error} />}
+                {chart !== undefined && hi !== undefined && (
+                  <>
+                    <StateFacts chart={chart} selected={hi} onSelect={select} />
+                    <Transitions chart={chart} selected={hi} onSelect={select} />
+                  </>
+                )}
+                <h2>Context</h2>
+                <JsonTree name="State" value={actor.context ?? {}} />
+                {type === 'run' && <RunParts runId={id} />}
+                {moments.length > 0 && type !== 'run' && (
+                  <>
+                    <h2>History</h2>
+                    <ol className={css['history']}>
+                      {moments.toReversed().map((moment) => (
+                        <li key={moment.seq}>
+                          <Instant at={moment.at} /> {moment.what}
+                        </li>
+                      ))}
+                    </ol>
+                  </>
+                )}
+              </>
+            }
+          >
+            {machine.error !== null && <ProblemNotice error={machine.error} />}
+            {chart !== undefined && (
+              <Statechart
+                name={`Statechart of ${type} ${id}`}
+                chart={chart}
+                marks={marks}
+                selected={hi}
+                onSelect={select}
+              />
+            )}
+          </Split>
+        )}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../../api/client.ts';
+
+/** An entry of an actor's journal. */
+export type Moment = { readonly seq: number; readonly at: string; readonly what: string };
+
+const PAGE = 1000;
+const MAX_PAGES = 10;
+
+type Past = { readonly moments: readonly Moment[]; readonly isCut: boolean };
+
+const pastOfRun = async (runId: string, signal: AbortSignal): Promise<Past> => {
+  const moments: Moment[] = [];
+  let after = -1;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = await ask(
+      api.GET('/v1/api/runs/{run}/events', { params: { path: { run: runId }, query: { after, limit: PAGE } }, signal }),
+    );
+    if (typeof answer !== 'object') break; // a stream, which was not asked for
+    const { events, next_after } = answer;
+    for (const { seq, at, kind, step_id: step } of events)
+      moments.push({ seq, at, what: step === undefined ? kind : `${kind} ${step}` });
+    if (events.length < PAGE) return { moments, isCut: false };
+    after = next_after;
+  }
+  return { moments, isCut: true };
+};
+
+type Transition = { readonly seq: number; readonly at: string; readonly event: string; readonly to: string };
+
+const pastOfTransitions = (transitions: readonly Transition[], isCut: boolean): Past => ({
+  moments: transitions
+    .map(({ seq, at, event, to }) => ({ seq, at, what: `${event}: ${to}` }))
+    .toSorted((a, b) => a.seq - b.seq),
+  isCut,
+});
+
+const read = async (type: string, id: string, signal: AbortSignal): Promise<Past> => {
+  if (type === 'run') return pastOfRun(id, signal);
+  const params = { path: { id }, query: { limit: PAGE } };
+  const { transitions, next_cursor } =
+    type === 'monitor'
+      ? await ask(api.GET('/v1/api/monitors/{id}/history', { params, signal }))
+      : await ask(api.GET('/v1/api/slos/{id}/history', { params, signal }));
+  return pastOfTransitions(transitions, next_cursor !== undefined);
+};
+
+/** The actors that can be seen as they were: `at_seq` is theirs alone. */
+export const hasPast = (type: string): boolean => type === 'run' || type === 'monitor' || type === 'slo';
+
+/**
+ * The entries of an actor's journal. That of a run may hold what its steps were given, and each read of it is audited: it is
+ * read when somebody asks for it, or when the address names a moment.
+ */
+export const usePast = (type: string, id: string, isNamed: boolean) => {
+  const [wanted, setWanted] = useState(false);
+  const isAsked = hasPast(type) && (wanted || isNamed || type !== 'run');
+  const { data, error } = useQuery({
+    queryKey: ['actors', type, id, 'past'],
+    enabled: isAsked,
+    queryFn: ({ signal }) => read(type, id, signal),
+  });
+  return {
+    moments: data?.moments ?? NONE,
+    isCut: data?.isCut ?? false,
+    error,
+    isAsked,
+    askFor: () => setWanted(true),
+  };
+};
+
+const NONE: readonly Moment[] = [];

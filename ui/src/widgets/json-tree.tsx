@@ -1,0 +1,112 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type MouseEvent, useId, useMemo, useRef, useState } from 'react';
+import { jsonRows } from '../model/json-tree.ts';
+import css from './json-tree.module.css';
+
+const ROW_PX = 24;
+const PAGE_ROWS = 12;
+
+/**
+ * A JSON value as a tree of which only the lines in view are drawn. The focus is the tree's: a line that scrolls away takes
+ * none with it.
+ */
+export const JsonTree = ({ name, value }: { readonly name: string; readonly value: unknown }) => {
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [at, setAt] = useState(0);
+  const scroller = useRef<HTMLDivElement>(null);
+  const base = useId();
+  const rows = useMemo(() => jsonRows(value, toggled), [value, toggled]);
+  const current = Math.min(at, rows.length - 1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+  });
+  const items = virtual.getVirtualItems();
+  const toggle = (path: string): void =>
+    setToggled((before) => {
+      const next = new Set(before);
+      if (next.has(path)) next.delete(path);
+      else next.add(path);
+      return next;
+    });
+  const go = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setAt(next);
+    virtual.scrollToIndex(next);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = rows[current];
+    if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const parent = rows.slice(0, current).findLastIndex(({ depth }) => depth < row.depth);
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => go(current + 1),
+      ArrowUp: () => go(current - 1),
+      PageDown: () => go(current + PAGE_ROWS),
+      PageUp: () => go(current - PAGE_ROWS),
+      Home: () => go(0),
+      End: () => go(rows.length - 1),
+      ArrowRight: () => (row.size > 0 && !row.isOpen ? toggle(row.path) : go(current + 1)),
+      ArrowLeft: () => (row.isOpen ? toggle(row.path) : go(parent)),
+      Enter: () => (row.size > 0 ? toggle(row.path) : undefined),
+    };
+    const move = moves[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    move();
+  };
+  const onClick = ({ target }: MouseEvent): void => {
+    const line = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null;
+    const index = Number(line?.dataset['index'] ?? Number.NaN);
+    const row = rows[index];
+    if (row === undefined) return;
+    setAt(index);
+    scroller.current?.focus({ preventScroll: true });
+    if (row.size > 0) toggle(row.path);
+  };
+  const isDrawn = items.some(({ index }) => index === current);
+  return (
+    <div
+      ref={scroller}
+      role="tree"
+      aria-label={name}
+      tabIndex={0}
+      className={css['tree']}
+      aria-activedescendant={isDrawn ? `${base}${current}` : undefined}
+      onKeyDown={onKeyDown}
+      onClick={onClick}
+    >
+      <div role="none" style={{ height: virtual.getTotalSize() }} className={css['room']}>
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={row.path}
+              id={`${base}${index}`}
+              role="treeitem"
+              aria-level={row.depth + 1}
+              aria-posinset={row.position}
+              aria-setsize={row.neighbours}
+              aria-expanded={row.size > 0 ? row.isOpen : undefined}
+              aria-selected={index === current}
+              className={css['row']}
+              style={{ transform: `translateY(${start}px)`, paddingLeft: row.depth * 14 + 4 }}
+              tabIndex={-1}
+              data-index={index}
+            >
+              <span aria-hidden className={css['arrow']}>
+                {row.size === 0 ? '' : row.isOpen ? '▾' : '▸'}
+              </span>
+              {row.depth > 0 && <span className={css['key']}>{row.key}: </span>}
+              <span data-kind={row.kind} className={css['value']}>
+                {row.text}
+              </span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+};
