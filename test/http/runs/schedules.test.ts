@@ -39,6 +39,9 @@ describe('a schedule over HTTP', () => {
     expect(times[0]).toBe('2027-01-01T01:30:00Z');
     expect([created_at, updated_at]).toEqual([expect.any(String), created_at]);
     expect(await service.must(service.get('/schedules/nightly'))).toEqual(made.body);
+    expect(await service.must(service.get('/actors?type=schedule'))).toMatchObject({
+      actors: [{ type: 'schedule', id: 'default:nightly', machine: 'schedule', value: 'active' }],
+    });
     expect((await service.post('/schedules', { ...nightly, starts_at: '2026-12-31T23:00:00Z' })).status).toBe(200);
     const other = await service.post('/schedules', nightly);
     expect([other.status, other.body.code, other.body.field]).toEqual([409, 'conflict', 'id']);

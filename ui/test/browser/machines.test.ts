@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createMachine } from 'xstate';
+import { chartOf } from '../../src/model/statechart.ts';
+import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+
+let stage: Stage;
+let page: Page | undefined;
+let runId = '';
+
+const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+  const response = await fetch(new URL(path, stage.url), {
+    method,
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+};
+
+const refund = {
+  id: 'refund',
+  version: 1,
+  steps: [
+    { id: 'ask', kind: 'wait_event', event: 'approval', key: 'k', next: 'pay' },
+    { id: 'pay', kind: 'task', next: 'done' },
+    { id: 'done', kind: 'succeed' },
+  ],
+};
+
+beforeAll(async () => {
+  if (findBrowser() === undefined) return;
+  stage = await openStage();
+  await call('POST', '/v1/api/definitions', { definitions: [refund] });
+  const run = await call('POST', '/v1/api/runs', { definition_id: 'refund', input: {} });
+  runId = String(run['run_id']);
+  await call('POST', `/v1/api/runs/${runId}/signal`, { event: 'approval', payload: {} });
+});
+afterAll(() => stage?.close());
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const left = page;
+  page = undefined;
+  await leave(left);
+});
+
+const open = async (path: string): Promise<Page> => {
+  page = await stage.open(path);
+  return page;
+};
+
+const exported = async (on: Page, button: string): Promise<string> => {
+  const waiting = on.waitForEvent('download');
+  await on.getByRole('button', { name: button }).click();
+  return readFile(await (await waiting).path(), 'utf8');
+};
+
+describe('machines', () => {
+  it.each(['lease', 'run:refund@1'])('%s is drawn and exported as the service runs it', async (name) => {
+    const config = await call('GET', `/v1/api/machines/${encodeURIComponent(name)}`);
+    const on = await open(`/machines/${encodeURIComponent(name)}`);
+    const figure = on.getByRole('figure', { name: `Statechart of ${name}` });
+    const { states, transitions } = chartOf(config);
+    for (const { key } of states.filter(({ depth }) => depth === 0))
+      await figure.getByText(key, { exact: true }).first().waitFor();
+    expect(await on.getByRole('table', { name: 'Transitions' }).getByRole('row').count()).toBe(transitions.length + 1);
+
+    const json: unknown = JSON.parse(await exported(on, 'xstate JSON'));
+    expect(json).toEqual(config);
+    const machine = createMachine(json as Parameters<typeof createMachine>[0]);
+    expect(JSON.parse(JSON.stringify(machine.config))).toEqual(config);
+
+    const mermaid = await exported(on, 'Mermaid');
+    for (const { key } of states) expect(mermaid).toContain(`state "${key}"`);
+    const svg = await exported(on, 'SVG');
+    for (const { key } of states.filter(({ depth }) => depth === 0)) expect(svg).toContain(`>${key}</text>`);
+    expect(await seriousFindings(on)).toEqual([]);
+  });
+
+  it('count the actors in each state, and lead to them', async () => {
+    const on = await open('/machines/run%3Arefund%401');
+    const node = on.getByRole('figure').getByLabel(/^active › pay, state, task, 1 in it$/);
+    await node.focus();
+    await node.press('Enter');
+    await on.getByRole('link', { name: '1 active actor in it' }).click();
+    const list = on.getByRole('table', { name: 'Actors', exact: true });
+    await list.getByRole('link', { name: `run ${runId}` }).waitFor();
+    expect(await list.getByRole('row').count()).toBe(2);
+  });
+});
+
+describe('an actor', () => {
+  it('is shown where it is, and as it was at any moment', async () => {
+    const on = await open(`/actors/run/${runId}`);
+    const figure = on.getByRole('figure');
+    await figure.getByLabel(/^active › pay, .*here$/).waitFor();
+    await on.getByRole('button', { name: 'Look at the past' }).click();
+    const slider = on.getByRole('slider', { name: 'Sequence' });
+    await slider.focus();
+    await slider.press('Home');
+    const first = await call('GET', `/v1/api/actors/run/${runId}?at_seq=0`);
+    await figure.getByLabel(/^active › pay, .*now here$/).waitFor();
+    await figure.getByLabel(/^active › ask, .*[^w] here$/).waitFor();
+    expect(new URL(on.url()).searchParams.get('seq')).toBe('0');
+    const tree = on.getByRole('tree', { name: 'State' });
+    for (const key of Object.keys(first['context'] as object)) await tree.getByText(`${key}:`).waitFor();
+
+    await on.getByRole('button', { name: 'Compare with this moment' }).click();
+    await on.getByRole('button', { name: 'Now', exact: true }).click();
+    const changes = on.getByRole('table', { name: 'Changes' });
+    await changes.getByRole('cell', { name: '/context/visits/pay' }).waitFor();
+    await changes.getByRole('cell', { name: '/value/active/pay' }).waitFor();
+    expect(await seriousFindings(on)).toEqual([]);
+  });
+});
+
+describe('the editor of definitions', () => {
+  it('draws and checks what is typed, finds each fault, and stores what has none', async () => {
+    const on = await open('/definitions?view=editor');
+    const text = on.getByLabel('Definition, as JSON');
+    const next = (to: string): string =>
+      JSON.stringify(
+        {
+          ...refund,
+          version: 2,
+          steps: refund.steps.map((step) => (step.id === 'pay' ? { ...step, next: to } : step)),
+        },
+        null,
+        2,
+      );
+    await text.fill(next('dome'));
+    await on.getByLabel(/^pay, state, task, 1 fault$/).waitFor();
+    const faults = on.getByRole('list', { name: 'Faults' });
+    await faults.getByText('dome').waitFor();
+    expect(await on.getByRole('button', { name: 'Store' }).isDisabled()).toBe(true);
+    await faults.getByRole('button').first().click();
+    const selected = await text.evaluate((element) => {
+      const area = element as unknown as { value: string; selectionStart: number; selectionEnd: number };
+      return area.value.slice(area.selectionStart, area.selectionEnd);
+    });
+    expect(selected).toContain('dome');
+    expect(await seriousFindings(on)).toEqual([]);
+
+    await text.fill(next('done'));
+    await on.getByText('No faults').waitFor();
+    await on.getByRole('button', { name: 'Store' }).click();
+    await on.getByRole('link', { name: 'refund version 2' }).click();
+    await on.getByRole('table', { name: 'Versions' }).getByRole('link', { name: '2' }).waitFor();
+    expect(new URL(on.url()).pathname).toBe('/definitions/refund');
+  });
+});
