@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMachine } from 'xstate';
 import { ownMachines } from '../../../src/machines/catalogue.ts';
 import { drawMachine } from '../../../src/machines/mermaid.ts';
-import { compileRun } from '../../../src/machines/run.ts';
+import { compileRun, RESTARTS_AT } from '../../../src/machines/run.ts';
 import { parseDefinition } from '../../../src/model/definition/parse.ts';
 import {
   activeStates,
@@ -68,9 +68,14 @@ describe('a chart', () => {
       const { states, transitions } = chartOf(config);
       const drawn = drawMachine(name, config);
       for (const { key } of states) expect(drawn).toContain(`state "${key}" as`);
-      expect(drawn.split('\n').filter((line) => / --> [^[]/.test(line) && !line.includes('[*]'))).toHaveLength(
-        transitions.filter(({ to, description }) => to !== undefined || description !== undefined).length,
+      const said = transitions.filter(({ to, description }) => to !== undefined || description !== undefined);
+      // An ended run restarts at any step: the text has one arrow for all of them.
+      const arrows = said.map(({ id, from, event, guard }) =>
+        guard?.startsWith(RESTARTS_AT) === true ? `${from} ${event}` : id,
       );
+      expect(
+        drawn.split('\n').filter((line) => / --> [^[]/.test(line) && !line.trimStart().startsWith('[*]')),
+      ).toHaveLength(new Set(arrows).size);
     },
   );
 
