@@ -227,7 +227,7 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
           <KindMark kind={span.kind} />
           <span>{span.is_event ? 'event' : formatDuration(durationOf(rows, row))}</span>
           <span title={span.start_time}>
-            at {formatDuration(rows.start[row])}, <Instant at={span.start_time} />
+            at {rows.start[row] === 0 ? '0' : formatDuration(rows.start[row])}, <Instant at={span.start_time} />
           </span>
           {span.cost !== undefined && (
             <span>
