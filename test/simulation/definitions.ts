@@ -9,7 +9,14 @@ export const simulated: readonly Json[] = [
     version: 1,
     limits: { run_timeout_ms: 6 * HOUR, max_cost_usd: 40 },
     steps: [
-      { id: 'quote', kind: 'task', timeout_ms: 90_000, retry: { backoff_ms: 2000 }, on_error: [{ to: 'ask' }] },
+      {
+        id: 'quote',
+        kind: 'task',
+        timeout_ms: 90_000,
+        retry: { backoff_ms: 2000 },
+        on_error: [{ to: 'ask' }],
+        concurrency: { key: '${input.key}', limit: 1 },
+      },
       {
         id: 'ask',
         kind: 'wait_event',
@@ -32,7 +39,13 @@ export const simulated: readonly Json[] = [
         ],
       },
       { id: 'nap', kind: 'sleep', sleep_ms: NAP_MS },
-      { id: 'ship', kind: 'task', next: [{ when: 'visits.ship < 2', to: 'nap' }, { to: 'end' }] },
+      {
+        id: 'ship',
+        kind: 'task',
+        concurrency: { key: '${input.key}', limit: 1 },
+        rate: { key: 'ships', limit: 3, per_ms: 15_000 },
+        next: [{ when: 'visits.ship < 2', to: 'nap' }, { to: 'end' }],
+      },
     ],
   },
   {
@@ -72,6 +85,7 @@ export const simulated: readonly Json[] = [
   {
     id: 'item',
     version: 1,
+    concurrency: { key: 'items', limit: 3 },
     limits: { run_timeout_ms: 2 * HOUR },
     steps: [
       { id: 'work', kind: 'task', retry: { max_attempts: 3, backoff_ms: 1000 } },

@@ -4,6 +4,7 @@ import type { Changes, RunStore } from '../../src/store/runs/run-store.ts';
 import { type RunningRuns } from '../../src/actors/start.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 import type { Result } from '../../src/model/failure.ts';
+import { createKeyWatch } from './key-watch.ts';
 import { isLinearizable } from './linearizable.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -35,6 +36,7 @@ export const createWatch = (now: () => number) => {
   /** By how much the steady clock of the present process is ahead of the passing of time. */
   let steadyAhead = 0;
   const fired = { timers: 0 };
+  const keys = createKeyWatch(hold);
   /** A timer may go off once, not before it is due, and no matter how the machine's clock is set, soon after. */
   const fire = (runId: string, name: string): void => {
     const key = `${runId} ${name}`;
@@ -55,6 +57,7 @@ export const createWatch = (now: () => number) => {
     }
   };
   const look = (changes: Changes): void => {
+    keys.look(changes);
     for (const { runId } of [
       ...changes.journal,
       ...changes.documents,
@@ -107,6 +110,7 @@ export const createWatch = (now: () => number) => {
   };
   return {
     look,
+    keys,
     restarted,
     fired,
     runIds: () => [...nextSeq.keys()],
@@ -282,6 +286,7 @@ export const checkAtRest = async (
   for (const runId of watch.runIds()) details.push(must(await runs.getRun({ ...ALL, runId })));
   const byLease = new Map(details.flatMap((run) => run.attempts.map((attempt) => [attempt.leaseId, attempt] as const)));
   hold((await runs.findStuckRuns()).length === 0, 'a run is stuck');
+  watch.keys.checkAtRest();
   hold(watch.unfired().length === 0, `timers that were set and never went off: ${watch.unfired().join(', ')}`);
   let entries = 0;
   const takers = new Map<string, number>();

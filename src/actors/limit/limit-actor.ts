@@ -57,8 +57,10 @@ export const createLimitActors = (host: LimitHost & { readonly programs: Program
       limitId,
       limit: Math.min(ADMITTED_AT_ONCE, record.limit - record.used),
     });
+    // A line that this group has changed may begin elsewhere by now, or be gone.
     for (const line of front.lines)
-      if (turn.peek(lineSlot, line.lineId) === undefined) turn.write(lineSlot, line.lineId, line);
+      if (turn.peek(lineSlot, line.lineId) === undefined && turn.read(lineSlot, line.lineId) !== undefined)
+        turn.write(lineSlot, line.lineId, line);
     for (const { runId, stepId } of loadAll(turn, host, front.places)) {
       const message: RunMessage = { kind: 'admit', inTurn: true, ...(stepId === undefined ? {} : { stepId }) };
       turn.tell({ type: 'run', id: runId }, message);
