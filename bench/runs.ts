@@ -1,5 +1,5 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open] [keys] [line]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
@@ -27,9 +27,9 @@ import type { RunsFigures, RunsPlan } from './runs-worker.ts';
 import { benchFolder, load as loadSignals, residentMiB } from './serve.ts';
 
 const STEPS = 5;
-const PAIRS = 3;
+const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 3);
 /** A fifth of it is warm-up; with one run in flight compiling takes the first four seconds. */
-const SECONDS = 20;
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 20);
 const UNITS_PER_COMMIT = 64;
 
 const task = (id: string, more: object = {}) => ({ id, kind: 'task', ...more });
@@ -45,6 +45,15 @@ const idles = {
   version: 1,
   steps: [{ id: 'ask', kind: 'wait_event', event: 'never', key: '${input.n}' }],
 };
+/** The same with a key of its own for each run, and one for all: each run takes two places and gives them back. */
+const keyed = {
+  ...five,
+  id: 'keyed',
+  concurrency: { key: '${input.n}', limit: 1 },
+  rate: { key: 'all', limit: 10_000, per_ms: 1000 },
+};
+/** All but one of its runs wait for one key. */
+const lined = { ...idles, id: 'lined', concurrency: { key: 'one', limit: 1 } };
 const LONG = 10_000;
 const long = {
   id: 'long',
@@ -57,7 +66,7 @@ const register = async (url: string): Promise<void> => {
   const answer = await fetch(`${url}/v1/api/workers/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ worker_id: 'registrar', definitions: [five, waits, sleeps, idles, long] }),
+    body: JSON.stringify({ worker_id: 'registrar', definitions: [five, keyed, lined, waits, sleeps, idles, long] }),
   });
   if (answer.status !== 200) throw new Error(await answer.text());
 };
@@ -469,6 +478,60 @@ const benchOpen = async (): Promise<void> => {
   empty.remove();
 };
 
+/** Steps of runs with keys against those of runs without, in turn on services of their own. */
+const benchKeys = async (): Promise<void> => {
+  for (const inFlight of [1, 50]) {
+    const figures: { plain: RunsFigures; keyed: RunsFigures }[] = [];
+    const measure = async (definition: string): Promise<RunsFigures> => {
+      const folder = benchFolder();
+      const daemon = await serveRuns(folder.path);
+      const one = await load({ url: daemon.url, definition, inFlight, seconds: SECONDS });
+      await daemon.stop();
+      folder.remove();
+      return one;
+    };
+    for (let pair = 0; pair < PAIRS; pair += 1)
+      figures.push({ plain: await measure('five'), keyed: await measure('keyed') });
+    const share = median(figures.map((one) => one.keyed.stepsPerSecond / one.plain.stepsPerSecond));
+    console.log(
+      `keys, ${inFlight} in flight: ${spread(figures.map((one) => one.keyed.stepsPerSecond))} steps/s with a key and a rate on every run, ` +
+        `${spread(figures.map((one) => one.plain.stepsPerSecond))} without, ratio ${percent(share)}`,
+    );
+  }
+};
+
+/** A long line for one key: what it costs at the start, in memory, and to the steps of others. */
+const benchLine = async (): Promise<void> => {
+  const count = Number(process.env['BENCH_LINE'] ?? 100_000);
+  const figures: { ms: number; mib: number; steps: number }[][] = [[], []];
+  const folders = [benchFolder(), benchFolder()];
+  const [none, many] = folders;
+  if (none === undefined || many === undefined) throw new Error('no folders');
+  const filling = await serveRuns(many.path);
+  const from = performance.now();
+  await startMany(filling.url, 'lined', count, (n) => ({ n: String(n) }));
+  const startsPerSecond = (1000 * count) / (performance.now() - from);
+  await filling.stop();
+  for (let pair = 0; pair < PAIRS; pair += 1)
+    for (const [at, folder] of folders.entries()) {
+      const began = performance.now();
+      const daemon = await serveRuns(folder.path);
+      const ms = performance.now() - began;
+      const one = await load({ url: daemon.url, definition: 'five', inFlight: 50, seconds: SECONDS });
+      const mib = residentMiB(daemon.process.pid ?? Number.NaN);
+      figures[at]?.push({ ms, mib, steps: one.stepsPerSecond });
+      await daemon.stop();
+    }
+  const of = (at: number, read: (one: { ms: number; mib: number; steps: number }) => number): string =>
+    spread((figures[at] ?? []).map(read));
+  console.log(
+    `${count} runs in line for one key, ${Math.round(startsPerSecond)} starts/s into it: start to registered ${of(1, (one) => one.ms)} ms, without ` +
+      `${of(0, (one) => one.ms)} ms; memory after load ${of(1, (one) => one.mib)} MiB, without ${of(0, (one) => one.mib)} MiB; ` +
+      `${of(1, (one) => one.steps)} steps/s of another workflow, without ${of(0, (one) => one.steps)}`,
+  );
+  for (const folder of folders) folder.remove();
+};
+
 const parts = {
   steps: benchSteps,
   reports: benchReports,
@@ -478,6 +541,8 @@ const parts = {
   timers: benchTimers,
   long: benchLong,
   open: benchOpen,
+  keys: benchKeys,
+  line: benchLine,
 };
 const asked = process.argv.slice(2);
 for (const [name, bench] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await bench();
