@@ -11,14 +11,21 @@ export const USAGE = {
 } as const;
 export const USAGE_TOKENS = 100;
 
+/** Keys of the campaign, all of which are short of room: runs wait for them when the service is killed. */
+export const KEYS = {
+  kids: { key: 'kids', limit: 3 },
+  desk: { key: 'desk', limit: 2 },
+  till: { key: 'till', limit: 10, per_ms: 300 },
+} as const;
+
 /** A run with a step of each kind. Whatever is killed, it can end, and must. */
 export const definitions = [
-  { id: 'kid', version: 1, steps: [{ id: 'work', kind: 'task' }] },
+  { id: 'kid', version: 1, concurrency: KEYS.kids, steps: [{ id: 'work', kind: 'task' }] },
   {
     id: 'load',
     version: 1,
     steps: [
-      { id: 'reserve', kind: 'task', input: { n: '${input.n}' } },
+      { id: 'reserve', kind: 'task', input: { n: '${input.n}' }, rate: KEYS.till },
       // An orphan of it cannot be tried again: the run goes on, and the ledger must show one start at most.
       {
         id: 'charge',
@@ -38,7 +45,7 @@ export const definitions = [
         accept_parked: true,
       },
       { id: 'sub', kind: 'child', definition: 'kid', for_each: [1, 2], input: { doc: '${item}' } },
-      { id: 'finish', kind: 'task' },
+      { id: 'finish', kind: 'task', concurrency: KEYS.desk },
     ],
   },
 ];

@@ -13,6 +13,7 @@ it('keeps every acknowledged step of a run, with one winner and no gap, over 25 
     expect(figures.cycles).toBe(CYCLES);
     expect(figures.daemonKills + figures.workerKills).toBeGreaterThanOrEqual(CYCLES);
     expect(figures.acknowledgedCompletes).toBeGreaterThan(CYCLES);
+    expect(figures.held).toBeGreaterThan(0);
     console.log(`runs kill loop figures ${JSON.stringify(figures)}`);
   } finally {
     folder.remove();

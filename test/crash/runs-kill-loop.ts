@@ -13,7 +13,19 @@ import { Agent } from 'undici';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
-import { awaitTrace, call, countOpenRuns, readApi, readTree, runFault, type Trace, treesIn } from './runs-verify.ts';
+import {
+  awaitTrace,
+  call,
+  countOpenRuns,
+  heldIn,
+  keysFault,
+  readApi,
+  readTree,
+  runFault,
+  type Trace,
+  type Tree,
+  treesIn,
+} from './runs-verify.ts';
 
 const WORKERS = 2;
 const STARTERS = 4;
@@ -34,6 +46,8 @@ export type RunsKillFigures = {
   readonly bodies: number;
   readonly acknowledgedCompletes: number;
   readonly orphans: number;
+  /** Runs and steps that waited for a key. */
+  readonly held: number;
 };
 
 /** Every other worker reports many steps in one call. */
@@ -178,8 +192,10 @@ export const runsKillLoop = async (options: {
     if (names.length < 2 || names.some((name, at) => name !== (at % 2 === 0 ? 'wait.opened' : 'wait.ended')))
       throw fail(`trace ${trace_id}: its root has the events ${names.join(', ')}`);
   };
+  const trees: Tree[] = [];
   const check = async (rootId: string): Promise<void> => {
     const tree = await readTree(dispatcher, url, rootId);
+    trees.push(tree);
     for (const one of treesIn(tree)) {
       const { run_id: runId, definition_id: definition, status, error, attempts } = one.run;
       const about = (what: string | undefined): void => {
@@ -207,6 +223,14 @@ export const runsKillLoop = async (options: {
     if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
     await check(runId);
   }
+  const keys = keysFault(trees);
+  if (keys !== undefined) throw fail(keys);
+  const { actors: keysLeft } = await readApi<{ actors: { id: string }[] }>(dispatcher, url, '/actors?type=limit');
+  for (const { id } of keysLeft) {
+    const { context } = await readApi<{ context: { kind: string } }>(dispatcher, url, `/actors/limit/${id}`);
+    if (context.kind === 'concurrency')
+      throw fail(`nobody holds key ${id}, and it is there: ${JSON.stringify(context)}`);
+  }
   // Each start once: what was sent again was recognised.
   if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
   if (done.size > 0) throw fail(`completes of ${done.size} leases were acknowledged, and no attempt is theirs`);
@@ -220,6 +244,7 @@ export const runsKillLoop = async (options: {
     bodies: bodies.length,
     acknowledgedCompletes: lines.filter(([what]) => what === 'done').length,
     orphans,
+    held: heldIn(trees),
   };
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Agent, request } from 'undici';
 import type { components } from '../../src/model/generated/openapi.ts';
-import { NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
+import { KEYS, NAP_MS, USAGE_TOKENS } from './runs-definitions.ts';
 
 export type Run = components['schemas']['RunDetail'];
 export type Entry = components['schemas']['JournalEntry'];
@@ -102,6 +102,58 @@ export const runFault = ({ run, journal, children }: Tree): string | undefined =
   if (stray !== undefined) return `its child ${stray.run.run_id} is not in its trace`;
   return journalFault(journal) ?? attemptsFault(run.attempts);
 };
+
+type Span = readonly [from: number, to: number];
+
+/** Most that go on at one moment. What ends in a millisecond has ended before what begins in it: a place is freed, then taken. */
+const mostAtOnce = (spans: readonly Span[]): number => {
+  const changes = spans.flatMap(([from, to]) => [[from, 1] as const, [Math.max(from, to), -1] as const]);
+  let now = 0;
+  let most = 0;
+  for (const [, by] of changes.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])) most = Math.max(most, (now += by));
+  return most;
+};
+
+/** From the entry into a run's first step to its end. */
+const spanOfRun = ({ journal }: Tree): Span[] => {
+  const from = journal.find(({ kind }) => kind === 'cursor.moved');
+  const to = journal.at(-1);
+  return from === undefined || to === undefined ? [] : [[Date.parse(from.at), Date.parse(to.at)]];
+};
+
+const ATTEMPT_ENDS: ReadonlySet<string> = new Set(['step.finished', 'step.failed', 'step.requeued', 'run.finished']);
+/** From the lease of each attempt of a step to its end. */
+const spansOfStep = ({ journal }: Tree, step: string): Span[] =>
+  journal.flatMap((entry, at): Span[] => {
+    if (entry.kind !== 'step.leased' || entry.step_id !== step) return [];
+    const end = journal.slice(at + 1).find(({ kind }) => ATTEMPT_ENDS.has(kind));
+    return end === undefined ? [] : [[Date.parse(entry.at), Date.parse(end.at)]];
+  });
+
+/** Says which key of `runs-definitions.ts` had more holders or more starts than it may, by the times of all journals, or nothing. */
+export const keysFault = (trees: readonly Tree[]): string | undefined => {
+  const all = trees.flatMap(treesIn);
+  const kids = mostAtOnce(all.filter(({ run }) => run.definition_id === 'kid').flatMap(spanOfRun));
+  if (kids > KEYS.kids.limit) return `${kids} runs held the key of ${KEYS.kids.limit} at once`;
+  const desk = mostAtOnce(all.flatMap((tree) => spansOfStep(tree, 'finish')));
+  if (desk > KEYS.desk.limit) return `${desk} attempts held the key of ${KEYS.desk.limit} at once`;
+  const starts = all
+    .flatMap((tree) => spansOfStep(tree, 'reserve'))
+    .map(([from]) => from)
+    .toSorted((a, b) => a - b);
+  for (const [at, from] of starts.entries()) {
+    const over = starts[at + KEYS.till.limit];
+    if (over !== undefined && over - from < KEYS.till.per_ms)
+      return `${KEYS.till.limit + 1} attempts began within ${over - from} ms, of ${KEYS.till.limit} in ${KEYS.till.per_ms}`;
+  }
+  return undefined;
+};
+
+/** How many waited for a key, in runs and in steps. */
+export const heldIn = (trees: readonly Tree[]): number =>
+  trees
+    .flatMap(treesIn)
+    .reduce((sum, { journal }) => sum + journal.filter(({ kind }) => kind === 'run.held').length, 0);
 
 /** Ids of a run's own span. @see Interface decisions, "12. Decided since", "Runs as traces" */
 const spanIdOf = (runId: string): string => runId.replaceAll('-', '').slice(16);
