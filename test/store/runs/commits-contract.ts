@@ -11,6 +11,7 @@ import type {
   Lookup,
   PastDocuments,
   RunRecord,
+  StoredRun,
   WaitRecord,
 } from '../../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -242,6 +243,50 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         { priority: -7, queueOrder: 5 },
         { priority: 0, queueOrder: 8 },
       ]);
+    });
+
+    it('finds the runs of a definition that are held back for a reason, quarantined ones aside, and the definitions that have any', async () => {
+      const { put, find } = await opened();
+      const held = 'definition_paused';
+      await put(
+        aRun('a', { held }),
+        aRun('b', { held, fault: 'broken' }),
+        aRun('c', { held }),
+        aRun('d'),
+        aRun('e', { held, definitionOwner: 'p' }),
+        aRun('f', { held: 'rate' }),
+        aRun('g', { held: 'rate', definitionId: 'other' }),
+      );
+      const runs = (more: object = {}) =>
+        find({ kind: 'held_runs', definitionOwner: '', definitionId: 'flow', held, after: '', limit: 9, ...more });
+      expect(await runs()).toEqual(['a', 'c']);
+      expect(await runs({ limit: 1 })).toEqual(['a']);
+      expect(await runs({ after: 'a' })).toEqual(['c']);
+      expect(await runs({ definitionOwner: 'p' })).toEqual(['e']);
+      expect(await runs({ held: 'rate' })).toEqual(['f']);
+      expect(await find({ kind: 'held_definitions', held })).toEqual(['flow@', 'flow@p']);
+      expect(await find({ kind: 'held_definitions', held: 'rate' })).toEqual(['flow@', 'other@']);
+    });
+
+    it('what a step does not move of a run is written where it changes: why it is held back', async () => {
+      const { commit, put, find } = await opened();
+      const before = aRun('a', { held: 'definition_paused' });
+      await put(before);
+      const { held: _held, ...free } = before;
+      await commit((changes) => {
+        changes.runsUpdated.push({ before, after: { ...free, version: 2 } });
+      });
+      expect(await find({ kind: 'run', runId: 'a' })).toMatchObject({ record: { version: 2 } });
+      expect(((await find({ kind: 'run', runId: 'a' })) as StoredRun).record).not.toHaveProperty('held');
+    });
+
+    it('keeps a lease alive over a restart while its run is paused', async () => {
+      const { store, commit, put } = await opened();
+      await put(aRun('a', { status: 'paused', snapshot: '{"m":1,"v":{},"c":{"leaseId":"l"}}' }));
+      await commit((changes) => {
+        changes.attemptsInserted.push(anAttempt('l', 'a', { state: 'running' }));
+      });
+      expect((await store.resume(AT + 9)).liveLeases).toMatchObject([{ leaseId: 'l', expiresAt: AT + 9 }]);
     });
 
     it('finds the attempt before another', async () => {
