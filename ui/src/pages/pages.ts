@@ -5,9 +5,12 @@ import {
   FileJson,
   LayoutDashboard,
   ListTree,
+  MessagesSquare,
   Play,
   Settings,
+  Star,
   Target,
+  Users,
   Workflow,
 } from 'lucide-react';
 import type { Page } from './page.ts';
@@ -26,10 +29,28 @@ export const pages: readonly Page[] = [
   },
   { path: '/traces/$traceId', load: () => import('./trace/trace-page.tsx') },
   {
+    path: '/sessions',
+    load: () => import('./people/sessions-page.tsx'),
+    rail: { section: 'Observe', name: 'Sessions', icon: MessagesSquare, key: 's' },
+  },
+  { path: '/sessions/$sessionId', load: () => import('./people/session-page.tsx') },
+  {
+    path: '/users',
+    load: () => import('./people/users-page.tsx'),
+    rail: { section: 'Observe', name: 'Users', icon: Users, key: 'u' },
+  },
+  { path: '/users/$userId', load: () => import('./people/user-page.tsx') },
+  {
     path: '/cost',
     load: () => import('./cost/cost-page.tsx'),
     rail: { section: 'Observe', name: 'Cost', icon: CircleDollarSign, key: 'c' },
   },
+  {
+    path: '/scores',
+    load: () => import('./judgements/scores-page.tsx'),
+    rail: { section: 'Judge', name: 'Scores', icon: Star, key: 'o' },
+  },
+  { path: '/scorers', load: () => import('./judgements/scorers-page.tsx') },
   {
     path: '/monitors',
     load: () => import('./watch/monitors-page.tsx'),

@@ -31,6 +31,8 @@ const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.font = `${12 * ratio}px ${FONT}`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   ctx.lineWidth = ratio;
   for (const line of lines ?? []) {
     const y = Math.round(plot.valToPos(line.value, 'y', true));
