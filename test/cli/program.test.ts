@@ -154,6 +154,20 @@ describe('the command line', () => {
       [...connection, 'json', 'project', 'reason'],
     ]),
     [
+      ['runs', 'restart'],
+      [
+        ...connection,
+        'definition-version',
+        'from-step',
+        'idempotency-key',
+        'input',
+        'json',
+        'state-patch',
+        'visit',
+        'wait',
+      ],
+    ],
+    [
       ['runs', 'watch'],
       [...connection, 'after', 'json'],
     ],

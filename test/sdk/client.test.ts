@@ -358,6 +358,29 @@ describe('wait', () => {
   });
 });
 
+it('restarts an ended run, under a key of its own so that a retry starts nothing', async () => {
+  await client.restart('run-1', {
+    fromStep: 'pay',
+    visit: 2,
+    definitionVersion: 3,
+    statePatch: { a: 1 },
+    idempotencyKey: 'k',
+  });
+  await client.restart('run-1');
+  expect(service.calls.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
+    {
+      method: 'POST',
+      path: '/v1/api/runs/run-1/restart',
+      body: { from_step: 'pay', visit: 2, definition_version: 3, state_patch: { a: 1 }, idempotency_key: 'k' },
+    },
+    {
+      method: 'POST',
+      path: '/v1/api/runs/run-1/restart',
+      body: { idempotency_key: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown },
+    },
+  ]);
+});
+
 it('signals, cancels, publishes and reads at the paths of the interface', async () => {
   await client.signal('run/1', 'approval', { ok: true });
   await client.cancel('run-1', 'why');

@@ -7,6 +7,7 @@ const OPERATIONS: readonly string[] = [
   'listRunEvents',
   'getStepCause',
   'cancelRun',
+  'restartRun',
   'pauseRun',
   'resumeRun',
   'signalRun',

@@ -337,6 +337,35 @@ export const createClient = (options: ClientOptions = {}) => {
     cancel: (runId: string, reason?: string): Promise<Run> =>
       post<'cancelRun'>(`/v1/api/runs/${segment(runId)}/cancel`, { reason }),
 
+    /**
+     * Takes up an ended run at the step that failed, or at the one named, as a new run with the state and outputs of that moment.
+     * The ended run stays as it is.
+     */
+    restart: (
+      runId: string,
+      options: {
+        /** Absent: the step that failed. */
+        fromStep?: string;
+        /** Absent: the last visit of that step. */
+        visit?: number;
+        definitionVersion?: number;
+        /** In place of the input of the ended run. */
+        input?: Json;
+        /** Top-level keys replace those of the state as it was then. */
+        statePatch?: JsonObject;
+        /** The same key again gives the run that is there. Absent: a new one, so that a retry of this call is safe. */
+        idempotencyKey?: string;
+      } = {},
+    ): Promise<Run> =>
+      post<'restartRun'>(`/v1/api/runs/${segment(runId)}/restart`, {
+        from_step: options.fromStep,
+        visit: options.visit,
+        definition_version: options.definitionVersion,
+        input: options.input,
+        state_patch: options.statePatch,
+        idempotency_key: options.idempotencyKey ?? randomUUID(),
+      }),
+
     /** Publishes an event to whichever run waits for it by name and key; it is held for 24 hours when none does. */
     publish: (event: {
       event: string;

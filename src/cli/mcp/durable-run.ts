@@ -206,7 +206,7 @@ export const durableRunSummary = (run: DurableRun, now: number): string[] => [he
 /** A durable run with its attempts, and with what failed it. */
 export const durableRunLines = (run: DurableRun, now: number): string[] => [
   headline(run),
-  `project ${oneLine(run.project)}; ${counted(run.step_count, 'step')} entered${run.parent_run_id === undefined ? '' : `; started by durable run ${oneLine(run.parent_run_id, 64)}`}`,
+  `project ${oneLine(run.project)}; ${counted(run.step_count, 'step')} entered${run.parent_run_id === undefined ? '' : `; started by durable run ${oneLine(run.parent_run_id, 64)}`}${run.restarted_from === undefined ? '' : `; restarted from durable run ${oneLine(run.restarted_from.run_id, 64)} at step ${oneLine(run.restarted_from.step_id, 64)}, visit ${run.restarted_from.visit}`}`,
   ...waitLines(run, now),
   ...failureLines(run),
   ...attemptLines(run),

@@ -11,6 +11,7 @@ import {
   sequence,
 } from '../asking.ts';
 import type { RunFilters } from './list.ts';
+import type { RestartOptions } from './steer.ts';
 
 type RunStatus = components['schemas']['RunStatus'];
 
@@ -84,7 +85,7 @@ export const declareRuns = (
   };
   const runs = program
     .command('runs')
-    .description('Durable runs: list them, show one, start, signal, pause, resume, cancel or watch one.')
+    .description('Durable runs: list them, show one, start, signal, pause, resume, restart, cancel or watch one.')
     .enablePositionalOptions()
     .argument('[id]', 'The run to show: where it stands, what it waits for, what happens next.')
     .option('--status <status>', `Only those with this status: ${statuses}.`)
@@ -266,6 +267,31 @@ export const declareRuns = (
       );
     });
   inProject(asJson(asking(bulk, 'execute')), 'The project of the runs; `*` is every one.');
+
+  const restart = runs
+    .command('restart')
+    .description('Take up an ended run at the step that failed, or at another, as a new run.')
+    .argument('<id>', 'The run that has ended.')
+    .option('--from-step <step>', 'The step with which the new run begins; by default the one that failed.')
+    .addOption(new Option('--visit <n>', 'Which visit of that step; by default the last.').argParser(sequence))
+    .addOption(new Option('--definition-version <n>', 'By default that of the run.').argParser(sequence))
+    .option('--input <json>', 'Another input: JSON text, @file, or - for standard input.')
+    .option('--state-patch <json>', 'A JSON object, @file or -: its members replace those of the state of then.')
+    .option('--idempotency-key <key>', 'The same key again gives the run that it started first.')
+    .option('--wait', 'Wait for its end and show it; exit status 3 when it failed or was cancelled.')
+    .addHelpText(
+      'after',
+      examples(
+        'svc runs restart <id>',
+        'svc runs restart <id> --definition-version 4 --wait',
+        `svc runs restart <id> --from-step draft --visit 1 --state-patch '{"tone": "formal"}'`,
+      ),
+    )
+    .action(async (id: string, own: RestartOptions, command: Command) => {
+      const { restartRun } = await import('./steer.ts');
+      finish(await restartRun(steering(sharedOf(command)), id, own));
+    });
+  asJson(asking(restart, 'execute'));
 
   const watch = runs
     .command('watch')

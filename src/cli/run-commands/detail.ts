@@ -56,6 +56,10 @@ const facts = (run: RunDetail, { moment }: Moments): string[] =>
       run.ended_at === undefined
         ? ['updated', moment(run.updated_at)]
         : ['ended', `${moment(run.ended_at)}, after ${span(Date.parse(run.ended_at) - Date.parse(run.created_at))}`],
+      run.restarted_from !== undefined && [
+        'restarted',
+        `from run ${printable(run.restarted_from.run_id)} at step ${printable(run.restarted_from.step_id)}, visit ${run.restarted_from.visit}`,
+      ],
       run.parent_run_id !== undefined && ['parent', `run ${printable(run.parent_run_id)}`],
       ['steps', `${count(run.step_count)} entered`],
       ['cost', costText(run.usage, run.cost)],

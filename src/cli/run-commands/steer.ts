@@ -31,7 +31,7 @@ export const showRun = async (io: RunIo, id: string): Promise<number> => {
   if (!isRunId(id))
     return misused(
       io,
-      `${quoted(id)} is neither the id of a run nor a command of svc runs (start, signal, pause, resume, cancel, watch)`,
+      `${quoted(id)} is neither the id of a run nor a command of svc runs (start, signal, pause, resume, restart, cancel, watch)`,
     );
   return withDaemon(io, async (client) => print(io, await client.get<RunDetail>(runPath(id))));
 };
@@ -188,6 +188,54 @@ export const changeDefinitionPause = (
     const now = state.pause === undefined ? 'is not paused' : `is paused since ${moment(state.pause.since)}`;
     return printed(io, `definition ${printable(state.id)} ${now}\n`);
   });
+
+export type RestartOptions = {
+  readonly fromStep?: string;
+  readonly visit?: number;
+  readonly definitionVersion?: number;
+  /** JSON, `@` and a path, or `-`. */
+  readonly input?: string;
+  readonly statePatch?: string;
+  readonly idempotencyKey?: string;
+  readonly wait?: boolean;
+};
+
+/** `svc runs restart`. @returns the exit status; with `wait`, 3 for a run that failed or was cancelled */
+export const restartRun = async (io: RunIo, id: string, options: RestartOptions): Promise<number> => {
+  if (!isRunId(id)) return misused(io, notARun(id));
+  const { fromStep, visit, definitionVersion, idempotencyKey } = options;
+  const given: Record<string, unknown> = {};
+  for (const [flag, member, text] of [
+    ['--input', 'input', options.input],
+    ['--state-patch', 'state_patch', options.statePatch],
+  ] as const) {
+    if (text === undefined) continue;
+    const read = await readJsonArgument(flag, text, io.input);
+    if (!read.ok) return misused(io, read.problem);
+    given[member] = read.value;
+  }
+  return withDaemon(io, async (client) => {
+    const run = await client.post<Schemas['Run']>(`${runPath(id)}/restart`, {
+      ...given,
+      ...(fromStep === undefined ? {} : { from_step: fromStep }),
+      ...(visit === undefined ? {} : { visit }),
+      ...(definitionVersion === undefined ? {} : { definition_version: definitionVersion }),
+      ...(idempotencyKey === undefined ? {} : { idempotency_key: idempotencyKey }),
+    });
+    if (options.wait === true) {
+      const ended = await awaitEnd(client, run.run_id, patience.betweenMs);
+      print(io, ended);
+      return endStatus(ended);
+    }
+    if (io.json) return printed(io, `${jsonText(run, 2)}\n`);
+    const { step_id: step, visit: made } = run.restarted_from ?? { step_id: run.cursor ?? '', visit: 1 };
+    return printed(
+      io,
+      `run ${printable(run.run_id)} takes up run ${printable(id)} at step ${printable(step)}, visit ${made}, and is ${run.status}\n` +
+        `follow it: svc runs watch ${printable(run.run_id)}\n`,
+    );
+  });
+};
 
 /** `svc runs cancel`. @returns the exit status */
 export const cancelRun = async (io: RunIo, id: string, reason: string | undefined): Promise<number> => {

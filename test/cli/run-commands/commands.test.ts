@@ -292,6 +292,21 @@ describe('svc runs signal, cancel and svc events', () => {
     expect((await svc(['definitions', 'pause', 'nope'])).code).toBe(1);
   });
 
+  it('restart takes an ended run up at a step, and refuses one that has not ended', async () => {
+    const id = await start('asks', { name: 'restart' });
+    expect((await svc(['runs', 'restart', id])).err[0]).toMatch(/^svc: conflict: /);
+    await svc(['runs', 'cancel', id]);
+    expect((await svc(['runs', 'restart', id])).err[0]).toMatch(/^svc: invalid_parameter: /);
+    const step = (
+      (await service.get(`/runs/${id}/events`, { key: READ })).body.events as { kind: string; step_id: string }[]
+    ).find(({ kind }) => kind === 'cursor.moved')?.step_id;
+    const { code, out } = await svc(['runs', 'restart', id, '--from-step', step ?? '', '--state-patch', '{"a": 1}']);
+    expect(code).toBe(0);
+    const [, again] = /^run (\S+) takes up run /.exec(out) ?? [];
+    expect((await svc(['runs', again ?? ''])).out).toContain(`from run ${id} at step ${step}, visit 1`);
+    await svc(['runs', 'cancel', again ?? '']);
+  });
+
   it('events publish delivers or parks, and events lists what is parked', async () => {
     const id = await start('asks', { name: 'bus' }, { project: 'bus' });
     const publish = (...argv: string[]) => svc(['events', 'publish', 'approval', ...argv, '--project', 'bus']);

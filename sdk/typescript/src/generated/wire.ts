@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: a6440c1a4c9a4e6897c92b64f69799845fae8f2bb9b8408a18f7e2048bb96c7e
-// content sha256: e3cce8f2544e099aa49312f0df17b8ea50cc261696a2c759eca3b29fb9430ecb
+// source sha256: 16c15610b9c69d399fe39920163396cc6bde7520e338a3c070eff2878f2b9c43
+// content sha256: 17393b883d600ed29d0de157fe4bf8217e8e038661b1929d6d02dab554ddd2bb
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -193,6 +193,31 @@ export interface paths {
          *     returned as it is; 409 `run_terminal` of one that has ended.
          */
         readonly post: operations["resumeRun"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/{run}/restart": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take up an ended run at one of its steps
+         * @description Starts a new run in the same project, with the same correlation and priority, that begins at `from_step` with state, outputs, last
+         *     event and visit counts as they were when the ended run entered that step. Payloads are copied, so either run may be erased without
+         *     the other. Usage, cost, `step_count` and all limits of the new run count from zero. It has a trace of its own, whose root span links to
+         *     that of the ended run, and `restarted_from`. The ended run stays as it is. A child run is restarted as a run without a parent.
+         */
+        readonly post: operations["restartRun"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1150,6 +1175,22 @@ export interface components {
              */
             readonly record?: boolean;
         };
+        readonly RestartRun: {
+            /** @description The step with which the new run begins, by default the one that failed. Required where the run has not failed */
+            readonly from_step?: string;
+            /** @description Which visit of that step is made again; by default the last */
+            readonly visit?: number;
+            /** @description By default the one of the ended run */
+            readonly definition_version?: number;
+            /** @description In place of the input of the ended run. Any JSON that meets the definition's `input_schema` */
+            readonly input?: Json;
+            /** @description Its top-level members replace those of the state as it was then */
+            readonly state_patch?: {
+                readonly [key: string]: Json;
+            };
+            /** @description Unique in the project while the run is kept; starts and restarts share them */
+            readonly idempotency_key?: string;
+        };
         /** @description The ended run that this one takes up, which may be gone meanwhile, and where this one began. */
         readonly RestartedFrom: {
             readonly run_id: string;
@@ -1652,6 +1693,7 @@ export type ProjectName = components['schemas']['ProjectName'];
 export type QueuedReason = components['schemas']['QueuedReason'];
 export type Registration = components['schemas']['Registration'];
 export type ReportedUsage = components['schemas']['ReportedUsage'];
+export type RestartRun = components['schemas']['RestartRun'];
 export type RestartedFrom = components['schemas']['RestartedFrom'];
 export type Run = components['schemas']['Run'];
 export type RunCorrelation = components['schemas']['RunCorrelation'];
@@ -1990,6 +2032,41 @@ export interface operations {
         readonly responses: {
             /** @description The run. */
             readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly restartRun: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly run: components["parameters"]["runInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RestartRun"];
+            };
+        };
+        readonly responses: {
+            /** @description The run that was restarted under this idempotency key before. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description The new run. */
+            readonly 201: {
                 headers: {
                     readonly [name: string]: Json;
                 };
