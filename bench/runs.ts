@@ -1,13 +1,15 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open] [keys] [line]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open] [keys] [line] [schedules]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Pool } from 'undici';
 import type Database from 'better-sqlite3';
+import { type Clock, systemClock } from '../src/actors/kernel/clock.ts';
 import { startRuns } from '../src/actors/start.ts';
 import { emptyBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
@@ -532,6 +534,43 @@ const benchLine = async (): Promise<void> => {
   for (const folder of folders) folder.remove();
 };
 
+/** Schedules that are due in one minute, on a clock that is moved there: in this process, so that the hold of the event loop is seen. */
+const benchSchedules = async (): Promise<void> => {
+  const count = 10_000;
+  const folder = benchFolder();
+  let ahead = 0;
+  const clock: Clock = {
+    ...systemClock,
+    wall: () => systemClock.wall() + ahead,
+    monotonic: () => systemClock.monotonic() + ahead,
+  };
+  const store = await openSqliteRunStore({ path: join(folder.path, 'runs.db') });
+  const runs = await startRuns({ store, clock, writeSpans: async () => {}, price: () => undefined, ticks: false });
+  const project = { reach: 'all', project: 'p' } as const;
+  await runs.storeDefinitions({ reach: 'all', definitions: [five] });
+  const given = { definitionId: 'five', cron: '0 9 * * *' };
+  for (let from = 0; from < count; from += 500)
+    await Promise.all(
+      Array.from({ length: 500 }, (_, index) => runs.createSchedule({ ...project, id: `s-${from + index}`, given })),
+    );
+  const one = await runs.getSchedule({ ...project, id: 's-0' });
+  if (!one.ok) throw new Error(one.failure.message);
+  ahead = (one.value.nextTimes[0] ?? Number.NaN) - systemClock.wall();
+  const loop = monitorEventLoopDelay({ resolution: 5 });
+  loop.enable();
+  const from = performance.now();
+  await runs.tick();
+  const ms = performance.now() - from;
+  loop.disable();
+  const { openRuns } = await store.counts();
+  console.log(
+    `${count} schedules due at once: ${openRuns} runs started in ${ms.toFixed(0)} ms; event loop held for ` +
+      `${(loop.max / 1e6).toFixed(0)} ms at the most, p99 ${(loop.percentile(99) / 1e6).toFixed(0)} ms`,
+  );
+  await runs.close();
+  folder.remove();
+};
+
 const parts = {
   steps: benchSteps,
   reports: benchReports,
@@ -543,6 +582,7 @@ const parts = {
   open: benchOpen,
   keys: benchKeys,
   line: benchLine,
+  schedules: benchSchedules,
 };
 const asked = process.argv.slice(2);
 for (const [name, bench] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await bench();

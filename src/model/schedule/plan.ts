@@ -22,6 +22,13 @@ export type FiringPlan = {
   readonly nextAt?: UnixMs;
 };
 
+/** The latest times up to now. Mostly one alone is due: looking for the one after it is cheaper than looking back. */
+const reachedTimes = (timetable: Timetable, from: UnixMs, now: UnixMs): readonly UnixMs[] => {
+  if (from > now) return [];
+  const second = timetable.next(from);
+  return second === undefined || second > now ? [from] : timetable.latest(from, now, MOST_TIMES);
+};
+
 /**
  * What becomes of the times of a schedule that are due by now. Bounded however far the clock went: only the latest are looked at.
  * @param from the first time that was not dealt with
@@ -39,7 +46,7 @@ export const planFirings = (
     missedBecause: 'missed',
   },
 ): FiringPlan => {
-  const reached = timetable.latest(from, now, MOST_TIMES);
+  const reached = reachedTimes(timetable, from, now);
   const ahead = reached.findIndex((at) => dueAtOf(at) > now);
   const times = ahead === -1 ? reached : reached.slice(0, ahead);
   const nextAt = (ahead === -1 ? undefined : reached[ahead]) ?? (from > now ? from : timetable.next(now));

@@ -13,6 +13,19 @@ export type Timetable = {
 
 const SECOND_MS = 1000;
 
+/** Reading an expression takes longer than asking it for a time, and most schedules share theirs with others. */
+const PATTERNS_KEPT = 1000;
+const patterns = new Map<string, Cron>();
+/** @throws Error when it cannot be read */
+const patternOf = (expression: string): Cron => {
+  const known = patterns.get(expression);
+  if (known !== undefined) return known;
+  const pattern = new Cron(expression, { timezone: 'UTC', mode: '5-or-6-parts' });
+  for (const oldest of patterns.keys()) if (patterns.size >= PATTERNS_KEPT) patterns.delete(oldest);
+  patterns.set(expression, pattern);
+  return pattern;
+};
+
 /**
  * Times of a cron expression. The library is asked for times of a calendar without a time zone, written as if they were UTC; the zone
  * is applied here, because daylight saving is our own rule: a local time that does not exist is the first instant after the gap, one
@@ -21,7 +34,7 @@ const SECOND_MS = 1000;
  * @see Interface decisions, section 13, "Schedules"
  */
 const cronTimes = (expression: string, zone: string): Timetable => {
-  const cron = new Cron(expression, { timezone: 'UTC', mode: '5-or-6-parts' });
+  const cron = patternOf(expression);
   return {
     next: (after) => {
       const local = cron.nextRun(new Date(highestLocalUpTo(after, zone)));

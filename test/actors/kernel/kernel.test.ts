@@ -61,6 +61,29 @@ describe('kernel', () => {
     expect(await send('b', { add: 0 })).toBe(-3);
   });
 
+  it('asks other actors in the same turn, and has their replies when all of them have taken their messages', async () => {
+    const sum: BankActor = {
+      type: 'sum',
+      receive: (turn, _id, body) => {
+        const replies = (body as readonly string[]).map((id) =>
+          turn.ask({ type: 'account', id }, { add: 1 } satisfies Order),
+        );
+        let total = Number.NaN;
+        turn.conclude(() => {
+          total = replies.reduce((sofar, reply) => sofar + (reply() as number), 0);
+          turn.write(accountSlot, 'sum', { id: 'sum', balance: total, version: 1 });
+        });
+        return () => total;
+      },
+    };
+    const { kernel, send, bank } = open({ kinds: [account, sum] });
+    await send('a', { add: 10 });
+    const asked = bank.commits();
+    expect(await kernel.send({ type: 'sum', id: '', body: ['a', 'b', 'a'] })).toBe(11 + 1 + 12);
+    expect(bank.commits()).toBe(asked + 1);
+    expect(await send('sum', { add: 0 })).toBe(24);
+  });
+
   it('a turn that throws changes nothing, in any actor, and the rest of its group goes on', async () => {
     const { send, faults } = open();
     await send('a', { add: 1 });
