@@ -328,6 +328,18 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       } else if (!['conflict', 'run_terminal', 'not_found'].includes(sent.failure.code))
         throw new Violation(`signal: ${sent.failure.code}`);
     };
+    /** Pauses the run for some time, now and then twice. */
+    const holdUp = async (runId: string): Promise<void> => {
+      for (let times = chance.pick([1, 1, 2]); times > 0; times -= 1) {
+        await time.sleep(chance.between(0, 200_000));
+        for (const change of ['pauseRun', 'resumeRun'] as const) {
+          const changed = await insist((runs) => runs[change]({ ...ALL, runId, reason: `reason-${number}` }));
+          if (!changed.ok && !['run_terminal', 'not_found'].includes(changed.failure.code))
+            throw new Violation(`${change}: ${changed.failure.code}`);
+          await time.sleep(chance.between(0, 300_000));
+        }
+      }
+    };
     if (chance.is(0.3)) await pay();
     else if (chance.is(0.8))
       strand(async () => {
@@ -346,6 +358,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
         input,
         idempotencyKey: key,
         correlation: { user_id: `user-${number % USERS}` },
+        ...(chance.is(0.3) ? { priority: chance.between(-100, 100) } : {}),
       }),
     );
     if (!started.ok) {
@@ -356,6 +369,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const { runId } = started.value.run;
     ledger.started.set(key, runId);
     if (chance.is(0.2)) strand(() => nudge(runId));
+    if (chance.is(0.2)) strand(() => holdUp(runId));
     if (!chance.is(0.15)) return;
     await time.sleep(chance.between(0, 300_000));
     const cancelled = await insist((runs) => runs.cancelRun({ ...ALL, runId }));

@@ -81,12 +81,15 @@ export const createWatch = (now: () => number) => {
         `the journal of run ${row.runId} counts ${entries.length}`,
       );
       nextSeq.set(row.runId, row.lastSeq + 1);
+      // What fell due while a run was paused acts with its resume, without a row.
+      let isResumed = false;
       for (const { kind, stepId, leaseId, data } of entries) {
         hold(!ended.has(row.runId), `run ${row.runId} had ended, and then ${kind}`);
         if (kind === 'step.orphaned' && leaseId !== undefined)
           orphaned.set(leaseId, [...(orphaned.get(leaseId) ?? []), now()]);
-        if (kind === 'step.requeued' && leaseId === undefined) fire(row.runId, 'backoff');
-        if (kind === 'run.resumed' && stepId === 'nap') fire(row.runId, 'sleep');
+        if (kind === 'run.unpaused') isResumed = true;
+        if (kind === 'step.requeued' && leaseId === undefined && !isResumed) fire(row.runId, 'backoff');
+        if (kind === 'run.resumed' && stepId === 'nap' && !isResumed) fire(row.runId, 'sleep');
         if (kind === 'run.finished') {
           ended.set(row.runId, data['status'] as string);
           if ((data['error'] as JsonObject | undefined)?.['limit'] === 'run_timeout_ms') fire(row.runId, 'run_timeout');
@@ -157,6 +160,7 @@ export const foldJournal = (entries: readonly JournalEntry[]): readonly Folded[]
           ...(stepId === undefined ? {} : { cursor: stepId }),
           phase: 'opening',
           attempt: 0,
+          ...(now.paused === undefined ? {} : { paused: now.paused }),
         };
         break;
       }
