@@ -39,7 +39,7 @@ export type PlacedEdge = {
 const CHARACTER_PX = 6.7;
 const TITLE_CHARACTER_PX = 7.4;
 const LINE_PX = 16;
-const NODE = { minWidth: 104, maxWidth: 260, title: 28, sub: 16, side: 12, bottom: 6 } as const;
+const NODE = { minWidth: 128, maxWidth: 260, title: 28, sub: 16, side: 12, bottom: 6 } as const;
 const GROUP = { side: 18, top: 12, bottom: 18 } as const;
 /** Room beside the name, for what is marked upon a state. */
 const MARK_PX = 64;

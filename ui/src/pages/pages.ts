@@ -1,14 +1,18 @@
 import {
   Bell,
   Boxes,
+  CalendarClock,
   CircleDollarSign,
+  Cpu,
   FileJson,
   LayoutDashboard,
   ListTree,
   MessagesSquare,
   Play,
+  ScrollText,
   Settings,
   Star,
+  Stethoscope,
   Target,
   Users,
   Workflow,
@@ -70,6 +74,17 @@ export const pages: readonly Page[] = [
   },
   { path: '/runs/$runId', load: () => import('./run/run-page.tsx') },
   {
+    path: '/schedules',
+    load: () => import('./schedules/schedules-page.tsx'),
+    rail: { section: 'Run', name: 'Schedules', icon: CalendarClock },
+  },
+  { path: '/schedules/$id', load: () => import('./schedules/schedule-page.tsx') },
+  {
+    path: '/workers',
+    load: () => import('./workers/workers-page.tsx'),
+    rail: { section: 'Run', name: 'Workers', icon: Cpu, key: 'w' },
+  },
+  {
     path: '/definitions',
     load: () => import('./definitions/definitions-page.tsx'),
     rail: { section: 'Run', name: 'Definitions', icon: FileJson },
@@ -87,6 +102,16 @@ export const pages: readonly Page[] = [
     rail: { section: 'System', name: 'Machines', icon: Workflow, key: 'x' },
   },
   { path: '/machines/$name', load: () => import('./machines/machine-page.tsx') },
+  {
+    path: '/doctor',
+    load: () => import('./doctor/doctor-page.tsx'),
+    rail: { section: 'System', name: 'Doctor', icon: Stethoscope, key: 'h' },
+  },
+  {
+    path: '/audit',
+    load: () => import('./audit/audit-page.tsx'),
+    rail: { section: 'System', name: 'Audit', icon: ScrollText },
+  },
   {
     path: '/settings',
     load: () => import('./settings/settings-page.tsx'),

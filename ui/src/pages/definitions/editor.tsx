@@ -8,6 +8,7 @@ import { Button } from '../../widgets/button.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { useShared } from '../../widgets/page-state.ts';
+import { useMay } from '../../widgets/scope.tsx';
 import { Split } from '../../widgets/split.tsx';
 import { Statechart } from '../../widgets/statechart/statechart.tsx';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
@@ -67,7 +68,8 @@ const Writing = ({ initial }: { readonly initial: string }) => {
   // A key of several projects says which of them is to own it; one of all stores for the service.
   const reach = whoami.data?.projects ?? [];
   const owner = reach.length > 1 && !reach.includes('*') ? project : undefined;
-  const mayStore = whoami.data?.scopes.includes('execute') ?? false;
+  const may = useMay('execute', owner);
+  const mayStore = may === true;
   const check = useQuery({
     queryKey: ['definitions', 'check', owner, settled],
     enabled: draft.kind === 'json' && mayStore,
@@ -135,7 +137,7 @@ const Writing = ({ initial }: { readonly initial: string }) => {
       >
         <span role="status">{verdict}</span>
       </PageHead>
-      {whoami.data !== undefined && !mayStore && (
+      {may === false && (
         <p className={css['note']}>
           This key lacks the scope <code>execute</code>, which checking and storing need. The picture is drawn all the
           same.

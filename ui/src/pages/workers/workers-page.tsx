@@ -1,0 +1,142 @@
+import { useMemo } from 'react';
+import { api, ask } from '../../api/client.ts';
+import type { components } from '../../api/types.ts';
+import { leaseClock } from '../../model/lease-clock.ts';
+import { formatAge, formatCount, plural, shortId } from '../../model/units.ts';
+import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { Instant } from '../../widgets/instant.tsx';
+import { useNow } from '../../widgets/now.ts';
+import { PageHead } from '../../widgets/page-head.tsx';
+import { PageLink } from '../../widgets/page-link.tsx';
+import { usePaged } from '../../widgets/paged.ts';
+import { useShared } from '../../widgets/page-state.ts';
+import { EmptyState, Loaded } from '../../widgets/states.tsx';
+import { StatusMark } from '../../widgets/status-mark.tsx';
+import css from './workers.module.css';
+
+type Worker = components['schemas']['Worker'];
+type Lease = components['schemas']['LiveLease'];
+
+const PAGE_ROWS = 200;
+
+const workerColumns = (now: number): readonly Column<Worker>[] => [
+  {
+    id: 'worker',
+    head: 'Worker',
+    isPinned: true,
+    cell: ({ worker_id, name }) => (name === undefined ? worker_id : `${name} (${worker_id})`),
+  },
+  { id: 'seen', head: 'Last seen', cell: ({ last_seen_at }) => formatAge(last_seen_at, now) },
+  {
+    id: 'leases',
+    head: 'Leases',
+    isNumber: true,
+    cell: ({ leases, concurrency }) =>
+      concurrency === undefined ? formatCount(leases) : `${formatCount(leases)} of ${formatCount(concurrency)}`,
+  },
+  { id: 'version', head: 'Version', cell: ({ version }) => version ?? '—' },
+  { id: 'project', head: 'Project', cell: ({ project }) => project ?? 'any' },
+  {
+    id: 'definitions',
+    head: 'Serves',
+    cell: ({ definitions }) => definitions.map(({ id, version }) => `${id}@${version}`).join(', ') || '—',
+  },
+];
+
+const leaseColumns = (now: number): readonly Column<Lease>[] => [
+  {
+    id: 'step',
+    head: 'Step',
+    isPinned: true,
+    cell: ({ lease_id, definition_id, step_id }) => (
+      <PageLink to={`/actors/lease/${encodeURIComponent(lease_id)}`}>
+        {definition_id} › {step_id}
+      </PageLink>
+    ),
+  },
+  { id: 'status', head: 'Status', cell: ({ status }) => <StatusMark state={status} /> },
+  { id: 'clock', head: 'By itself', cell: (lease) => leaseClock(lease, now) },
+  {
+    id: 'run',
+    head: 'Run',
+    cell: ({ run_id }) => (
+      <PageLink to={`/runs/${encodeURIComponent(run_id)}`} label={`run ${run_id}`}>
+        <code>
+          {shortId(run_id)}…{run_id.slice(-4)}
+        </code>
+      </PageLink>
+    ),
+  },
+  { id: 'attempt', head: 'Attempt', isNumber: true, cell: ({ attempt }) => formatCount(attempt) },
+  { id: 'worker', head: 'Worker', cell: ({ worker_id }) => worker_id },
+  { id: 'offered', head: 'Offered', cell: ({ offered_at }) => <Instant at={offered_at} /> },
+  { id: 'started', head: 'Started', cell: ({ started_at }) => <Instant at={started_at} /> },
+];
+
+export default function WorkersPage() {
+  const [{ project }] = useShared();
+  const now = useNow();
+  const query = { limit: PAGE_ROWS, ...(project === undefined ? {} : { project }) };
+  const workers = usePaged<Worker>(['workers', query], async (cursor, signal) => {
+    const page = await ask(
+      api.GET('/v1/api/workers', {
+        params: { query: { ...query, ...(cursor === undefined ? {} : { cursor }) } },
+        signal,
+      }),
+    );
+    return { rows: page.workers, next: page.next_cursor };
+  });
+  const leases = usePaged<Lease>(['leases', query], async (cursor, signal) => {
+    const page = await ask(
+      api.GET('/v1/api/leases', {
+        params: { query: { ...query, ...(cursor === undefined ? {} : { cursor }) } },
+        signal,
+      }),
+    );
+    return { rows: page.leases, next: page.next_cursor };
+  });
+  const ofWorkers = useMemo(() => workerColumns(now), [now]);
+  const ofLeases = useMemo(() => leaseColumns(now), [now]);
+  return (
+    <>
+      <PageHead title="Workers" />
+      <Loaded query={workers} what="workers">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No workers">
+              <p>A worker registers what it serves and then claims steps. Runs wait until one does.</p>
+            </EmptyState>
+          ) : (
+            <DataTable
+              name="Workers"
+              columns={ofWorkers}
+              rows={rows}
+              idOf={({ worker_id }) => worker_id}
+              onEnd={workers.more}
+              foot={`${plural(rows.length, 'worker')} shown${workers.hasMore ? '; scroll for more' : ''}`}
+            />
+          )
+        }
+      </Loaded>
+      <h2 className={css['head']}>Live leases</h2>
+      <Loaded query={leases} what="leases">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No live leases">
+              <p>No worker holds a step at the moment.</p>
+            </EmptyState>
+          ) : (
+            <DataTable
+              name="Leases"
+              columns={ofLeases}
+              rows={rows}
+              idOf={({ lease_id }) => lease_id}
+              onEnd={leases.more}
+              foot={`${plural(rows.length, 'lease')} shown, oldest first${leases.hasMore ? '; scroll for more' : ''}`}
+            />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}

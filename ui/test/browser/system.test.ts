@@ -1,0 +1,77 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findBrowser, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let page: Page | undefined;
+
+const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
+  const response = await fetch(new URL(path, stage.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+};
+
+const definition = { id: 'refund', version: 1, steps: [{ id: 'pay', kind: 'task', next: 'end' }] };
+
+beforeAll(async () => {
+  if (findBrowser() === undefined) return;
+  stage = await openStage();
+  await post('/v1/api/workers/register', { worker_id: 'host-1', definitions: [definition] });
+  await post('/v1/api/schedules', { id: 'nightly', definition_id: 'refund', cron: '0 2 * * *' });
+  await post('/v1/api/runs', { definition_id: 'refund', input: {} });
+});
+afterAll(() => stage?.close());
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const left = page;
+  page = undefined;
+  await leave(left);
+});
+
+describe('the pages of the system', () => {
+  it('doctor lists its twelve groups in order, counts what was skipped apart, and writes no span', async () => {
+    page = await stage.open('/doctor');
+    const groups = page.getByRole('list', { name: 'Groups' }).getByRole('heading');
+    await groups.first().waitFor();
+    expect(await groups.allTextContents()).toEqual(
+      'storage runs keys identity projects retention limits forwarding judge monitors clock pricing'.split(' '),
+    );
+    expect(await page.getByText(/skipped: what was not run proves nothing/).count()).toBe(1);
+    const traces = await (await fetch(new URL('/v1/api/traces', stage.url))).json();
+    expect(traces).toMatchObject({ traces: [] });
+  });
+
+  it('workers show who serves what, and when the lease they hold ends by itself', async () => {
+    const { leases } = await post('/v1/api/steps/claim', { worker_id: 'host-1', max: 1, wait_ms: 0 });
+    const [{ lease_id }] = leases as [{ lease_id: string }];
+    await post(`/v1/api/steps/${lease_id}/started`, { worker_id: 'host-1' });
+    page = await stage.open('/workers');
+    await page.getByRole('table', { name: 'Workers' }).getByText('refund@1').waitFor();
+    const lease = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
+    await lease.getByText(/^orphaned in \d+ s without a heartbeat$/).waitFor();
+  });
+
+  it('a schedule is paused and goes on', async () => {
+    page = await stage.open('/schedules');
+    await page.getByRole('link', { name: 'nightly' }).click();
+    await page.getByRole('heading', { name: 'Next times' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Next times' }).getByRole('listitem').count()).toBe(10);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('heading', { name: 'Next times, which are missed while it is paused' }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+  });
+
+  it('audit says who read what, and a filter is a button that removes it', async () => {
+    page = await stage.open('/audit?operation=nothing_like_it');
+    await page.getByRole('button', { name: 'Remove filter operation' }).click();
+    await page.getByRole('table', { name: 'Audit' }).getByText('allowed').first().waitFor();
+    expect(new URL(page.url()).search).toBe('');
+  });
+});
