@@ -137,10 +137,10 @@ export const LIMIT_READS = {
         WHERE concurrency_id = ? AND rate_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
   waitingByRate: `SELECT * FROM limit_place INDEXED BY limit_place_both_rate
         WHERE rate_id = ? AND concurrency_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
-  stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ?1 AND kind = 'concurrency' AND NOT EXISTS (
+  stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ? AND kind = 'concurrency' AND NOT EXISTS (
           SELECT 1 FROM limit_place INDEXED BY limit_place_holder JOIN run USING (run_id)
-          WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ?1 OR run.status = 'running'))
-        ORDER BY moved_at, limit_id LIMIT ?2`,
+          WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ? OR run.status = 'running'))
+        ORDER BY moved_at, limit_id LIMIT ?`,
 } as const;
 
 type Value = string | number;
@@ -263,6 +263,6 @@ export const limitQueriesOf = (all: (sql: string, ...values: Value[]) => Row[]) 
       };
     },
     stalledLimits: (movedBefore: number, limit: number): LimitRecord[] =>
-      all(LIMIT_READS.stalled, movedBefore, limit).map(limitOf),
+      all(LIMIT_READS.stalled, movedBefore, movedBefore, limit).map(limitOf),
   };
 };
