@@ -13,6 +13,8 @@ const looks = {
   nominal: { glyph: '✓', word: 'nominal', color: 'ok' },
   error: { glyph: '✕', word: 'error', color: 'error' },
   failed: { glyph: '✕', word: 'failed', color: 'error' },
+  regressed: { glyph: '✕', word: 'regressed', color: 'error' },
+  improved: { glyph: '✓', word: 'improved', color: 'ok' },
   tripped: { glyph: '✕', word: 'tripped', color: 'error' },
   unset: { glyph: '◐', word: 'running', color: 'running' },
   running: { glyph: '◐', word: 'running', color: 'running' },
