@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type LimitEvent, limitMachine, type LimitSnapshot } from '../../src/machines/limit.ts';
+import {
+  LIMIT_MACHINE_VERSION,
+  type LimitEvent,
+  limitMachine,
+  limitMigrations,
+  type LimitSnapshot,
+} from '../../src/machines/limit.ts';
+import { restore, Unloadable } from '../../src/machines/persisted.ts';
 import { initialSnapshot, step, take } from '../../src/machines/transition.ts';
+import goldens from './golden-limits.json' with { type: 'json' };
 
 const after = (...events: LimitEvent[]): LimitSnapshot =>
   events.reduce((before, event) => step(limitMachine, before, event).next, initialSnapshot(limitMachine));
@@ -49,5 +58,54 @@ describe('a key in use', () => {
 
   it('takes nothing once it is gone', () => {
     expect(take(limitMachine, withLimit(1, taken(1), freed(0)), taken(1))).toBeUndefined();
+  });
+});
+
+describe('snapshots of keys', () => {
+  const all = [
+    withLimit(2, taken(1)),
+    withLimit(1, taken(1)),
+    withLimit(1, taken(1), joined, joinedBehind),
+    withLimit(1, taken(1), joined, freed(0)),
+    withLimit(3, taken(3), { type: 'limit.set', limit: 1 }),
+    withLimit(1, taken(1), joinedBehind, freed(0)),
+  ];
+  // A key is stored as columns: the machine's version, its state, and its counts.
+  const written = ({ value, context }: LimitSnapshot) => ({ value: value as string, context: { ...context } });
+  const revive = (machineVersion: number, { value, context }: { value: string; context: object }): LimitSnapshot =>
+    restore(limitMachine, LIMIT_MACHINE_VERSION, { machineVersion, value, context }, limitMigrations);
+
+  it('of version 1 are loaded as they were written', () => {
+    expect(goldens.version1.length).toBeGreaterThan(0);
+    for (const golden of goldens.version1) expect(written(revive(1, golden))).toEqual(golden);
+  });
+
+  it('of every state that is stored are among the golden ones', () => {
+    expect(all.map(written)).toEqual(goldens.version1);
+    const stored = Object.keys(limitMachine.states).filter((state) => state !== 'unused' && state !== 'gone');
+    expect(new Set(goldens.version1.map(({ value }) => value))).toEqual(new Set(stored));
+  });
+
+  it('come back to life as they were, and go on from there', () => {
+    for (const snapshot of all)
+      for (const event of [taken(2), freed(0), joined, left, lastLeft]) {
+        const [ours, theirs] = [revive(LIMIT_MACHINE_VERSION, written(snapshot)), snapshot].map((from) =>
+          written(step(limitMachine, from, event).next),
+        );
+        expect(ours).toEqual(theirs);
+      }
+  });
+
+  it('of a later version, or of a state that is gone, are refused, never guessed', () => {
+    const [first] = all.map(written);
+    if (first === undefined) throw new Error('no snapshot');
+    expect(() => revive(LIMIT_MACHINE_VERSION + 1, first)).toThrow(Unloadable);
+    expect(() => revive(0, first)).toThrow(Unloadable);
+    expect(() => revive(LIMIT_MACHINE_VERSION, { ...first, value: 'nowhere' })).toThrow(Unloadable);
+  });
+
+  it('belong to this chart: what changes it is weighed against its version', () => {
+    const hash = createHash('sha256').update(JSON.stringify(limitMachine.config)).digest('hex');
+    expect(hash).toBe(goldens.configHash);
   });
 });

@@ -557,11 +557,72 @@ describe('snapshots', () => {
       expect(JSON.parse(encodeSnapshot(1, revive(JSON.stringify(text))))).toEqual(text);
   });
 
+  /** Tasks with keys and limits of their own, and a wait for any of several. */
+  const teamFlow = definitionOf([
+    {
+      id: 'charge',
+      kind: 'task',
+      concurrency: { key: 'k', limit: 1 },
+      rate: { key: 'p', limit: 1, per_ms: 1000 },
+      limits: { max_attempts_total: 9 },
+      retry: { max_attempts: 2 },
+    },
+    {
+      id: 'either',
+      kind: 'wait_event',
+      any: [
+        { event: 'yes', key: 'k' },
+        { event: 'no', key: 'k', to: 'charge' },
+      ],
+    },
+  ]);
+  const teamMachine = compileRun(teamFlow);
+  const asking: RunEvent[] = [...begin];
+  const admitted: RunEvent[] = [...asking, { type: 'step.admitted', at }];
+  const offered: RunEvent[] = [...admitted, { type: 'step.offered', at, leaseId: 'l', workerId: 'w' }];
+  const atEither: RunEvent[] = [
+    ...offered,
+    done,
+    to('either'),
+    { type: 'step.opened', at, key: ['k', 'k'], dueAt: null },
+  ];
+  const teamRuns = {
+    step_held: [...asking, { type: 'step.held', at }],
+    step_admitted: admitted,
+    step_held_again: [...admitted, { type: 'step.held', at }],
+    step_backoff_counted: [...offered, failed('retryable')],
+    wait_any: atEither,
+    wait_any_paused_with_a_way: [
+      ...atEither,
+      pause,
+      { type: 'event.delivered', at, event: 'no', key: 'k', to: 'charge' },
+    ],
+    restarted_at_either: [{ type: 'run.started', at, restart: { step: 'either', visits: { charge: 2, either: 1 } } }],
+  } satisfies { [name: string]: RunEvent[] };
+
+  it('of tasks with keys, waits for any and restarts are among the golden ones, and are loaded as they were written', () => {
+    const written = Object.entries(teamRuns).map(([name, events]) => [
+      name,
+      JSON.parse(
+        encodeSnapshot(1, play(initialSnapshot(teamMachine) as never, events, teamMachine).snapshot),
+      ) as unknown,
+    ]);
+    expect(Object.fromEntries(written)).toEqual(goldens.version1OfTeams);
+    for (const [name, text] of Object.entries(goldens.version1OfTeams)) {
+      const revived = restore(teamMachine, RUN_MACHINE_VERSION, decodeSnapshot(JSON.stringify(text)), new Map());
+      expect(JSON.parse(encodeSnapshot(1, revived)), name).toEqual(text);
+      const cancel: RunEvent = { type: 'run.cancelled', at };
+      expect(play(revived, [cancel], teamMachine).snapshot.value, name).toBe('cancelled');
+    }
+  });
+
   it('the compiler makes the same machine of the same definition', () => {
-    const hash = createHash('sha256')
-      .update(JSON.stringify(runConfig(everyKind)))
-      .digest('hex');
-    expect(hash).toBe(goldens.configHash);
+    const hashOf = (definition: Definition): string =>
+      createHash('sha256')
+        .update(JSON.stringify(runConfig(definition)))
+        .digest('hex');
+    expect(hashOf(everyKind)).toBe(goldens.configHash);
+    expect(hashOf(teamFlow)).toBe(goldens.configHashOfTeams);
   });
 
   it('of a later version, of a state that is gone, or of no shape at all are refused, never guessed', () => {
