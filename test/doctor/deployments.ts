@@ -64,6 +64,8 @@ export const runsOf = (given: Partial<RunReads> = {}): RunReads => ({
   counts: async () => ({ definitionVersions: 1, openRuns: 0, quarantined: 0 }),
   stuckRuns: async () => [],
   stalledKeys: async () => [],
+  idleSchedules: async () => [],
+  pausedWork: async () => [],
   pinnedVersions: async () => [],
   workers: async () => [],
   newestChange: async () => undefined,

@@ -120,6 +120,48 @@ const rows: readonly Row[] = [
     /^warning: 2 durable runs wait for a key of refund, step pay, in project p of which nothing has moved for 2 hours -> npx svc actors limit l-1 names its holders/,
   ],
   [
+    'a schedule that never fired though it was due',
+    'runs',
+    {
+      runs: runsOf({
+        idleSchedules: async (now) => [
+          { id: 'nightly', project: 'p', idle: { kind: 'never_fired', dueAt: now - (now % 1000) - 3_600_000 } },
+        ],
+      }),
+    },
+    /^warning: schedule "nightly" of project "p" has never fired, though it was due at \d{4}-\d\d-\d\dT[\d:.]+Z -> start the service; where it runs, see its log/,
+  ],
+  [
+    'a schedule whose last times were all skipped',
+    'runs',
+    {
+      runs: runsOf({
+        idleSchedules: async () => [
+          { id: 'nightly', project: 'p', idle: { kind: 'skipping', skipped: 3, since: 0, reason: 'input_invalid' } },
+        ],
+      }),
+    },
+    /^warning: schedule "nightly" of project "p" started no run at its last 3 times, since 1970-01-01T00:00:00Z: the newest was skipped as input_invalid -> give the schedule an input that the schema of its definition takes$/,
+  ],
+  [
+    'a paused definition with due work',
+    'runs',
+    {
+      runs: runsOf({
+        pausedWork: async () => [{ owner: SERVICE, id: 'refund', since: 0, reason: 'broken', runs: 1, isMore: false }],
+      }),
+    },
+    /^warning: definition "refund" is paused since 1970-01-01T00:00:00Z \("broken"\), and 1 queued run waits for it -> npx svc definitions resume refund lets it go on$/,
+  ],
+  [
+    'a paused definition of a project, with more due work than was counted',
+    'runs',
+    {
+      runs: runsOf({ pausedWork: async () => [{ owner: 'shop', id: 'refund', since: 0, runs: 1000, isMore: true }] }),
+    },
+    /^warning: definition "refund" of project "shop" is paused since .*Z, and at least 1000 queued runs wait for it -> npx svc definitions resume refund --project shop lets them go on$/,
+  ],
+  [
     'a pinned version that no worker registered',
     'runs',
     { runs: runsOf({ pinnedVersions: async () => [{ owner: SERVICE, id: 'refund', version: 2, openRuns: 5 }] }) },

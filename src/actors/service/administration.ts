@@ -1,4 +1,6 @@
 import type { RunStore } from '../../store/runs/run-store.ts';
+import { findPausedWork } from '../definition/paused-work.ts';
+import { findIdleSchedules } from '../schedule/idle-schedules.ts';
 import { contextOf } from '../run/stored-context.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 import { attempt } from './calls.ts';
@@ -8,12 +10,21 @@ import type { RunAdministration } from './runs-service.ts';
 const ERASE_SLICE = 500;
 /** Stuck runs that are looked for at most: there must be none. */
 const STUCK_LIMIT = 1000;
+/** Idle schedules, and paused definitions with due work, that are named. */
+const NAMED_LIMIT = 20;
 
 /** What the service does with runs as a whole: erases and trims them, and counts what monitors and `doctor` ask for. */
 export const createRunAdministration = (host: {
   readonly store: Pick<
     RunStore,
-    'subjectRuns' | 'finishedRuns' | 'stuckRuns' | 'stalledLimits' | 'runShapes' | 'counts'
+    | 'subjectRuns'
+    | 'finishedRuns'
+    | 'stuckRuns'
+    | 'stalledLimits'
+    | 'listKeptActors'
+    | 'listRuns'
+    | 'runShapes'
+    | 'counts'
   >;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   readonly flushOutbox: () => Promise<void>;
@@ -46,6 +57,8 @@ export const createRunAdministration = (host: {
 
     findStuckRuns: () => store.stuckRuns(STUCK_LIMIT),
     findStalledKeys: (movedBefore) => store.stalledLimits(movedBefore, STUCK_LIMIT),
+    findIdleSchedules: (now) => findIdleSchedules(store, now, NAMED_LIMIT),
+    findPausedWork: () => findPausedWork(store, NAMED_LIMIT),
 
     listRunShapes: async (project, from, to, limit) =>
       (await store.runShapes(project, from, to, limit)).map(({ snapshot, ...shape }) => ({

@@ -22,6 +22,8 @@ import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStart } from '../run/messages.ts';
 import type { RunFilter } from '../../store/runs/run-store.ts';
 import type { BulkAction, BulkView } from '../bulk/messages.ts';
+import type { PausedWork } from '../definition/paused-work.ts';
+import type { IdleSchedule } from '../schedule/idle-schedules.ts';
 import type { ScheduleView } from '../schedule/messages.ts';
 import type { LimitRecord } from '../../store/runs/run-store.ts';
 
@@ -471,6 +473,10 @@ export interface RunAdministration {
   findStuckRuns(): Promise<readonly StuckRun[]>;
   /** Keys for which runs wait, and of which nothing has moved since. */
   findStalledKeys(movedBefore: UnixMs): Promise<readonly LimitRecord[]>;
+  /** Active schedules that never fired though they were due, or that skip all of their times. */
+  findIdleSchedules(now: UnixMs): Promise<readonly IdleSchedule[]>;
+  /** Paused definitions of which runs are queued. */
+  findPausedWork(): Promise<readonly PausedWork[]>;
   /** Ended runs of a window, newest first, at most `limit`. */
   listRunShapes(project: string, from: UnixMs, to: UnixMs, limit: number): Promise<readonly RunShape[]>;
   counts(): Promise<{ definitionVersions: number; openRuns: number; quarantined: number }>;

@@ -1,4 +1,6 @@
+import type { PausedWork } from '../../actors/definition/paused-work.ts';
 import type { ClockJump } from '../../actors/kernel/clock.ts';
+import type { IdleSchedule } from '../../actors/schedule/idle-schedules.ts';
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { UnixMs } from '../../model/run.ts';
@@ -18,6 +20,10 @@ export type RunReads = {
   readonly stuckRuns: () => Promise<readonly { readonly runId: string; readonly project: string }[]>;
   /** Keys for which runs wait, and of which nothing has moved since. */
   readonly stalledKeys: (movedBefore: UnixMs) => Promise<readonly StalledKey[]>;
+  /** Active schedules that never fired though they were due, or that skip all of their times. */
+  readonly idleSchedules: (now: UnixMs) => Promise<readonly IdleSchedule[]>;
+  /** Paused definitions of which runs are queued. */
+  readonly pausedWork: () => Promise<readonly PausedWork[]>;
   /** Versions of definitions that open runs are pinned to. */
   readonly pinnedVersions: () => Promise<readonly PinnedVersion[]>;
   readonly workers: () => Promise<readonly RegisteredWorker[]>;

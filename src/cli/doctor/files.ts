@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { findPausedWork } from '../../actors/definition/paused-work.ts';
+import { findIdleSchedules } from '../../actors/schedule/idle-schedules.ts';
 import { type FileKind, FileRefused, openDataFile } from '../../store/sqlite/connection.ts';
 import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
 import type { ProbeOutcome } from '../../store/signals/probe.ts';
@@ -282,6 +284,8 @@ export const openRuns = (settings: Settings, readOnly: boolean, damage: readonly
         counts: reads.counts,
         stuckRuns: () => reads.stuckRuns(MOST_STUCK),
         stalledKeys: async (movedBefore) => reads.stalledLimits(movedBefore, MOST_STUCK),
+        idleSchedules: (now) => findIdleSchedules(reads, now, MOST_STUCK),
+        pausedWork: () => findPausedWork(reads, MOST_STUCK),
         newestChange: async () => (await reads.listRuns({ reach: 'all', limit: 1 }))[0]?.updatedAt,
         pinnedVersions: async () => {
           const pinned = [];

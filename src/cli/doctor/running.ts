@@ -21,6 +21,8 @@ export type RunningService = {
     | 'counts'
     | 'findStuckRuns'
     | 'findStalledKeys'
+    | 'findIdleSchedules'
+    | 'findPausedWork'
     | 'listRuns'
     | 'listDefinitions'
     | 'getDefinition'
@@ -45,6 +47,8 @@ const readsOfRuns = (runs: RunningService['runs']): RunReads => ({
   counts: () => runs.counts(),
   stuckRuns: () => runs.findStuckRuns(),
   stalledKeys: (movedBefore) => runs.findStalledKeys(movedBefore),
+  idleSchedules: (now) => runs.findIdleSchedules(now),
+  pausedWork: () => runs.findPausedWork(),
   newestChange: async () => valueOf(await runs.listRuns({ reach: 'all', limit: 1 })).items[0]?.updatedAt,
   pinnedVersions: async () => {
     const pinned = [];

@@ -1,5 +1,9 @@
+import type { PausedWork } from '../../actors/definition/paused-work.ts';
+import type { IdleSchedule } from '../../actors/schedule/idle-schedules.ts';
 import { SERVICE } from '../../model/definition/owner.ts';
-import { millisFromUnixNano } from '../../model/time.ts';
+import type { UnixMs } from '../../model/run.ts';
+import type { SkipReason } from '../../model/schedule/schedule.ts';
+import { formatTimestamp, millisFromUnixNano, unixNanoFromMillis } from '../../model/time.ts';
 import type { Look, PinnedVersion, RegisteredWorker, RunReads } from './deployment.ts';
 import { counted, type Finding, fault, listed, ok, skipped, warning } from './finding.ts';
 import { quoted } from '../printable.ts';
@@ -49,6 +53,47 @@ const examineKeys = async (reads: RunReads, nowMs: number): Promise<Finding[]> =
   });
 };
 
+const moment = (at: UnixMs): string => formatTimestamp(unixNanoFromMillis(at));
+
+/** What to do about a schedule that skips its times, by the reason of the last one. */
+const skipMends: Readonly<Record<SkipReason, (id: string) => string>> = {
+  missed: () => 'keep the service running at its times, or let catch_up fire those that were missed',
+  paused: () => 'nothing: its times are skipped while it is paused',
+  catch_up_window: () => 'keep the service running at its times, or raise catch_up_window_ms',
+  overlap: (id) =>
+    `npx svc schedules ${id} names the run that is open: see what it waits for, or choose another overlap`,
+  definition_unknown: () => 'store the definition that it starts, or name another in the schedule',
+  input_invalid: () => 'give the schedule an input that the schema of its definition takes',
+  already_started: () => 'nothing: its times have their runs already',
+  refused: (id) => `npx svc schedules trigger ${id} starts a run at once, and POST /v1/api/runs says why it is refused`,
+};
+
+/** Schedules of which nobody gets what they were made for. */
+const examineSchedules = async (reads: RunReads, nowMs: number): Promise<Finding[]> =>
+  (await reads.idleSchedules(nowMs)).map(({ id, project, idle }: IdleSchedule): Finding => {
+    const name = `schedule ${quoted(id)} of project ${quoted(project)}`;
+    return idle.kind === 'never_fired'
+      ? warning(
+          `${name} has never fired, though it was due at ${moment(idle.dueAt)}`,
+          'start the service; where it runs, see its log and /readyz for what keeps timers from it',
+        )
+      : warning(
+          `${name} started no run at its last ${counted(idle.skipped, 'time')}, since ${moment(idle.since)}: the newest was skipped as ${idle.reason}`,
+          skipMends[idle.reason](id),
+        );
+  });
+
+/** Definitions that somebody paused, and whose runs wait for somebody to resume them. */
+const examinePauses = async (reads: RunReads): Promise<Finding[]> =>
+  (await reads.pausedWork()).map(({ owner, id, since, reason, runs, isMore }: PausedWork): Finding => {
+    const whose = owner === SERVICE ? '' : ` of project ${quoted(owner)}`;
+    const why = reason === undefined ? '' : ` (${quoted(reason)})`;
+    return warning(
+      `definition ${quoted(id)}${whose} is paused since ${moment(since)}${why}, and ${isMore ? 'at least ' : ''}${counted(runs, 'queued run')} ${runs === 1 ? 'waits' : 'wait'} for it`,
+      `npx svc definitions resume ${id}${owner === SERVICE ? '' : ` --project ${owner}`} lets ${runs === 1 ? 'it' : 'them'} go on`,
+    );
+  });
+
 /** The runs store, what is in it, and whether its doors need a key. Reads alone. */
 export const examineRuns = async (look: Look): Promise<Finding[]> => {
   const { runs, settings, now } = look;
@@ -75,6 +120,8 @@ export const examineRuns = async (look: Look): Promise<Finding[]> => {
         ),
       );
     findings.push(...(await examineKeys(runs.reads, millisFromUnixNano(now))));
+    findings.push(...(await examineSchedules(runs.reads, millisFromUnixNano(now))));
+    findings.push(...(await examinePauses(runs.reads)));
     findings.push(...(await examinePinned(runs.reads, millisFromUnixNano(now))));
   }
   return [...findings, examineRunsDoor(look)];

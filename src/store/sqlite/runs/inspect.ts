@@ -9,7 +9,14 @@ import { RUNS_FILE } from './schema.ts';
 /** What `doctor` may ask of a runs file. */
 export type RunReads = Pick<
   RunQueries,
-  'counts' | 'stuckRuns' | 'stalledLimits' | 'listRuns' | 'listDefinitions' | 'definitionVersions' | 'listWorkers'
+  | 'counts'
+  | 'stuckRuns'
+  | 'stalledLimits'
+  | 'listKeptActors'
+  | 'listRuns'
+  | 'listDefinitions'
+  | 'definitionVersions'
+  | 'listWorkers'
 >;
 
 export type RunsInspection = {
@@ -48,6 +55,7 @@ export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => 
       counts: () => read((from) => from.counts()),
       stuckRuns: (limit) => read((from) => from.stuckRuns(limit)),
       stalledLimits: (movedBefore, limit) => read((from) => from.stalledLimits(movedBefore, limit)),
+      listKeptActors: (query) => read((from) => from.listKeptActors(query)),
       listRuns: (query) => read((from) => from.listRuns(query)),
       listDefinitions: (query) => read((from) => from.listDefinitions(query)),
       definitionVersions: (owner, id, reach) => read((from) => from.definitionVersions(owner, id, reach)),
