@@ -21,51 +21,6 @@ export const addEntries = (
   return { entries: added.length === 0 ? known : [...known, ...added], gap: false };
 };
 
-type Attempt = components['schemas']['Attempt'];
-
-/** One attempt on the axis of its run: offered, then running. In milliseconds from the start of the run. */
-export type Lane = {
-  readonly attempt: Attempt;
-  readonly offered: number;
-  /** Absent for an offer that nobody started. */
-  readonly started: number | undefined;
-  readonly ended: number;
-  readonly isOpen: boolean;
-};
-
-export type Timeline = {
-  readonly totalMs: number;
-  readonly steps: readonly { readonly step: string; readonly lanes: readonly Lane[] }[];
-};
-
-/** @param nowMs to which what still runs is drawn */
-export const timelineOf = (
-  run: { readonly created_at: string; readonly ended_at?: string; readonly attempts: readonly Attempt[] },
-  nowMs: number,
-): Timeline => {
-  const base = Date.parse(run.created_at);
-  const end = run.ended_at === undefined ? nowMs : Date.parse(run.ended_at);
-  const since = (instant: string | undefined): number | undefined =>
-    instant === undefined ? undefined : Math.max(0, Date.parse(instant) - base);
-  const steps = new Map<string, Lane[]>();
-  let last = Math.max(end - base, 1);
-  for (const attempt of run.attempts) {
-    const ended = since(attempt.ended_at);
-    const lane: Lane = {
-      attempt,
-      offered: since(attempt.offered_at) ?? 0,
-      started: since(attempt.started_at),
-      ended: ended ?? end - base,
-      isOpen: ended === undefined,
-    };
-    last = Math.max(last, lane.ended);
-    const lanes = steps.get(attempt.step_id);
-    if (lanes === undefined) steps.set(attempt.step_id, [lane]);
-    else lanes.push(lane);
-  }
-  return { totalMs: last, steps: [...steps].map(([step, lanes]) => ({ step, lanes })) };
-};
-
 /** A line that tells an entry to people. */
 export const tellEntry = ({ kind, step_id, attempt, worker_id, data }: Entry): string => {
   const step = step_id === undefined ? '' : ` ${step_id}`;

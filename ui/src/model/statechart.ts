@@ -218,6 +218,7 @@ export const chartOfDefinition = (definition: unknown): Chart => {
     };
   });
   const transitions = steps.flatMap((step, index) => {
+    const stepKind = textOf(step['kind']);
     const from = keyOf(step, index);
     const way = (to: unknown, event: string, guard: string | undefined): ChartTransition[] =>
       typeof to === 'string' && known.has(to)
@@ -232,11 +233,24 @@ export const chartOfDefinition = (definition: unknown): Chart => {
       const { to, class: errorClass, code } = recordOf(given);
       return way(to, 'error', [textOf(errorClass), textOf(code)].filter((part) => part !== undefined).join(' '));
     });
-    const events = listOf(step['any']).flatMap((given) => {
+    // Without `next` a step leads on to the following one; the last one ends the run.
+    const following = index === steps.length - 1 ? END : keys[index + 1];
+    const lines = listOf(step['any']);
+    const isNeverRead =
+      stepKind === 'succeed' ||
+      stepKind === 'fail' ||
+      (lines.length > 0 &&
+        lines.every((line) => recordOf(line)['to'] !== undefined) &&
+        !(step['timeout_ms'] !== undefined && step['on_timeout'] === 'continue'));
+    const onward =
+      step['next'] === undefined && stepKind !== undefined && textOf(step['id']) !== undefined && !isNeverRead
+        ? way(following, 'next', undefined)
+        : [];
+    const events = lines.flatMap((given) => {
       const { to, event } = recordOf(given);
       return way(to, textOf(event) ?? 'event', undefined);
     });
-    return [...branches, ...events, ...errors];
+    return [...onward, ...branches, ...events, ...errors];
   });
   if (transitions.some(({ to }) => to === END) && !keys.includes(END))
     states.push({

@@ -148,6 +148,25 @@ describe('the chart of a definition that is not stored', () => {
     ]);
   });
 
+  it('leads on to the following step where nothing else is said, and after the last one to the end', () => {
+    const { transitions } = chartOfDefinition({
+      steps: [
+        { id: 'a', kind: 'task' },
+        { id: 'b', kind: 'wait_event', any: [{ event: 'yes', to: 'c' }] },
+        { id: 'c', kind: 'wait_event', any: [{ event: 'yes', to: 'a' }, { event: 'no' }] },
+        { id: 'd', kind: 'fail' },
+        { id: 'e', kind: 'task' },
+      ],
+    });
+    expect(transitions.map(({ from, event, to }) => [from, event, to])).toEqual([
+      ['a', 'next', 'b'],
+      ['b', 'yes', 'c'],
+      ['c', 'next', 'd'],
+      ['c', 'yes', 'a'],
+      ['e', 'next', 'end'],
+    ]);
+  });
+
   it('draws what can be drawn of one with faults: a name twice once, a way to nowhere not at all', () => {
     const { states, transitions } = chartOfDefinition({
       steps: [{ id: 'a', next: 'nowhere' }, { id: 'a', next: 'end' }, { kind: 'task' }, 7],

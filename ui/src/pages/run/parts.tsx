@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
-import { tellEntry, timelineOf } from '../../model/journal.ts';
+import { tellEntry } from '../../model/journal.ts';
+import { RUN_LANE, shareOf, type Stretch, timelineOf } from '../../model/run-timeline.ts';
 import { ticksOf } from '../../model/ticks.ts';
-import { formatAge, formatDuration, formatDurationMs, plural } from '../../model/units.ts';
+import { formatAge, formatDurationMs, plural } from '../../model/units.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
@@ -69,8 +71,7 @@ export const Steps = ({ run }: { readonly run: RunDetail }) => {
             return (
               <tr key={step.id} data-cursor={isCursor || undefined}>
                 <th scope="row">
-                  {step.id}
-                  {isCursor && <span className={css['cursor']}>cursor</span>}
+                  {step.id} {isCursor && <span className={css['cursor']}>cursor</span>}
                 </th>
                 <td>{step.kind.replaceAll('_', ' ')}</td>
                 <td>{attempts.length === 0 ? '—' : attempts.length}</td>
@@ -93,34 +94,84 @@ export const Steps = ({ run }: { readonly run: RunDetail }) => {
 };
 
 const MAX_TICKS = 5;
+const MAX_GAPS_NAMED = 8;
 
-/** Each attempt of each step: short while it is offered, tall while it runs. */
-export const Timeline = ({ run, nowMs }: { readonly run: RunDetail; readonly nowMs: number }) => {
-  const { totalMs, steps } = timelineOf(run, nowMs);
-  const share = (ms: number): string => `${(ms / totalMs) * 100}%`;
+const percent = (share: number): string => `${share * 100}%`;
+
+/** Round marks where the axis is even; the true times of both edges where a part of it is narrower. */
+const Axis = ({ stretches, totalMs }: { readonly stretches: readonly Stretch[]; readonly totalMs: number }) => {
+  const gaps = stretches.filter(({ gap }) => gap !== undefined);
+  const marks = gaps.length === 0 ? ticksOf(0, totalMs, MAX_TICKS) : [];
+  return (
+    <div className={css['axis']} aria-hidden>
+      {marks.map((at) => (
+        <span key={at} style={{ left: percent(shareOf(stretches, at)) }}>
+          {at === 0 ? '0' : formatDurationMs(at)}
+        </span>
+      ))}
+      {gaps.map(({ from, to, left, width, gap }) => (
+        <span
+          key={from}
+          className={css['gap']}
+          style={{ left: percent(left), width: percent(width) }}
+          title={`${gap}, from ${formatDurationMs(from)} to ${formatDurationMs(to)}; drawn narrower`}
+        >
+          {gap}
+        </span>
+      ))}
+    </div>
+  );
+};
+
+/** Each attempt of each step, short while it is offered and tall while it runs, and what the run waited for between them. */
+export const Timeline = ({
+  run,
+  entries,
+  nowMs,
+}: {
+  readonly run: RunDetail;
+  readonly entries: readonly JournalEntry[];
+  readonly nowMs: number;
+}) => {
+  const { totalMs, steps, stretches } = useMemo(() => timelineOf(run, entries, nowMs), [run, entries, nowMs]);
+  const gaps = stretches.flatMap(({ gap }) => (gap === undefined ? [] : [gap]));
+  const share = (ms: number): number => shareOf(stretches, ms);
+  const place = (from: number, to: number) => ({
+    left: percent(share(from)),
+    width: `max(4px, ${percent(share(to) - share(from))})`,
+  });
   if (steps.length === 0) return <p>No worker has had a step of this run yet.</p>;
   return (
     <div className={css['timeline']}>
-      <div className={css['axis']} aria-hidden>
-        {ticksOf(0, totalMs, MAX_TICKS).map((at) => (
-          <span key={at} style={{ left: share(at) }}>
-            {at === 0 ? '0' : formatDurationMs(at)}
-          </span>
-        ))}
-      </div>
+      <Axis stretches={stretches} totalMs={totalMs} />
       <ul aria-label="Attempts">
-        {steps.map(({ step, lanes }) => (
+        {steps.map(({ step, lanes, rests }) => (
           <li key={step} className={css['lane']}>
-            <span className={css['lane-name']}>{step}</span>
+            <span className={css['lane-name']} title={step === RUN_LANE ? 'The run itself' : step}>
+              {step}
+            </span>
             <div className={css['lane-bars']}>
+              {rests.map(({ kind, words, from, to, isOpen }) => (
+                <span
+                  key={`${kind} ${from}`}
+                  role="img"
+                  className={css['rest']}
+                  data-kind={kind}
+                  style={place(from, to)}
+                  aria-label={`${step}, ${words}, ${formatDurationMs(to - from)}${isOpen ? ' so far' : ''}`}
+                  title={`${words}, ${formatDurationMs(to - from)}${isOpen ? ' so far' : ''}`}
+                >
+                  <span className={css['rest-name']}>{words}</span>
+                </span>
+              ))}
               {lanes.map(({ attempt, offered, started, ended, isOpen }) => (
                 <span
                   key={attempt.lease_id}
                   role="img"
                   className={css['attempt']}
                   data-status={attempt.status}
-                  style={{ left: share(offered), width: `max(4px, ${share(ended - offered)})` }}
-                  aria-label={`${step}, attempt ${attempt.attempt}, ${attempt.status}, ${formatDuration((ended - (started ?? offered)) * 1e6)}, ${attempt.worker_id}`}
+                  style={place(offered, ended)}
+                  aria-label={`${step}, attempt ${attempt.attempt}, ${attempt.status}, ${formatDurationMs(ended - (started ?? offered))}, ${attempt.worker_id}`}
                   title={`attempt ${attempt.attempt}: ${attempt.status}, offered for ${formatDurationMs((started ?? ended) - offered)}, ran ${started === undefined ? 'never' : formatDurationMs(ended - started)}${isOpen ? ' so far' : ''}, ${attempt.worker_id}${attempt.error === undefined ? '' : `: ${attempt.error.message}`}`}
                 >
                   {started !== undefined && (
@@ -136,7 +187,10 @@ export const Timeline = ({ run, nowMs }: { readonly run: RunDetail; readonly now
         ))}
       </ul>
       <p className={css['soft']}>
-        {plural(run.attempts.length, 'attempt')}; the first part of a bar is the offer, the tall part the work.
+        {plural(run.attempts.length, 'attempt')} in {formatDurationMs(totalMs)}; the first part of a bar is the offer,
+        the tall part the work. Dotted is waiting, hatched a backoff, thin the queue.
+        {gaps.length > 0 &&
+          ` Drawn narrower: ${gaps.slice(0, MAX_GAPS_NAMED).join('; ')}${gaps.length > MAX_GAPS_NAMED ? '; and more' : ''}.`}
       </p>
     </div>
   );

@@ -53,7 +53,7 @@ const useThrottled = (run: () => void, eachMs: number): (() => void) => {
 
 const tabsOf = (detail: RunDetail, entries: readonly JournalEntry[], nowMs: number): Tab[] => {
   return [
-    { id: 'timeline', name: 'Timeline', content: () => <Timeline run={detail} nowMs={nowMs} /> },
+    { id: 'timeline', name: 'Timeline', content: () => <Timeline run={detail} entries={entries} nowMs={nowMs} /> },
     { id: 'journal', name: 'Journal', content: () => <Journal entries={entries} /> },
     {
       id: 'state',
