@@ -25,9 +25,9 @@ describe('svc machines', () => {
   it('lists machines by name', async () => {
     const { code, out } = await svc('machines');
     expect(code).toBe(0);
-    expect(out).toMatch(
-      /^name +version +project +states\ndispatcher +1 +- +idle waiting matching\nlease +1 +- +unissued offered running /,
-    );
+    expect(out).toMatch(/^name +version +project +states\nbulk +1 +- /);
+    expect(out).toMatch(/^dispatcher +1 +- +idle waiting matching\n/m);
+    expect(out).toMatch(/^lease +1 +- +unissued offered running /m);
     expect(out).toContain('run:flow@1');
   });
 

@@ -1,5 +1,5 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 4d9e04375eafe080450cfde52c0d9f9d0f77d1f3a32dab7f699573ac87dc39f6
+// source sha256: d962e6037d97e3aa6a1c4d364a8f2cdc5a57d106e3d71f30eb815bf19c3f6353
 // content sha256: f721caedaa906896795f538b8bb26ad36750e96ca76ac67bbde803d5afc01e4d
 export interface paths {
     readonly "/healthz": {

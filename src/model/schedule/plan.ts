@@ -8,7 +8,7 @@ export const GRACE_MS = 10_000;
 /** Times that one look considers, and missed times that fire at the most. Older ones are passed over. */
 export const MOST_TIMES = 100;
 
-/** When a nominal time fires: it is put off by up to `jitterMs`, each time by the same. */
+/** When a nominal time fires: it is deferred by up to `jitterMs`, each time by the same. */
 export const dueTimeOfNominal = (seed: string, nominalAt: UnixMs, jitterMs: number): UnixMs =>
   jitterMs === 0
     ? nominalAt

@@ -72,12 +72,16 @@ onEachEngine('questions about runs', ({ createHarness }) => {
       value: 'running',
       machineVersion: 1,
     });
-    expect(must(await service.runs.listMachines({ ...ALL, limit: 10 })).items.map(({ name }) => name)).toEqual([
+    expect(must(await service.runs.listMachines({ ...ALL, limit: 20 })).items.map(({ name }) => name)).toEqual([
+      'bulk',
+      'definition',
       'dispatcher',
       'lease',
+      'limit',
       'monitor',
       'outbox',
       'pipeline',
+      'schedule',
       'slo',
       'timer',
       'run:flow@1',

@@ -25,7 +25,7 @@ describe('the shape of errors', () => {
       404: ['not_found'],
       405: ['method_not_allowed'],
       406: ['not_acceptable'],
-      409: 'already_applied fenced run_terminal not_started definition_conflict conflict'.split(' '),
+      409: 'already_applied fenced run_terminal not_started definition_conflict conflict limit_reached'.split(' '),
       413: ['payload_too_large'],
       415: ['unsupported_content_encoding', 'unsupported_media_type'],
       429: ['overloaded', 'over_quota'],

@@ -1034,7 +1034,19 @@ describe('actors and machines', () => {
       seen.push(...page.machines.map(({ name }) => name));
       cursor = page.next_cursor;
     }
-    const own = ['bulk', 'dispatcher', 'lease', 'limit', 'monitor', 'outbox', 'pipeline', 'schedule', 'slo', 'timer'];
+    const own = [
+      'bulk',
+      'definition',
+      'dispatcher',
+      'lease',
+      'limit',
+      'monitor',
+      'outbox',
+      'pipeline',
+      'schedule',
+      'slo',
+      'timer',
+    ];
     expect(seen).toEqual([...own, 'run:a@1', 'run:b@1', 'run:c@1']);
     expect(pages).toBe(Math.ceil(seen.length / limit));
   });
@@ -1104,7 +1116,7 @@ describe('--runs-data off', () => {
   it('actors and machines still answer', async () => {
     await open({ enabled: false });
     expect(await service.must(service.get('/actors'))).toEqual({ actors: [] });
-    expect((await service.must(service.get('/machines'))).machines).toHaveLength(10);
+    expect((await service.must(service.get('/machines'))).machines).toHaveLength(11);
     expect((await service.get('/machines/lease?format=mermaid')).status).toBe(200);
   });
 });
