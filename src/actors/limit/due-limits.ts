@@ -37,6 +37,8 @@ export const createDueLimits = (host: {
   const soon = new Map<string, { readonly dueAt: UnixMs; readonly cancel: () => void }>();
   let going = false;
   let gone: Promise<void> = Promise.resolve();
+  /** Where the last look at the rows ended before it had seen all of them. */
+  let lookedUpTo: DueLimit | undefined;
 
   const next = (): string | undefined => {
     for (const [project, keys] of projects) {
@@ -60,6 +62,8 @@ export const createDueLimits = (host: {
   const go = async (): Promise<void> => {
     going = true;
     while (!closing.aborted) {
+      // Without the others of the rows, the few that are left would have all the turns.
+      if (lookedUpTo !== undefined && known.size < SLICE) await lookOn(lookedUpTo).catch(() => {});
       const slice: string[] = [];
       for (let limitId = next(); limitId !== undefined; limitId = slice.length < SLICE ? next() : undefined)
         slice.push(limitId);
@@ -101,22 +105,31 @@ export const createDueLimits = (host: {
     soon.set(limitId, { dueAt, cancel });
   };
 
+  /**
+   * Looks at the rows behind one, until memory has enough to do. What it does not reach is looked at when that is done; rows that it has
+   * passed come again with the next second.
+   */
+  const lookOn = async (from?: DueLimit): Promise<void> => {
+    lookedUpTo = undefined;
+    let after = from;
+    for (let page = 0; page < MOST_PAGES; page += 1) {
+      const lookup = { kind: 'limits_due', steady: host.steady() + SOON_MS, limit: PAGE_ROWS } as const;
+      const [found] = (await host.store.load([after === undefined ? lookup : { ...lookup, after }])) as [
+        Found['limits_due'],
+      ];
+      for (const { limitId, project, dueAt } of found) add(limitId, project, dueAt);
+      if (found.length < PAGE_ROWS) return;
+      after = found.at(-1);
+      if (known.size > PAGE_ROWS) break;
+    }
+    lookedUpTo = after;
+  };
+
   return {
     /** A commit left this. @param dueAt by the steady clock */
     add,
     /** Looks at the rows for what memory does not know: after a start, after a commit that failed, or beyond the bounds. */
-    look: async (): Promise<void> => {
-      let after: DueLimit | undefined;
-      for (let page = 0; page < MOST_PAGES; page += 1) {
-        const lookup = { kind: 'limits_due', steady: host.steady() + SOON_MS, limit: PAGE_ROWS } as const;
-        const [found] = (await host.store.load([after === undefined ? lookup : { ...lookup, after }])) as [
-          Found['limits_due'],
-        ];
-        for (const { limitId, project, dueAt } of found) add(limitId, project, dueAt);
-        after = found.at(-1);
-        if (found.length < PAGE_ROWS || known.size > PAGE_ROWS) return;
-      }
-    },
+    look: (): Promise<void> => lookOn(),
     /** Resolves when nothing is left to do now. */
     idle: async (): Promise<void> => {
       await gone;
