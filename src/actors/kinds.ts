@@ -4,6 +4,7 @@ import type { Json } from '../model/json.ts';
 import type { ReportedUsage, UnixMs } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
 import { createBulkActors } from './bulk/bulk-actor.ts';
+import type { RestartSlices } from './bulk/restart-slices.ts';
 import type { CarriedOver } from './carried-over.ts';
 import { createDefinitionActors } from './definition/definition-actor.ts';
 import type { PausedDefinitions } from './definition/paused-definitions.ts';
@@ -43,6 +44,8 @@ export const createKinds = (host: {
   /** Rows were committed to the outbox. */
   readonly outboxed: () => void;
   readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
+  /** Restarts the runs of bulk actions. */
+  readonly restarts: Pick<RestartSlices, 'take'>;
   /** A key was committed whose actor is due then, by the steady clock. */
   readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
 }): readonly ActorKind[] => {
@@ -80,7 +83,12 @@ export const createKinds = (host: {
     createEventActor({ programs, nextOrder }),
     createStartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
     createRestartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
-    createBulkActors({ programs, steady: host.steady, carriedOver: host.carriedOver }),
+    createBulkActors({
+      programs,
+      steady: host.steady,
+      carriedOver: host.carriedOver,
+      restarts: host.restarts,
+    }),
     createScheduleActors({
       programs,
       checkInput,

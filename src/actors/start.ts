@@ -4,6 +4,7 @@ import type { ProjectReach } from '../model/scope.ts';
 import type { Cost, Span } from '../model/span.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import { createRestartSlices } from './bulk/restart-slices.ts';
 import { createCarriedOver } from './carried-over.ts';
 import {
   type Clock,
@@ -169,6 +170,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         add: (timer) => carriedOver.add(timer),
         addFirst: (timer) => carriedOver.addFirst(timer),
       },
+      restarts: { take: (slice) => restartSlices.take(slice) },
       limitDue: (limitId, project, dueAt) => dueLimits.add(limitId, project, dueAt),
     }),
     follow: dispatcher.follow,
@@ -213,6 +215,14 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     isPaused,
     servedSince: (at) => options.ticks !== false && calls.servedSince(at),
     clock,
+    closing: closing.signal,
+    onFault,
+  });
+  const restartSlices = createRestartSlices({
+    store,
+    restart: (request) => service.restartRun(request),
+    // As above: the row of the timer of the action is looked at each second.
+    send: (message) => kernel.send(message).catch(() => {}),
     closing: closing.signal,
     onFault,
   });
@@ -268,6 +278,33 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     createKeptActors('definition', { store, mailbox: kernel.mailbox }),
   ];
 
+  const service = createService({
+    store,
+    kernel,
+    calls,
+    upkeep,
+    programs,
+    storedRuns,
+    followers,
+    damaged,
+    dispatcher,
+    registry,
+    leases,
+    liveWorkers,
+    pausedDefinitions,
+    restartSlices,
+    now,
+    newId,
+    wallOf: serviceClock.wallOf,
+    steady,
+    defer,
+    leaseTtlMs,
+    heartbeatMs,
+    actors,
+    flushOutbox: outbox.flush,
+    closing: closing.signal,
+  });
+
   await resume.start();
   await pausedDefinitions.reload();
   outbox.kick();
@@ -283,6 +320,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     dispatcher.close();
     await timerStopped;
     await released;
+    await restartSlices.idle();
     await endOutbox();
     await kernel.idle();
     dispatcher.close();
@@ -290,36 +328,13 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   };
 
   return {
-    ...createService({
-      store,
-      kernel,
-      calls,
-      upkeep,
-      programs,
-      storedRuns,
-      followers,
-      damaged,
-      dispatcher,
-      registry,
-      leases,
-      liveWorkers,
-      pausedDefinitions,
-      now,
-      newId,
-      wallOf: serviceClock.wallOf,
-      steady,
-      defer,
-      leaseTtlMs,
-      heartbeatMs,
-      actors,
-      flushOutbox: outbox.flush,
-      closing: closing.signal,
-    }),
+    ...service,
     actors,
     tick: async () => {
       await timer.tick();
       await heldRuns.idle();
-      await carriedOver.idle();
+      do await carriedOver.idle();
+      while (await restartSlices.idle());
       await dueLimits.idle();
     },
     flushOutbox: outbox.flush,

@@ -13,14 +13,16 @@ const steer =
     return { type: 'run', id: runId, body };
   };
 
-type Of<A extends BulkAction['action']> = BulkAction & { readonly action: A };
+/** What a turn can do by itself: what a restart begins with is read before its turn (`restart-slices.ts`). */
+export type TurnAction = Exclude<BulkAction, { readonly action: 'restart' }>;
+type Of<A extends TurnAction['action']> = TurnAction & { readonly action: A };
 
 /**
  * The message by which a run takes each action: that of the call for one run, so that both decide alike. Nothing where the single call would
  * answer without doing anything.
  */
 const messages: {
-  readonly [A in BulkAction['action']]: (run: RunActor, work: Of<A>, bulkId: string) => Message | undefined;
+  readonly [A in TurnAction['action']]: (run: RunActor, work: Of<A>, bulkId: string) => Message | undefined;
 } = {
   cancel: ({ record: { runId, status } }, { reason }) => {
     if (hasEnded(status)) return undefined;
@@ -42,8 +44,8 @@ const messages: {
   },
 };
 
-export const messageOf = (run: RunActor, work: BulkAction, bulkId: string): Message | undefined =>
-  (messages[work.action] as (run: RunActor, work: BulkAction, bulkId: string) => Message | undefined)(
+export const messageOf = (run: RunActor, work: TurnAction, bulkId: string): Message | undefined =>
+  (messages[work.action] as (run: RunActor, work: TurnAction, bulkId: string) => Message | undefined)(
     run,
     work,
     bulkId,

@@ -14,6 +14,7 @@ import type { ActorKind, Turn } from '../runs-kernel.ts';
 import { messageOf } from './actions.ts';
 import { type BulkActor, bulkSlot, bulkView, matchingRunsSlot, reviveBulk } from './bulk-state.ts';
 import type { BulkMessage, BulkSlice } from './messages.ts';
+import type { RestartSlices } from './restart-slices.ts';
 
 /** The name of its timer. */
 const TIMER = 'bulk';
@@ -29,6 +30,7 @@ export const createBulkActors = (host: {
   readonly programs: Programs;
   readonly steady: () => UnixMs;
   readonly carriedOver: Pick<CarriedOver, 'add'>;
+  readonly restarts: Pick<RestartSlices, 'take'>;
 }): ActorKind => {
   const setTimer = (turn: Turn, id: string, dueAt: UnixMs): void => {
     turn.rows.timersSet.push(countdown({ turn, host }, { runId: id, name: TIMER }, dueAt));
@@ -84,7 +86,12 @@ export const createBulkActors = (host: {
   const takeSlice = (turn: Turn, actor: BulkActor): void => {
     const { id } = actor.record;
     const { after } = actor.snapshot.context;
-    const query = actor.spec.filter;
+    const { filter: query, work } = actor.spec;
+    if (work.action === 'restart') {
+      // The row of the timer stays: it hands the slice over again where nobody says what became of it.
+      turn.after(() => host.restarts.take({ bulkId: id, filter: query, after }));
+      return;
+    }
     const { runIds, upTo } = turn.read(matchingRunsSlot, { bulkId: id, query, after, scan: SLICE_ROWS });
     const slice: BulkSlice = { replies: [], refused: 0 };
     for (const runId of runIds) {
@@ -108,13 +115,20 @@ export const createBulkActors = (host: {
     try {
       const run = readRun(turn, host.programs, runId);
       if (run === undefined) return; // erased since
-      const message = messageOf(run, actor.spec.work, actor.record.id);
+      const { work } = actor.spec;
+      const message = work.action === 'restart' ? undefined : messageOf(run, work, actor.record.id);
       if (message === undefined) slice.refused += 1;
       else slice.replies.push(turn.ask(message, message.body));
     } catch (error) {
       if (!(error instanceof Quarantined)) throw error;
       slice.refused += 1;
     }
+  };
+
+  const takeRestarted = (turn: Turn, actor: BulkActor, body: BulkMessage & { kind: 'restarted' }): void => {
+    const { from, done, refused, upTo: after } = body;
+    if (actor.snapshot.value !== 'running' || actor.snapshot.context.after !== from) return;
+    move(turn, actor, { type: 'slice.taken', at: turn.at, done, refused, ...(after === undefined ? {} : { after }) });
   };
 
   const remove = (turn: Turn, id: string): void => {
@@ -154,6 +168,8 @@ export const createBulkActors = (host: {
         return takeTimer(turn, actor, body);
       case 'apply':
         return apply(turn, actor, body);
+      case 'restarted':
+        return takeRestarted(turn, actor, body);
       case 'stop': {
         const stopped: BulkEvent = { type: 'bulk.stopped', at: turn.at };
         const mayStop = take(bulkMachine, actor.snapshot, stopped) !== undefined;

@@ -6,6 +6,8 @@ import type { TimerMessage } from '../timer-message.ts';
 /** What is done with each run. A signal carries its event. */
 export type BulkAction =
   | { readonly action: 'cancel' | 'pause' | 'resume'; readonly reason?: string }
+  /** Each at the step that failed; a run that failed at none refuses. */
+  | { readonly action: 'restart' }
   | { readonly action: 'signal'; readonly event: string; readonly payload: Json };
 
 /** What an action on many runs was made of. */
@@ -19,6 +21,14 @@ export type BulkMessage =
   | { readonly kind: 'begin'; readonly spec: BulkSpec; readonly count: number }
   | { readonly kind: 'stop' }
   | TimerMessage
+  /** What became of the runs that were to be restarted beyond `from`, up to and with `upTo`; without it, these were the last. */
+  | {
+      readonly kind: 'restarted';
+      readonly from: string;
+      readonly done: number;
+      readonly refused: number;
+      readonly upTo?: string;
+    }
   /** To itself, for each run of a slice. */
   | { readonly kind: 'apply'; readonly runId: string; readonly slice: BulkSlice };
 

@@ -5,6 +5,7 @@ import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { Found, RunFilter, RunStore } from '../../store/runs/run-store.ts';
 import { bulkView, reviveBulk } from '../bulk/bulk-state.ts';
 import type { BulkMessage, BulkView } from '../bulk/messages.ts';
+import type { RestartSlices } from '../bulk/restart-slices.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import { attempt, callerOfOwner, callerOfProject, type Calls } from './calls.ts';
 import type { BulkCommands, StartedBulk } from './runs-service.ts';
@@ -21,6 +22,7 @@ const covers = (reach: ProjectReach, of: ProjectReach): boolean =>
 export const createBulkCommands = (host: {
   readonly calls: Pick<Calls, 'ask' | 'askAlways'>;
   readonly store: Pick<RunStore, 'load' | 'matchingRuns'>;
+  readonly restartSlices: Pick<RestartSlices, 'halt'>;
   readonly now: () => UnixMs;
   readonly newId: () => string;
 }): BulkCommands => {
@@ -68,7 +70,7 @@ export const createBulkCommands = (host: {
         const found = await find(bulkId, reach);
         if (!found.ok) return found;
         const body: BulkMessage = { kind: 'stop' };
-        return calls.askAlways<BulkView>({ type: 'bulk', id: bulkId, body });
+        return host.restartSlices.halt(bulkId, () => calls.askAlways<BulkView>({ type: 'bulk', id: bulkId, body }));
       }),
   };
 };

@@ -1,3 +1,4 @@
+import type { RestartSlices } from '../bulk/restart-slices.ts';
 import type { UnixMs } from '../../model/run.ts';
 import type { RunStore } from '../../store/runs/run-store.ts';
 import type { PausedDefinitions } from '../definition/paused-definitions.ts';
@@ -44,6 +45,7 @@ export const createService = (host: {
   readonly leases: LeaseWatch;
   readonly liveWorkers: LiveWorkers;
   readonly pausedDefinitions: PausedDefinitions;
+  readonly restartSlices: Pick<RestartSlices, 'halt'>;
   readonly now: () => UnixMs;
   readonly wallOf: (steady: UnixMs) => UnixMs;
   readonly newId: () => string;

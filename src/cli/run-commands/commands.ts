@@ -216,7 +216,9 @@ export const declareRuns = (
   const bulk = runs
     .command('bulk')
     .description('Do something with all runs that match a filter: shows how many there are, and asks first.')
-    .addArgument(new Argument('<action>', 'What to do with each.').choices(['cancel', 'pause', 'resume', 'signal']))
+    .addArgument(
+      new Argument('<action>', 'What to do with each.').choices(['cancel', 'pause', 'resume', 'restart', 'signal']),
+    )
     .option('--status <status>', `Only those with this status: ${statuses}.`)
     .option('--definition <id>', 'Only those of this definition.')
     .option('--parent <id>', 'Only the children of this run.')
@@ -233,9 +235,10 @@ export const declareRuns = (
       examples(
         'svc runs bulk cancel --definition refund --status waiting',
         'svc runs bulk resume --status paused --yes',
+        'svc runs bulk restart --definition refund --status failed',
       ),
     )
-    .action(async (action: Exclude<BulkAction, 'restart'>, own: Bulk, command: Command) => {
+    .action(async (action: BulkAction, own: Bulk, command: Command) => {
       const { bulkRuns } = await import('./bulk.ts');
       const shared = sharedOf(command);
       const { status, definition, parent, waitingOn, session, user, from, to, reason, event, yes } = {

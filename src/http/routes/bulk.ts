@@ -34,7 +34,8 @@ const workOf = ({ action, reason, event, payload }: Schemas['NewBulk']): BulkAct
       if (reason !== undefined) throw refused('reason', 'a signal has no reason: leave it out');
       return { action, event, payload: (payload ?? {}) as Json };
     case 'restart':
-      throw refused('action', `this release does not ${action} many runs at once: restart each by itself`);
+      if (reason !== undefined) throw refused('reason', 'a restart has no reason: leave it out');
+      return { action };
     default:
       return action satisfies never;
   }

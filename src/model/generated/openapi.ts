@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: d962e6037d97e3aa6a1c4d364a8f2cdc5a57d106e3d71f30eb815bf19c3f6353
-// content sha256: f721caedaa906896795f538b8bb26ad36750e96ca76ac67bbde803d5afc01e4d
+// source sha256: c1c8737489b7c866dad4d88b91572f506a02a39e5c2da5f6bbeb640791539af8
+// content sha256: e6d0b562db64094f5f50cc4a812f7f8982d36698f0df52dca362b5fbe23e6112
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1081,8 +1081,9 @@ export interface paths {
          * Do something with many runs
          * @description Counts the runs that a list with the same filter would hold, names ten of them, and does it to each, a slice a commit, over restarts.
          *     With `dry_run`, or where no run matches, nothing is begun and the answer is 200. Runs that start later are none of them. A run that
-         *     does not take the action (it has ended, waits for no such event, or cannot be loaded) is counted as `refused`. An action that has
-         *     ended can be looked at for 24 hours.
+         *     does not take the action (it has ended, waits for no such event, or cannot be loaded) is counted as `refused`. `restart` takes up each
+         *     run that failed at the step that failed, once each, as a new run; it is not done with runs that go on or ended otherwise. An action
+         *     that has ended can be looked at for 24 hours.
          */
         readonly post: operations["startBulk"];
         readonly delete?: never;

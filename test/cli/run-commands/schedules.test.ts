@@ -80,4 +80,14 @@ describe('svc runs bulk', () => {
     expect((await service.run(run.run_id)).status).toBe('cancelled');
     expect((await svc(['runs', 'bulk', 'cancel'])).err.join()).toContain('needs a filter');
   });
+
+  it('restarts runs that failed', async () => {
+    const run = await service.start('flow', {}, { correlation: { session_id: 'again' }, priority: 100 });
+    await service.must(service.fail(await service.take(), 'fatal'));
+    expect((await svc(['runs', 'bulk', 'restart', '--session', 'again', '--status', 'failed', '--yes'])).out).toBe(
+      'restart: 1 done, 0 refused, of 1\n',
+    );
+    const { runs } = await service.must(service.get(`/runs?restarted_from=${run.run_id}`));
+    expect(runs).toMatchObject([{ status: 'queued' }]);
+  });
 });

@@ -37,6 +37,20 @@ describe('an action on many runs over HTTP', () => {
     expect((await service.get('/runs/bulk/nobody')).status).toBe(404);
   });
 
+  it('restarts runs that failed', async () => {
+    await open();
+    const run = await service.start('flow');
+    const lease = await service.take();
+    await service.must(service.fail(lease, 'fatal'));
+    const filter = { definition_id: 'flow', status: 'failed' };
+    const begun = await service.post('/runs/bulk', { action: 'restart', filter });
+    expect([begun.status, begun.body]).toEqual([202, { bulk_id: expect.any(String), count: 1, sample: [run.run_id] }]);
+    await service.runs.tick();
+    expect(await service.must(service.get(`/runs/bulk/${begun.body.bulk_id}`))).toMatchObject({ done: 1, refused: 0 });
+    const { runs } = await service.must(service.get(`/runs?restarted_from=${run.run_id}`));
+    expect(runs).toMatchObject([{ status: 'queued', cursor: 'one' }]);
+  });
+
   it.each([
     [{ action: 'cancel', filter: {} }, 'filter'],
     [{ action: 'cancel' }, 'filter'],
@@ -47,6 +61,8 @@ describe('an action on many runs over HTTP', () => {
     [{ action: 'cancel', filter: { status: 'failed' }, event: 'e' }, 'event'],
     [{ action: 'signal', filter: { status: 'waiting' } }, 'event'],
     [{ action: 'signal', filter: { status: 'waiting' }, event: 'e', reason: 'r' }, 'reason'],
+    [{ action: 'restart', filter: { status: 'failed' }, reason: 'r' }, 'reason'],
+    [{ action: 'restart', filter: { status: 'failed' }, event: 'e' }, 'event'],
   ])('%j is refused by name', async (body, field) => {
     await open();
     const answer = await service.post('/runs/bulk', body);
