@@ -147,6 +147,8 @@ const complaint = (error: ErrorObject): string => {
       return `must have at most ${String(params['limit'])} characters`;
     case 'minItems':
       return `must have at least ${String(params['limit'])} ${params['limit'] === 1 ? 'item' : 'items'}`;
+    case 'minProperties':
+      return `must have at least ${String(params['limit'])} ${params['limit'] === 1 ? 'member' : 'members'}`;
     case 'maxItems':
       return `must have at most ${String(params['limit'])} items`;
     case 'format':

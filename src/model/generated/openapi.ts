@@ -1,5 +1,5 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: c1c8737489b7c866dad4d88b91572f506a02a39e5c2da5f6bbeb640791539af8
+// source sha256: 2caf0bfbb23295a879d31d36a130166b557b4883e0810821d8cf4e9db8ac9216
 // content sha256: e6d0b562db64094f5f50cc4a812f7f8982d36698f0df52dca362b5fbe23e6112
 export interface paths {
     readonly "/healthz": {
