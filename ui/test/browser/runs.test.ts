@@ -1,7 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createClient, createWorker, defineWorkflow, type, type Worker } from '../../../sdk/typescript/src/index.ts';
-import { findBrowser, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+import type { components } from '../../src/api/types.ts';
+import { pastRunOf, placeOfSnapshot } from '../../src/model/run-past.ts';
+import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
 
 const order = defineWorkflow({
   definition: {
@@ -68,6 +70,25 @@ const useKey = async (on: Page, key: string): Promise<void> => {
   await dialog.getByRole('button', { name: 'Use' }).click();
 };
 
+type Journal = components['schemas']['JournalEntry'][];
+const read = async <T>(path: string): Promise<T> => (await (await fetch(new URL(path, stage.url))).json()) as T;
+const journalOf = async (run: string): Promise<Journal> =>
+  (await read<{ events: Journal }>(`/v1/api/runs/${run}/events?limit=1000`)).events;
+
+/** A run that has ended well. */
+const endedOne = async (id: string): Promise<{ readonly run: string; readonly entries: Journal }> => {
+  const run = await startOne(id);
+  const client = createClient({ endpoint: stage.url, apiKey: 'execute-7' });
+  try {
+    await expect.poll(async () => (await journalOf(run)).at(-1)?.kind, { timeout: 10_000 }).toBe('run.waiting');
+    await client.signal(run, 'approval', {});
+    await client.wait(run);
+  } finally {
+    client.close();
+  }
+  return { run, entries: await journalOf(run) };
+};
+
 describe('a run', () => {
   it('6, 8: is followed as it happens; a signal moves it on, and each entry of the journal is shown once', async () => {
     const run = await startOne('o-1');
@@ -93,7 +114,10 @@ describe('a run', () => {
       .getByRole('row')
       .evaluateAll((rows) => rows.slice(1).map((row) => Number(row.querySelector('td')?.textContent)));
     expect(shown).toEqual(Array.from({ length: shown.length }, (_, seq) => seq));
-    await expect.poll(() => page?.getByRole('button', { name: 'Cancel run' }).isDisabled()).toBe(true);
+    // The run is read again at most each 2 s.
+    await expect
+      .poll(() => page?.getByRole('button', { name: 'Cancel run' }).isDisabled(), { timeout: 6_000 })
+      .toBe(true);
     expect(await page.title()).toBe('order · Run · svc');
   });
 
@@ -119,6 +143,49 @@ describe('a run', () => {
     await page.getByText('1 run shown').waitFor();
     expect(await page.getByRole('table', { name: 'Runs' }).getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Remove filter status' }).waitFor();
+  });
+
+  it('7: is shown as it was at any entry of its journal, and compared with another', async () => {
+    const { run, entries } = await endedOne('o-4');
+    // What the page folds is what the service folds, wherever an entry is the last of its change.
+    const ends = entries.filter(({ kind }) => /^(?:step\.leased|step\.started|run\.waiting|run\.finished)$/.test(kind));
+    expect(ends).toHaveLength(6);
+    for (const { seq } of ends) {
+      const { value, context } = await read<components['schemas']['ActorSnapshot']>(
+        `/v1/api/actors/run/${run}?at_seq=${seq}`,
+      );
+      const past = pastRunOf(entries, seq);
+      const visits = new Map([...past.steps].map(([step, { visits: count }]) => [step, count]));
+      expect({ seq, cursor: past.cursor, visits }).toEqual({ seq, ...placeOfSnapshot(value, context) });
+    }
+
+    const waiting = entries.find(({ kind }) => kind === 'run.waiting')?.seq ?? -1;
+    page = await stage.open(`/runs/${run}`);
+    const graph = page.getByRole('region', { name: 'Graph' });
+    const slider = page.getByRole('slider', { name: 'Sequence' });
+    await page.getByRole('img', { name: /^approval, waiting for approval, / }).waitFor();
+    await expect.poll(() => slider.getAttribute('max')).toBe(String(entries.length - 1));
+    await slider.fill(String(waiting));
+    await graph.getByRole('row', { name: /^approval cursor .*waiting$/ }).waitFor();
+    await graph.getByLabel('approval, state, wait event, visited, here').waitFor();
+    await graph.getByLabel('check, state, task, visited', { exact: true }).waitFor();
+    await graph.getByLabel('pay, state, task', { exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('seq')).toBe(String(waiting));
+
+    await page.reload();
+    await page.getByRole('tab', { name: 'Waits & timers 2' }).click();
+    await page.getByText('for the event approval with the key o-4').waitFor();
+    await page.getByRole('tab', { name: 'State' }).click();
+    await page.getByRole('tree', { name: 'State' }).getByText('visits:').waitFor();
+
+    await page.getByRole('button', { name: 'Compare with this moment' }).click();
+    await page.getByRole('button', { name: 'Now', exact: true }).click();
+    const changes = page.getByRole('table', { name: 'Changes' });
+    await changes.getByRole('cell', { name: '/context/visits/pay' }).waitFor();
+    expect(await changes.getByRole('cell', { name: '/context/visits/check' }).count()).toBe(0);
+    const address = new URL(page.url()).searchParams;
+    expect([address.get('seq'), address.get('vs')]).toEqual([null, String(waiting)]);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('5: is explained where runs are turned off', async () => {

@@ -1,6 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
 import { tellEntry } from '../../model/journal.ts';
@@ -14,84 +12,6 @@ import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './run.module.css';
 
 type RunDetail = components['schemas']['RunDetail'];
-
-type StepOfDefinition = { readonly id: string; readonly kind: string };
-
-const stepsOf = (definition: unknown): readonly StepOfDefinition[] => {
-  if (
-    typeof definition !== 'object' ||
-    definition === null ||
-    !('steps' in definition) ||
-    !Array.isArray(definition.steps)
-  )
-    return [];
-  return definition.steps.flatMap((step: unknown) =>
-    typeof step === 'object' && step !== null && 'id' in step && 'kind' in step
-      ? [{ id: String(step.id), kind: String(step.kind) }]
-      : [],
-  );
-};
-
-/** The steps of the definition, each with what became of it. */
-export const Steps = ({ run }: { readonly run: RunDetail }) => {
-  const { definition_id: id, definition_version: version, project } = run;
-  const definition = useQuery({
-    queryKey: ['definition', id, version, project],
-    queryFn: ({ signal }) =>
-      ask(
-        api.GET('/v1/api/definitions/{id}/versions/{version}', {
-          params: { path: { id, version }, query: { project } },
-          signal,
-        }),
-      ),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  const known = stepsOf(definition.data?.definition);
-  const steps =
-    known.length > 0
-      ? known
-      : [...new Set(run.attempts.map((attempt) => attempt.step_id))].map((step) => ({ id: step, kind: '' }));
-  return (
-    <section aria-label="Graph" className={css['graph']}>
-      <table aria-label="Steps" className={css['steps']}>
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Attempts</th>
-            <th scope="col">Latest</th>
-          </tr>
-        </thead>
-        <tbody>
-          {steps.map((step) => {
-            const attempts = run.attempts.filter((attempt) => attempt.step_id === step.id);
-            const latest = attempts.at(-1);
-            const isWaiting = run.waits.some((wait) => wait.step_id === step.id);
-            const isCursor = run.cursor === step.id;
-            return (
-              <tr key={step.id} data-cursor={isCursor || undefined}>
-                <th scope="row">
-                  {step.id} {isCursor && <span className={css['cursor']}>cursor</span>}
-                </th>
-                <td>{step.kind.replaceAll('_', ' ')}</td>
-                <td>{attempts.length === 0 ? '—' : attempts.length}</td>
-                <td>
-                  {isWaiting ? (
-                    <StatusMark state="waiting" />
-                  ) : latest === undefined ? (
-                    '—'
-                  ) : (
-                    <StatusMark state={latest.status} />
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </section>
-  );
-};
 
 const MAX_TICKS = 5;
 const MAX_GAPS_NAMED = 8;
@@ -218,8 +138,14 @@ export const Journal = ({ entries }: { readonly entries: readonly JournalEntry[]
     </div>
   );
 
-/** What the run waits for, and until when. */
-export const Waits = ({ run, nowMs }: { readonly run: RunDetail; readonly nowMs: number }) => (
+/** What the run waits for, and until when; now or at an earlier moment. */
+export const Waits = ({
+  run,
+  nowMs,
+}: {
+  readonly run: Pick<RunDetail, 'waits' | 'timers'>;
+  readonly nowMs: number;
+}) => (
   <ul className={css['list']}>
     {run.waits.map((wait) => (
       <li key={`${wait.step_id}${wait.event}${wait.key}`}>

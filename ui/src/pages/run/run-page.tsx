@@ -1,11 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useCallback, useRef } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
-import { text } from '../../model/url.ts';
+import { pastRunOf, placeOfSnapshot } from '../../model/run-past.ts';
+import { number, text } from '../../model/url.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { useLive } from '../../widgets/live.tsx';
@@ -17,13 +18,15 @@ import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import { RunActions } from './actions.tsx';
-import { Children, Journal, Steps, Timeline, Waits } from './parts.tsx';
+import { Graph, type Place } from './graph.tsx';
+import { Children, Journal, Timeline, Waits } from './parts.tsx';
+import { Past, PastChanges, PastTree, useSnapshot } from './past.tsx';
 import css from './run.module.css';
 import { type Following, useJournal } from './use-journal.ts';
 
 export type RunDetail = components['schemas']['RunDetail'];
 
-const grammar = { tab: text() } as const;
+const grammar = { tab: text(), seq: number(), vs: number() } as const;
 
 /** After entries of the journal the run is read again, at most this often. */
 const READ_EACH_MS = 2_000;
@@ -51,46 +54,136 @@ const useThrottled = (run: () => void, eachMs: number): (() => void) => {
   }, [run, eachMs]);
 };
 
-const tabsOf = (detail: RunDetail, entries: readonly JournalEntry[], nowMs: number): Tab[] => {
+/** Where a run is now. */
+const placeNow = ({ attempts, waits, cursor }: RunDetail, visits: ReadonlyMap<string, number>): Place => {
+  const steps = new Map<string, { attempts: number; state: string | undefined }>();
+  for (const { step_id: step, status } of attempts)
+    steps.set(step, { attempts: (steps.get(step)?.attempts ?? 0) + 1, state: status });
+  for (const { step_id: step } of waits)
+    steps.set(step, { attempts: steps.get(step)?.attempts ?? 0, state: 'waiting' });
+  return { cursor, visits, steps };
+};
+
+type Shown = {
+  readonly run: RunDetail;
+  readonly entries: readonly JournalEntry[];
+  readonly nowMs: number;
+  readonly past: ReturnType<typeof pastRunOf> | undefined;
+  readonly snapshot: ReturnType<typeof useSnapshot>;
+  readonly pinned: ReturnType<typeof useSnapshot>;
+  readonly vs: number | undefined;
+};
+
+const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, vs }: Shown): Tab[] => {
+  const open = past ?? run;
   return [
-    { id: 'timeline', name: 'Timeline', content: () => <Timeline run={detail} entries={entries} nowMs={nowMs} /> },
+    { id: 'timeline', name: 'Timeline', content: () => <Timeline run={run} entries={entries} nowMs={nowMs} /> },
     { id: 'journal', name: 'Journal', content: () => <Journal entries={entries} /> },
     {
       id: 'state',
       name: 'State',
-      content: () => <PayloadView value={detail.state} name={`${detail.run_id}-state`} />,
+      content: () =>
+        past === undefined ? (
+          <PayloadView value={run.state} name={`${run.run_id}-state`} />
+        ) : (
+          <PastTree snapshot={snapshot} />
+        ),
     },
+    ...(vs === undefined
+      ? []
+      : [
+          {
+            id: 'changes',
+            name: 'Changes',
+            content: () => <PastChanges before={pinned} after={snapshot} vs={vs} />,
+          },
+        ]),
     {
       id: 'waits',
-      name: `Waits & timers ${formatCount(detail.waits.length + detail.timers.length)}`,
-      content: () => <Waits run={detail} nowMs={nowMs} />,
+      name: `Waits & timers ${formatCount(open.waits.length + open.timers.length)}`,
+      content: () => <Waits run={open} nowMs={nowMs} />,
     },
-    { id: 'input', name: 'Input', content: () => <PayloadView value={detail.input} name={`${detail.run_id}-input`} /> },
-    ...(detail.output === undefined
+    { id: 'input', name: 'Input', content: () => <PayloadView value={run.input} name={`${run.run_id}-input`} /> },
+    ...(run.output === undefined
       ? []
       : [
           {
             id: 'output',
             name: 'Output',
-            content: () => <PayloadView value={detail.output} name={`${detail.run_id}-output`} />,
+            content: () => <PayloadView value={run.output} name={`${run.run_id}-output`} />,
           },
         ]),
-    ...(detail.children.length === 0
+    ...(run.children.length === 0
       ? []
       : [
           {
             id: 'children',
-            name: `Children ${formatCount(detail.children.length)}`,
-            content: () => <Children run={detail} />,
+            name: `Children ${formatCount(run.children.length)}`,
+            content: () => <Children run={run} />,
           },
         ]),
   ];
 };
 
+/** The run and its parts, now or at the moment that the address names. */
+const Panes = ({
+  run,
+  entries,
+  nowMs,
+}: {
+  readonly run: RunDetail;
+  readonly entries: readonly JournalEntry[];
+  readonly nowMs: number;
+}) => {
+  const [{ tab, seq, vs }, setState] = usePageState(grammar);
+  const last = entries.at(-1)?.seq;
+  const snapshot = useSnapshot(run.run_id, seq ?? (vs === undefined ? undefined : last));
+  const pinned = useSnapshot(run.run_id, vs);
+  const past = useMemo(
+    () => (seq === undefined ? undefined : pastRunOf(entries, seq, run.deadline_at)),
+    [entries, seq, run.deadline_at],
+  );
+  const visitsNow = useMemo(() => pastRunOf(entries, Number.POSITIVE_INFINITY).steps, [entries]);
+  const place = useMemo<Place>(() => {
+    const visitsOf = (steps: typeof visitsNow) => new Map([...steps].map(([step, { visits }]) => [step, visits]));
+    if (past === undefined) return placeNow(run, visitsOf(visitsNow));
+    const waiting = new Set(past.waits.map((wait) => wait.step_id));
+    const steps = new Map(
+      [...past.steps].map(([step, { attempts, latest }]) => [
+        step,
+        { attempts, state: waiting.has(step) ? 'waiting' : latest },
+      ]),
+    );
+    // Not read as far as this moment, as on a page that is not live: the service knows.
+    if (last === undefined || (seq ?? 0) > last)
+      return { ...placeOfSnapshot(snapshot.data?.value, snapshot.data?.context), steps };
+    return { cursor: past.cursor, visits: visitsOf(past.steps), steps };
+  }, [past, run, visitsNow, last, seq, snapshot.data]);
+  const setPast = useCallback(
+    (change: { readonly seq?: number | undefined; readonly vs?: number | undefined }) =>
+      setState('vs' in change && change.vs !== undefined ? { ...change, tab: 'changes' } : change),
+    [setState],
+  );
+  const tabs = tabsOf({ run, entries, nowMs, past, snapshot, pinned, vs });
+  return (
+    <>
+      <Past entries={entries} state={{ seq, vs }} setState={setPast} />
+      <div className={css['panes']}>
+        <Graph run={run} place={place} ghost={seq === undefined ? undefined : run.cursor} />
+        <div className={css['tabs']}>
+          <Tabs label="Parts of the run" tabs={tabs} chosen={tab} onChoose={(id) => setState({ tab: id })} />
+          <p className={css['foot']}>
+            Payloads of runs are shown as they were sent. Each look at a run leaves a row in the audit log.
+          </p>
+        </div>
+      </div>
+    </>
+  );
+};
+
 /** One durable run: where it is, how it came there, and what can be done. */
 export default function RunPage() {
   const { runId } = useParams({ strict: false }) as { readonly runId: string };
-  const [state, setState] = usePageState(grammar);
   const { isLive } = useLive();
   const client = useQueryClient();
   const run = useQuery({
@@ -105,7 +198,6 @@ export default function RunPage() {
   return (
     <Loaded query={run} what="the run">
       {(detail) => {
-        const tabs = tabsOf(detail, journal.entries, run.dataUpdatedAt);
         return (
           <>
             <PageHead title={detail.definition_id} of="Run" actions={<RunActions run={detail} onDone={readAgain} />}>
@@ -143,15 +235,7 @@ export default function RunPage() {
             {detail.status === 'queued' && detail.queued_reason !== undefined && (
               <p className={css['notice']}>It waits for a worker: {detail.queued_reason.replaceAll('_', ' ')}.</p>
             )}
-            <div className={css['panes']}>
-              <Steps run={detail} />
-              <div className={css['tabs']}>
-                <Tabs label="Parts of the run" tabs={tabs} chosen={state.tab} onChoose={(tab) => setState({ tab })} />
-                <p className={css['foot']}>
-                  Payloads of runs are shown as they were sent. Each look at a run leaves a row in the audit log.
-                </p>
-              </div>
-            </div>
+            <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
           </>
         );
       }}

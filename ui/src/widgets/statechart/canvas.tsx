@@ -49,6 +49,8 @@ const wordsOf = ({ placed, marks }: StateData): readonly string[] => {
   ];
 };
 
+const visitText = (visits: number): string => (visits === 1 ? 'visited' : `visited ${formatCount(visits)} times`);
+
 const nameOf = (data: StateData): string => {
   const { state } = data.placed;
   const count = data.marks.counts?.get(state.id);
@@ -57,7 +59,7 @@ const nameOf = (data: StateData): string => {
     state.kind === 'final' ? 'final state' : 'state',
     ...(state.stepKind === undefined ? [] : [state.stepKind.replaceAll('_', ' ')]),
     ...(count === undefined ? [] : [`${formatCount(count)} in it`]),
-    ...(data.marks.visited?.has(state.id) === true ? ['visited'] : []),
+    ...(data.marks.visited?.has(state.id) === true ? [visitText(data.marks.visits?.get(state.id) ?? 1)] : []),
     ...wordsOf(data),
   ].join(', ');
 };
@@ -67,6 +69,7 @@ const StateBox = memo(({ data }: NodeProps<StateNode>) => {
   const { state, isOpen, loops } = placed;
   const isActive = marks.active?.has(state.id) === true;
   const count = marks.counts?.get(state.id);
+  const visits = marks.visits?.get(state.id) ?? 0;
   const inside = isOpen || !isActive ? undefined : insideText(state.id, marks.active ?? new Set());
   return (
     <div
@@ -87,6 +90,7 @@ const StateBox = memo(({ data }: NodeProps<StateNode>) => {
             {word}
           </span>
         ))}
+        {visits > 1 && <span title={visitText(visits)}>×{formatCount(visits)}</span>}
         {count !== undefined && count > 0 && <span className={css['count']}>{formatCount(count)}</span>}
       </div>
       {state.stepKind !== undefined && (

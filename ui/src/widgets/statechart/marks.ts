@@ -6,6 +6,8 @@ export type Marks = {
   readonly ghost?: ReadonlySet<string> | undefined;
   /** The way that it took. */
   readonly visited?: ReadonlySet<string> | undefined;
+  /** How often it entered each state, where that was more than once. */
+  readonly visits?: ReadonlyMap<string, number> | undefined;
   /** How many are in each state; closed states have the sum of what is inside. */
   readonly counts?: ReadonlyMap<string, number> | undefined;
   readonly faults?: ReadonlyMap<string, number> | undefined;
