@@ -18,7 +18,10 @@ export const KEYS = {
   till: { key: 'till', limit: 10, per_ms: 300 },
 } as const;
 
-/** A run with a step of each kind. Whatever is killed, it can end, and must. */
+/** A run of `slow` is still open when the next time of its schedule comes. */
+export const DOZE_MS = 1500;
+
+/** Runs with a step of each kind. Whatever is killed, each can end, and must. */
 export const definitions = [
   { id: 'kid', version: 1, concurrency: KEYS.kids, steps: [{ id: 'work', kind: 'task' }] },
   {
@@ -46,6 +49,27 @@ export const definitions = [
       },
       { id: 'sub', kind: 'child', definition: 'kid', for_each: [1, 2], input: { doc: '${item}' } },
       { id: 'finish', kind: 'task', concurrency: KEYS.desk },
+    ],
+  },
+  // Fails until it is restarted with other input. The last step reads what the run before had put out.
+  {
+    id: 'mend',
+    version: 1,
+    steps: [
+      { id: 'prepare', kind: 'task' },
+      { id: 'fragile', kind: 'task', input: { broken: '${input.broken}' } },
+      { id: 'wrap', kind: 'task', input: { prepared_by: '${steps.prepare.output.by}' } },
+    ],
+  },
+  // A definition for each schedule: its runs are those that the schedule started.
+  { id: 'every', version: 1, steps: [{ id: 'tick', kind: 'task' }] },
+  { id: 'cron', version: 1, steps: [{ id: 'tick', kind: 'task' }] },
+  {
+    id: 'slow',
+    version: 1,
+    steps: [
+      { id: 'tick', kind: 'task' },
+      { id: 'doze', kind: 'sleep', sleep_ms: DOZE_MS },
     ],
   },
 ];

@@ -2,18 +2,19 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../daemon.ts';
 import { runsKillLoop } from './runs-kill-loop.ts';
 
-const CYCLES = 25;
+const CYCLES = 20;
 
-it('keeps every acknowledged step of a run, with one winner and no gap, over 25 SIGKILLs of daemon and workers', async () => {
+it('keeps every acknowledged step, pause, restart and scheduled time, with one winner and no gap, over 20 faults of daemon and workers', async () => {
   const folder = temporaryFolder();
   const seed = Date.now() % 1_000_000;
   console.log(`runs kill loop seed ${seed}`);
   try {
     const figures = await runsKillLoop({ cycles: CYCLES, seed, folder: folder.path });
     expect(figures.cycles).toBe(CYCLES);
-    expect(figures.daemonKills + figures.workerKills).toBeGreaterThanOrEqual(CYCLES);
+    expect(figures.daemonKills + figures.workerKills + figures.workerStops).toBeGreaterThanOrEqual(CYCLES);
     expect(figures.acknowledgedCompletes).toBeGreaterThan(CYCLES);
-    expect(figures.held).toBeGreaterThan(0);
+    for (const seen of ['held', 'pauses', 'restarts', 'laterStarts', 'scheduledTimes', 'skippedTimes'] as const)
+      expect(figures[seen], seen).toBeGreaterThan(0);
     console.log(`runs kill loop figures ${JSON.stringify(figures)}`);
   } finally {
     folder.remove();

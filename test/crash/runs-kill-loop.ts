@@ -1,6 +1,7 @@
 /**
  * Kills daemon and workers with SIGKILL under a load of durable runs, again and again, and holds the service to what it had
- * acknowledged. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
+ * acknowledged. Every third time workers are not killed but stopped, until their leases have expired, and continued. Meanwhile schedules fire,
+ * runs are paused and resumed, failed ones restarted, and some begin later. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
  * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,6 +14,10 @@ import { Agent } from 'undici';
 import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
+import type { Ask } from './runs-asking.ts';
+import { type Hold, pauseAtRandom, pausesFault } from './runs-pauses.ts';
+import { mendRuns, restartFault } from './runs-restarts.ts';
+import { checkSchedules, type Fired, makeSchedules, stopSchedules, watchSchedules } from './runs-schedules.ts';
 import {
   awaitTrace,
   call,
@@ -34,20 +39,60 @@ const MAX_OPEN = 100;
 const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-ttl-ms', '300'];
 /** All that is open when the killing ends has ended after so long, and a trace of an ended run is whole. */
 const SETTLE_MS = 300_000;
+/** Of faults of workers, one in so many is a stop: longer than a lease and its reclaim window. */
+const STOP_EVERY = 3;
+const STOP_MS = 1000;
+const PAUSERS = 3;
+/** Which runs may be paused: the last that were started. */
+const PAUSED_OF = 30;
+const LATEST_START_MS = 1500;
 
-/** A run as its starter knows it: `runId` is there once the start was acknowledged, `signalled` once its event was. */
-type Started = { readonly n: string; readonly naps: boolean; runId?: string; signalled: boolean };
+/** A run as its starter knows it: `runId` is there once the start was acknowledged, `sent` says how many of its events were. */
+type Started = {
+  readonly n: string;
+  readonly naps: boolean;
+  /** Any of them ends its wait. */
+  readonly events: readonly string[];
+  readonly startAt?: number;
+  runId?: string;
+  sent: number;
+};
+const isBrought = ({ events, sent }: Started): boolean => sent === events.length;
+
+const aRun = (seed: number, index: number, random: () => number): Started => {
+  const naps = index % 4 === 0;
+  const event = naps ? 'skip' : 'go';
+  return {
+    n: `${seed}-${index}`,
+    naps,
+    events: index % 5 === 0 ? ['go', 'skip'] : [event],
+    ...(index % 7 === 3 ? { startAt: Date.now() + Math.floor(random() * LATEST_START_MS) } : {}),
+    sent: 0,
+  };
+};
 
 export type RunsKillFigures = {
   readonly cycles: number;
   readonly daemonKills: number;
   readonly workerKills: number;
+  /** Faults of workers that stopped them past their leases and continued them. */
+  readonly workerStops: number;
+  /** Reports of stopped workers that came too late, and were refused. */
+  readonly lateReports: number;
   readonly runs: number;
   readonly bodies: number;
   readonly acknowledgedCompletes: number;
   readonly orphans: number;
   /** Runs and steps that waited for a key. */
   readonly held: number;
+  /** Pauses that were acknowledged, and held. */
+  readonly pauses: number;
+  readonly restarts: number;
+  readonly laterStarts: number;
+  /** Times of schedules that are proved to have started one run, or to be skipped for overlap. */
+  readonly scheduledTimes: number;
+  readonly skippedTimes: number;
+  readonly lateTimes: number;
 };
 
 /** Every other worker reports many steps in one call. */
@@ -72,18 +117,31 @@ const readLedgers = (folder: string): string[][] =>
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
     .map((line) => line.split(' '));
 
-/** @throws Error that names the seed and the run on the first promise that does not hold */
-export const runsKillLoop = async (options: {
+type Campaign = {
   readonly cycles: number;
   readonly seed: number;
   readonly folder: string;
   readonly onCycle?: (cycle: number) => void;
-}): Promise<RunsKillFigures> => {
+};
+
+/** @throws Error that names the seed and the run on the first promise that does not hold */
+export const runsKillLoop = async (options: Campaign): Promise<RunsKillFigures> => {
+  const ends: (() => void)[] = [];
+  try {
+    return await killAndCheck(options, (end) => ends.push(end));
+  } finally {
+    for (const end of ends) end();
+  }
+};
+
+/** @param atEnd keeps what ends the processes and the loops of a campaign, however it ends */
+const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void): Promise<RunsKillFigures> => {
   const { folder, seed } = options;
   const random = seededRandom(seed);
   const started: Started[] = [];
   let daemonKills = 0;
   let workerKills = 0;
+  let workerStops = 0;
   const flags = [...FLAGS, '--port', String(await aLastingPort())];
   let daemon: Daemon = await startDaemon(folder, flags);
   const { url } = daemon;
@@ -92,7 +150,35 @@ export const runsKillLoop = async (options: {
   let spawned = WORKERS;
   const fail = (what: string): Error => new Error(`seed ${seed}: ${what}`);
 
-  /** Starts one run and tells it to go on, and goes on asking after a kill until both were acknowledged. */
+  const ask: Ask = (method, path, body) => call(dispatcher, method, `${url}/v1/api${path}`, body);
+  let isOver = false;
+  const taken = new Set<string>();
+  const pauser = (index: number): Promise<Hold[]> =>
+    pauseAtRandom({
+      ask,
+      random: seededRandom(seed + 1 + index),
+      candidates: () => started.slice(-PAUSED_OF).flatMap(({ runId }) => runId ?? []),
+      taken,
+      isOver: () => isOver,
+    });
+  const meanwhile = Promise.all([
+    Promise.all(Array.from({ length: PAUSERS }, (_, index) => pauser(index))),
+    mendRuns({ ask, seed, random: seededRandom(seed + 1 + PAUSERS), isOver: () => isOver }),
+    makeSchedules(ask).then(async (firstAt) => {
+      await watchSchedules(ask, () => isOver);
+      await stopSchedules(ask);
+      return firstAt;
+    }),
+  ]);
+  atEnd(() => {
+    isOver = true;
+    for (const worker of workers) worker.kill('SIGKILL');
+    void daemon.stop('SIGKILL');
+  });
+  let isBroken = false;
+  meanwhile.catch(() => (isBroken = true));
+
+  /** Starts one run and tells it to go on, and goes on asking after a kill until all was acknowledged. */
   const bring = async (one: Started, mayGiveUp: () => boolean): Promise<void> => {
     for (;;) {
       try {
@@ -101,21 +187,25 @@ export const runsKillLoop = async (options: {
             definition_id: 'load',
             input: { n: one.n, naps: one.naps },
             idempotency_key: one.n,
+            ...(one.startAt === undefined ? {} : { start_at: new Date(one.startAt).toISOString() }),
           });
           if (status === 200 || status === 201) one.runId = body['run_id'] as string;
           else if (status !== 503 && status !== 404) throw fail(`a start answered ${status} ${JSON.stringify(body)}`);
         }
-        if (one.runId !== undefined && !one.signalled) {
+        const event = one.events[one.sent];
+        if (one.runId !== undefined && event !== undefined) {
           const { status, body } = await call(dispatcher, 'POST', `${url}/v1/api/events`, {
-            event: one.naps ? 'skip' : 'go',
+            event,
             key: one.n,
             payload: {},
-            event_id: one.n,
+            event_id: `${one.n}-${event}`,
           });
-          if (status === 200) one.signalled = true;
-          else if (status !== 503) throw fail(`an event answered ${status} ${JSON.stringify(body)}`);
+          if (status === 200) {
+            one.sent += 1;
+            if (!isBrought(one)) continue;
+          } else if (status !== 503) throw fail(`an event answered ${status} ${JSON.stringify(body)}`);
         }
-        if (one.signalled) return;
+        if (isBrought(one)) return;
       } catch (error) {
         if (error instanceof Error && error.message.startsWith('seed ')) throw error;
       }
@@ -126,13 +216,13 @@ export const runsKillLoop = async (options: {
 
   const openRuns = (): Promise<number> => countOpenRuns(dispatcher, url);
 
-  for (let cycle = 0; cycle < options.cycles; cycle += 1) {
+  for (let cycle = 0; cycle < options.cycles && !isBroken; cycle += 1) {
     let stopped = false;
     let room = MAX_OPEN - (await openRuns());
     const starter = async (): Promise<void> => {
       while (!stopped && room > 0) {
         room -= 1;
-        const one: Started = { n: `${seed}-${started.length}`, naps: started.length % 4 === 0, signalled: false };
+        const one = aRun(seed, started.length, random);
         started.push(one);
         await bring(one, () => stopped);
       }
@@ -141,11 +231,17 @@ export const runsKillLoop = async (options: {
     await sleep(200 + Math.floor(random() * 1400));
     stopped = true;
     const victims = random();
+    const hitsWorkers = victims >= 0.5;
+    const stopsWorkers = hitsWorkers && (workerKills + workerStops) % STOP_EVERY === STOP_EVERY - 1;
+    if (stopsWorkers) {
+      workerStops += 1;
+      for (const worker of workers) worker.kill('SIGSTOP');
+    }
     if (victims < 0.75) {
       daemonKills += 1;
       await daemon.stop('SIGKILL');
     }
-    if (victims >= 0.5) {
+    if (hitsWorkers && !stopsWorkers) {
       workerKills += 1;
       await Promise.all(workers.map(kill));
     }
@@ -160,11 +256,19 @@ export const runsKillLoop = async (options: {
       daemon = await startDaemon(folder, flags);
       dispatcher = new Agent({ connections: 32 });
     }
-    if (victims >= 0.5)
+    if (stopsWorkers) {
+      await sleep(STOP_MS);
+      for (const worker of workers) worker.kill('SIGCONT');
+    } else if (hitsWorkers)
       for (const [index] of workers.entries()) workers[index] = spawnWorker(url, folder, (spawned += 1));
-    for (const one of started) if (!one.signalled) await bring(one, () => false);
+    for (const one of started) if (!isBrought(one)) await bring(one, () => false);
     options.onCycle?.(cycle);
   }
+  isOver = true;
+  const [held, mended, firstAt] = await meanwhile.catch((error: unknown) => {
+    throw fail(String(error));
+  });
+  const holds = held.flat();
 
   const settleBy = performance.now() + SETTLE_MS;
   while ((await openRuns()) > 0) {
@@ -193,7 +297,7 @@ export const runsKillLoop = async (options: {
       throw fail(`trace ${trace_id}: its root has the events ${names.join(', ')}`);
   };
   const trees: Tree[] = [];
-  const check = async (rootId: string): Promise<void> => {
+  const check = async (rootId: string, rootEnds: 'succeeded' | 'failed' = 'succeeded'): Promise<Tree> => {
     const tree = await readTree(dispatcher, url, rootId);
     trees.push(tree);
     for (const one of treesIn(tree)) {
@@ -201,7 +305,8 @@ export const runsKillLoop = async (options: {
       const about = (what: string | undefined): void => {
         if (what !== undefined) throw fail(`run ${runId} (${definition}): ${what}`);
       };
-      if (status !== 'succeeded') about(`it is ${status}: ${JSON.stringify(error)}`);
+      const ends = one === tree ? rootEnds : 'succeeded';
+      if (status !== ends) about(`it is ${status}: ${JSON.stringify(error)}`);
       about(runFault(one));
       for (const attempt of attempts) {
         if (attempt.status === 'orphaned') orphans += 1;
@@ -216,13 +321,32 @@ export const runsKillLoop = async (options: {
     const trace = await awaitTrace(dispatcher, url, tree, SETTLE_MS).catch((error: unknown) => {
       throw fail(String(error));
     });
-    for (const span of trace.spans) if (span.is_root) await checkWaits(span);
+    if (tree.run.definition_id === 'load') for (const span of trace.spans) if (span.is_root) await checkWaits(span);
+    return tree;
   };
 
-  for (const { runId, n } of started) {
+  for (const { runId, n, startAt } of started) {
     if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
-    await check(runId);
+    const tree = await check(runId);
+    const first = tree.journal.find(({ kind }) => kind === 'cursor.moved');
+    if (startAt !== undefined && Date.parse(first?.at ?? '') < startAt)
+      throw fail(`run ${runId} began at ${first?.at}, before its ${new Date(startAt).toISOString()}`);
+    const events = tree.journal.filter(({ kind }) => kind === 'event.delivered').length;
+    if (events !== 1) throw fail(`run ${runId} took ${events} events, and waits for any one`);
+    const broken = pausesFault(tree, holds);
+    if (broken !== undefined) throw fail(broken);
   }
+  for (const { failed, again } of mended) {
+    const fault = restartFault(await check(failed, 'failed'), await check(again));
+    if (fault !== undefined) throw fail(`run ${again}, restarted from ${failed}: ${fault}`);
+    if (times(again, 'prepare') > 0) throw fail(`run ${again} did again what ${failed} had done`);
+    const { runs } = await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?restarted_from=${failed}`);
+    if (runs.length !== 1) throw fail(`run ${failed} was restarted ${runs.length} times, under one key`);
+  }
+  const fired: Fired = await checkSchedules(ask, firstAt).catch((error: unknown) => {
+    throw fail(String(error));
+  });
+  for (const runId of fired.startedRuns) await check(runId);
   const keys = keysFault(trees);
   if (keys !== undefined) throw fail(keys);
   const { actors: keysLeft } = await readApi<{ actors: { id: string }[] }>(dispatcher, url, '/actors?type=limit');
@@ -234,17 +358,28 @@ export const runsKillLoop = async (options: {
   // Each start once: what was sent again was recognised.
   if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
   if (done.size > 0) throw fail(`completes of ${done.size} leases were acknowledged, and no attempt is theirs`);
+  const refused = lines.flatMap(([what]) => (what?.startsWith('refused-') === true ? [what] : []));
+  const strange = refused.find((what) => what !== 'refused-fenced');
+  if (strange !== undefined) throw fail(`a late complete was ${strange}`);
   const code = await daemon.stop('SIGTERM');
   if (code !== 0) throw fail(`the last stop ended with ${code}`);
   return {
     cycles: options.cycles,
     daemonKills,
     workerKills,
-    runs: started.length,
+    workerStops,
+    lateReports: refused.length,
+    runs: started.length + mended.length * 2 + fired.startedRuns.length,
     bodies: bodies.length,
     acknowledgedCompletes: lines.filter(([what]) => what === 'done').length,
     orphans,
     held: heldIn(trees),
+    pauses: holds.length,
+    restarts: mended.length,
+    laterStarts: started.filter(({ startAt }) => startAt !== undefined).length,
+    scheduledTimes: fired.times,
+    skippedTimes: fired.skipped,
+    lateTimes: fired.late,
   };
 };
 

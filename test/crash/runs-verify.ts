@@ -39,7 +39,8 @@ export const countOpenRuns = async (dispatcher: Agent, url: string): Promise<num
   const list = async (query: string) => (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?${query}`)).runs;
   const lastMoved = await list('limit=1');
   let count = 0;
-  for (const status of ['queued', 'running', 'waiting']) count += (await list(`limit=1000&status=${status}`)).length;
+  for (const status of ['scheduled', 'queued', 'running', 'waiting', 'paused'])
+    count += (await list(`limit=1000&status=${status}`)).length;
   return count === 0 && !isDeepStrictEqual(await list('limit=1'), lastMoved) ? 1 : count;
 };
 

@@ -97,11 +97,21 @@ const report = (verb: Verb, leaseId: string, body: object = {}): Promise<Answer>
       })
     : insist(`/steps/${leaseId}/${verb}`, body);
 
+/** Mostly short. One in five is long enough to be found half way by a worker that is stopped. */
+const bodyMs = (): number => Math.random() * (Math.random() < 0.2 ? 300 : 10);
+
+const isBroken = ({ step_id, input }: WireLease): boolean =>
+  step_id === 'fragile' && (input as { broken?: unknown } | undefined)?.broken === true;
+
 const serve = async (lease: WireLease): Promise<void> => {
   const started = await report('started', lease.lease_id);
   if (started.status !== 200) return;
   note(`ran ${lease.lease_id} ${lease.run_id} ${lease.step_id} ${lease.visit}`);
-  await sleep(Math.random() * 10);
+  await sleep(bodyMs());
+  if (isBroken(lease)) {
+    await insist(`/steps/${lease.lease_id}/fail`, { error: { class: 'fatal', message: 'it is broken' } });
+    return;
+  }
   const completed = await report('complete', lease.lease_id, { output: { by: lease.lease_id }, usage: USAGE });
   const landed = completed.status === 200 || completed.body.code === 'already_applied';
   note(`${landed ? 'done' : `refused-${completed.body.code}`} ${lease.lease_id}`);

@@ -1,0 +1,118 @@
+/** Schedules that fire each second or two, and whether each of their times started one run or was skipped for its reason. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { components } from '../../src/model/generated/openapi.ts';
+import { type Ask, insist } from './runs-asking.ts';
+
+type Schedule = components['schemas']['Schedule'];
+
+/** Each starts the definition of its name. All times fire that came while the service was away, so only what overlaps is skipped. */
+const SCHEDULES = [
+  { id: 'every', every_ms: 1000, overlap: 'allow' },
+  { id: 'cron', cron: '*/2 * * * * *', overlap: 'allow' },
+  { id: 'slow', every_ms: 1000, overlap: 'skip' },
+] as const;
+type Given = (typeof SCHEDULES)[number];
+
+const periodOf = (given: Given): number => ('every_ms' in given ? given.every_ms : 2000);
+
+/** What the schedules did. */
+export type Fired = {
+  readonly startedRuns: readonly string[];
+  readonly times: number;
+  readonly skipped: number;
+  /** Times that started their run later than a service that runs would have. */
+  readonly late: number;
+};
+
+/** Makes the schedules. @returns their first time */
+export const makeSchedules = async (ask: Ask): Promise<number> => {
+  const firstAt = (Math.ceil(Date.now() / 2000) + 1) * 2000;
+  const starts_at = new Date(firstAt).toISOString();
+  for (const given of SCHEDULES) {
+    const body = { ...given, definition_id: given.id, catch_up: 'all', starts_at };
+    // 404: no worker has brought the definition yet.
+    while ((await insist(ask, 'POST', '/schedules', body, [200, 201, 400, 404])).status >= 400) await sleep(100);
+  }
+  return firstAt;
+};
+
+/** Reads what the schedules did last, as long as it is not over. @throws Error on a time that was skipped for another reason than its own */
+export const watchSchedules = async (ask: Ask, isOver: () => boolean): Promise<void> => {
+  while (!isOver()) {
+    for (const given of SCHEDULES) await readSchedule(ask, given);
+    await sleep(500);
+  }
+};
+
+const readSchedule = async (ask: Ask, { id, overlap }: Given): Promise<Schedule> => {
+  const { body } = await insist(ask, 'GET', `/schedules/${id}`, undefined, [200]);
+  const schedule = body as unknown as Schedule;
+  for (const { outcome, reason, nominal_at } of schedule.firings)
+    if (outcome === 'skipped' && (overlap === 'allow' || reason !== 'overlap'))
+      throw new Error(`schedule ${id} skipped ${nominal_at}: ${reason}`);
+  return schedule;
+};
+
+const listRuns = async (ask: Ask, definition: string): Promise<string[]> => {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const path = `/runs?definition_id=${definition}&limit=1000${cursor}`;
+    const { body } = await insist(ask, 'GET', path, undefined, [200]);
+    const page = body as unknown as { runs: { run_id: string }[]; next_cursor?: string };
+    ids.push(...page.runs.map(({ run_id }) => run_id));
+    cursor = page.next_cursor === undefined ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  } while (cursor !== '');
+  return ids;
+};
+
+/** Ends the firing: nothing is started any more. */
+export const stopSchedules = async (ask: Ask): Promise<void> => {
+  for (const { id } of SCHEDULES) await insist(ask, 'POST', `/schedules/${id}/pause`, {}, [200]);
+};
+
+/**
+ * Compares what the stopped schedules started and skipped with their times, which are counted here.
+ * @throws Error on the first time that was lost, came twice, or was skipped without its reason
+ */
+export const checkSchedules = async (ask: Ask, firstAt: number): Promise<Fired> => {
+  const startedRuns: string[] = [];
+  const all = { times: 0, skipped: 0, late: 0 };
+  for (const given of SCHEDULES) {
+    const { id, overlap } = given;
+    const { firings, started, skipped } = await readSchedule(ask, given);
+    const [newest] = firings;
+    if (newest === undefined) throw new Error(`schedule ${id} never fired`);
+    const times: number[] = [];
+    for (let at = firstAt; at <= Date.parse(newest.nominal_at); at += periodOf(given)) times.push(at);
+    if (times.at(-1) !== Date.parse(newest.nominal_at)) throw new Error(`schedule ${id} fired at ${newest.nominal_at}`);
+    const runs = await listRuns(ask, id);
+    if (started + skipped !== times.length || started !== runs.length)
+      throw new Error(
+        `schedule ${id} counts ${started} started and ${skipped} skipped of ${times.length} times, and ${runs.length} runs are there`,
+      );
+    if (overlap === 'allow') {
+      const named = new Set<string>();
+      for (const at of times) {
+        // The key of a time that started a run answers with this run. A new run would be the one that is missing.
+        const start = { definition_id: id, input: {}, idempotency_key: `schedule/${id}/${nameOf(at)}` };
+        const { status, body } = await insist(ask, 'POST', '/runs', start, [200, 201]);
+        if (status === 201) throw new Error(`schedule ${id} never started ${nameOf(at)}`);
+        named.add(body['run_id'] as string);
+        if (Date.parse(body['created_at'] as string) - at > LATE_MS) all.late += 1;
+      }
+      if (named.size !== runs.length || runs.some((run) => !named.has(run)))
+        throw new Error(
+          `schedule ${id} has ${times.length} times, ${named.size} runs by their keys, and ${runs.length} runs`,
+        );
+    }
+    startedRuns.push(...runs);
+    all.times += times.length;
+    all.skipped += skipped;
+  }
+  return { startedRuns, ...all };
+};
+
+/** A service that runs looks at what is due each second. */
+const LATE_MS = 2000;
+const nameOf = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z');
