@@ -13,7 +13,15 @@ it('keeps every acknowledged step, pause, restart and scheduled time, with one w
     expect(figures.cycles).toBe(CYCLES);
     expect(figures.daemonKills + figures.workerKills + figures.workerStops).toBeGreaterThanOrEqual(CYCLES);
     expect(figures.acknowledgedCompletes).toBeGreaterThan(CYCLES);
-    for (const seen of ['held', 'pauses', 'restarts', 'laterStarts', 'scheduledTimes', 'skippedTimes'] as const)
+    for (const seen of [
+      'held',
+      'lateReports',
+      'pauses',
+      'restarts',
+      'laterStarts',
+      'scheduledTimes',
+      'skippedTimes',
+    ] as const)
       expect(figures[seen], seen).toBeGreaterThan(0);
     console.log(`runs kill loop figures ${JSON.stringify(figures)}`);
   } finally {

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -39,9 +39,11 @@ const MAX_OPEN = 100;
 const FLAGS = ['--lease-ttl-ms', '600', '--reclaim-window-ms', '100', '--offer-ttl-ms', '300'];
 /** All that is open when the killing ends has ended after so long, and a trace of an ended run is whole. */
 const SETTLE_MS = 300_000;
-/** Of faults of workers, one in so many is a stop: longer than a lease and its reclaim window. */
+/** Of faults of workers, one in so many is a stop: longer than a lease and its reclaim window, and the second after each in which it is seen. */
 const STOP_EVERY = 3;
-const STOP_MS = 1000;
+const STOP_MS = 3000;
+/** A stop waits for a body to be under way, so often. */
+const STOP_TRIES = 100;
 const PAUSERS = 3;
 /** Which runs may be paused: the last that were started. */
 const PAUSED_OF = 30;
@@ -95,27 +97,53 @@ export type RunsKillFigures = {
   readonly lateTimes: number;
 };
 
+type Worker = { readonly child: ChildProcess; readonly ledger: string };
+
 /** Every other worker reports many steps in one call. */
-const spawnWorker = (url: string, folder: string, index: number): ChildProcess => {
+const spawnWorker = (url: string, folder: string, index: number): Worker => {
   const ledger = join(folder, `bodies-${index}.ledger`);
   const reports = index % 2 === 0 ? 'single' : 'batched';
   const program = join(import.meta.dirname, 'runs-worker.ts');
-  return spawn(process.execPath, [program, url, ledger, reports], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [program, url, ledger, reports], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return { child, ledger };
 };
 
-const kill = async (child: ChildProcess): Promise<void> => {
+const kill = async ({ child }: Worker): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
 };
 
-/** Lines of every worker's ledger; a last line that was cut by a kill never was. */
+/** Lines of a worker's ledger; a last line that was cut by a kill never was. */
+const readLedger = (path: string): string[][] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split(' '));
 const readLedgers = (folder: string): string[][] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.ledger'))
-    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
-    .map((line) => line.split(' '));
+    .flatMap((name) => readLedger(join(folder, name)));
+
+/** True where a body of the worker has begun, and its end was not noted. */
+const isInBody = ({ ledger }: Worker): boolean => {
+  const open = new Set<string | undefined>();
+  for (const [what, lease] of existsSync(ledger) ? readLedger(ledger) : [])
+    if (what === 'ran') open.add(lease);
+    else open.delete(lease);
+  return open.size > 0;
+};
+
+/** Stops workers with SIGSTOP in the middle of a body. */
+const stopInBody = async (workers: readonly Worker[]): Promise<void> => {
+  for (let tries = 0; ; tries += 1) {
+    for (const { child } of workers) child.kill('SIGSTOP');
+    if (tries === STOP_TRIES || workers.some(isInBody)) return;
+    for (const { child } of workers) child.kill('SIGCONT');
+    await sleep(20);
+  }
+};
 
 type Campaign = {
   readonly cycles: number;
@@ -164,15 +192,14 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   const meanwhile = Promise.all([
     Promise.all(Array.from({ length: PAUSERS }, (_, index) => pauser(index))),
     mendRuns({ ask, seed, random: seededRandom(seed + 1 + PAUSERS), isOver: () => isOver }),
-    makeSchedules(ask).then(async (firstAt) => {
+    makeSchedules(ask).then(async () => {
       await watchSchedules(ask, () => isOver);
       await stopSchedules(ask);
-      return firstAt;
     }),
   ]);
   atEnd(() => {
     isOver = true;
-    for (const worker of workers) worker.kill('SIGKILL');
+    for (const { child } of workers) child.kill('SIGKILL');
     void daemon.stop('SIGKILL');
   });
   let isBroken = false;
@@ -235,7 +262,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     const stopsWorkers = hitsWorkers && (workerKills + workerStops) % STOP_EVERY === STOP_EVERY - 1;
     if (stopsWorkers) {
       workerStops += 1;
-      for (const worker of workers) worker.kill('SIGSTOP');
+      await stopInBody(workers);
     }
     if (victims < 0.75) {
       daemonKills += 1;
@@ -258,14 +285,14 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     }
     if (stopsWorkers) {
       await sleep(STOP_MS);
-      for (const worker of workers) worker.kill('SIGCONT');
+      for (const { child } of workers) child.kill('SIGCONT');
     } else if (hitsWorkers)
       for (const [index] of workers.entries()) workers[index] = spawnWorker(url, folder, (spawned += 1));
     for (const one of started) if (!isBrought(one)) await bring(one, () => false);
     options.onCycle?.(cycle);
   }
   isOver = true;
-  const [held, mended, firstAt] = await meanwhile.catch((error: unknown) => {
+  const [held, mended] = await meanwhile.catch((error: unknown) => {
     throw fail(String(error));
   });
   const holds = held.flat();
@@ -343,7 +370,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     const { runs } = await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?restarted_from=${failed}`);
     if (runs.length !== 1) throw fail(`run ${failed} was restarted ${runs.length} times, under one key`);
   }
-  const fired: Fired = await checkSchedules(ask, firstAt).catch((error: unknown) => {
+  const fired: Fired = await checkSchedules(ask).catch((error: unknown) => {
     throw fail(String(error));
   });
   for (const runId of fired.startedRuns) await check(runId);
@@ -359,7 +386,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
   if (done.size > 0) throw fail(`completes of ${done.size} leases were acknowledged, and no attempt is theirs`);
   const refused = lines.flatMap(([what]) => (what?.startsWith('refused-') === true ? [what] : []));
-  const strange = refused.find((what) => what !== 'refused-fenced');
+  const strange = refused.find((what) => what !== 'refused-fenced' && what !== 'refused-run_terminal');
   if (strange !== undefined) throw fail(`a late complete was ${strange}`);
   const code = await daemon.stop('SIGTERM');
   if (code !== 0) throw fail(`the last stop ended with ${code}`);

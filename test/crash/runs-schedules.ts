@@ -24,10 +24,12 @@ export type Fired = {
   readonly late: number;
 };
 
-/** Makes the schedules. @returns their first time */
-export const makeSchedules = async (ask: Ask): Promise<number> => {
-  const firstAt = (Math.ceil(Date.now() / 2000) + 1) * 2000;
-  const starts_at = new Date(firstAt).toISOString();
+/** Whole for each of them: their times are this one and every period from it. */
+const GRID_MS = 2000;
+
+/** Makes the schedules. */
+export const makeSchedules = async (ask: Ask): Promise<void> => {
+  const starts_at = new Date(Math.ceil(Date.now() / GRID_MS) * GRID_MS).toISOString();
   for (const given of SCHEDULES) {
     const body = { ...given, definition_id: given.id, catch_up: 'all', starts_at };
     // 404: no worker has brought the definition yet.
@@ -42,6 +44,13 @@ export const watchSchedules = async (ask: Ask, isOver: () => boolean): Promise<v
     for (const given of SCHEDULES) await readSchedule(ask, given);
     await sleep(500);
   }
+};
+
+/** Its first time: the one it starts at, or the next after it was made, as the making may have been late. */
+const firstTimeOf = (given: Given, { starts_at, created_at }: Schedule): number => {
+  const startsAt = Date.parse(starts_at ?? '');
+  const periods = Math.floor((Date.parse(created_at) - startsAt) / periodOf(given)) + 1;
+  return startsAt + Math.max(0, periods) * periodOf(given);
 };
 
 const readSchedule = async (ask: Ask, { id, overlap }: Given): Promise<Schedule> => {
@@ -75,16 +84,18 @@ export const stopSchedules = async (ask: Ask): Promise<void> => {
  * Compares what the stopped schedules started and skipped with their times, which are counted here.
  * @throws Error on the first time that was lost, came twice, or was skipped without its reason
  */
-export const checkSchedules = async (ask: Ask, firstAt: number): Promise<Fired> => {
+export const checkSchedules = async (ask: Ask): Promise<Fired> => {
   const startedRuns: string[] = [];
   const all = { times: 0, skipped: 0, late: 0 };
   for (const given of SCHEDULES) {
     const { id, overlap } = given;
-    const { firings, started, skipped } = await readSchedule(ask, given);
+    const schedule = await readSchedule(ask, given);
+    const { firings, started, skipped } = schedule;
     const [newest] = firings;
     if (newest === undefined) throw new Error(`schedule ${id} never fired`);
     const times: number[] = [];
-    for (let at = firstAt; at <= Date.parse(newest.nominal_at); at += periodOf(given)) times.push(at);
+    for (let at = firstTimeOf(given, schedule); at <= Date.parse(newest.nominal_at); at += periodOf(given))
+      times.push(at);
     if (times.at(-1) !== Date.parse(newest.nominal_at)) throw new Error(`schedule ${id} fired at ${newest.nominal_at}`);
     const runs = await listRuns(ask, id);
     if (started + skipped !== times.length || started !== runs.length)

@@ -110,6 +110,7 @@ const serve = async (lease: WireLease): Promise<void> => {
   await sleep(bodyMs());
   if (isBroken(lease)) {
     await insist(`/steps/${lease.lease_id}/fail`, { error: { class: 'fatal', message: 'it is broken' } });
+    note(`failed ${lease.lease_id}`);
     return;
   }
   const completed = await report('complete', lease.lease_id, { output: { by: lease.lease_id }, usage: USAGE });
