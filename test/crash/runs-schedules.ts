@@ -35,7 +35,6 @@ export const makeSchedules = async (ask: Ask): Promise<void> => {
     // 404: no worker has brought the definition yet.
     while ((await insist(ask, 'POST', '/schedules', body, [200, 201, 400, 404])).status >= 400) await sleep(100);
   }
-  return firstAt;
 };
 
 /** Reads what the schedules did last, as long as it is not over. @throws Error on a time that was skipped for another reason than its own */
@@ -100,7 +99,7 @@ export const checkSchedules = async (ask: Ask): Promise<Fired> => {
     const runs = await listRuns(ask, id);
     if (started + skipped !== times.length || started !== runs.length)
       throw new Error(
-        `schedule ${id} counts ${started} started and ${skipped} skipped of ${times.length} times, and ${runs.length} runs are there`,
+        `schedule ${id} counts ${started} started and ${skipped} skipped of ${times.length} times, and ${runs.length} runs are there; it was made at ${schedule.created_at}`,
       );
     if (overlap === 'allow') {
       const named = new Set<string>();
