@@ -17,7 +17,7 @@ import { seededRandom } from './ledger.ts';
 import type { Ask } from './runs-asking.ts';
 import { type Hold, pauseAtRandom, pausesFault } from './runs-pauses.ts';
 import { mendRuns, restartFault } from './runs-restarts.ts';
-import { checkSchedules, type Fired, makeSchedules, stopSchedules, watchSchedules } from './runs-schedules.ts';
+import { checkSchedules, type Fired, keepSchedules } from './runs-schedules.ts';
 import {
   awaitTrace,
   call,
@@ -192,10 +192,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   const meanwhile = Promise.all([
     Promise.all(Array.from({ length: PAUSERS }, (_, index) => pauser(index))),
     mendRuns({ ask, seed, random: seededRandom(seed + 1 + PAUSERS), isOver: () => isOver }),
-    makeSchedules(ask).then(async () => {
-      await watchSchedules(ask, () => isOver);
-      await stopSchedules(ask);
-    }),
+    keepSchedules(ask, () => isOver),
   ]);
   atEnd(() => {
     isOver = true;

@@ -28,7 +28,7 @@ export type Fired = {
 const GRID_MS = 2000;
 
 /** Makes the schedules. */
-export const makeSchedules = async (ask: Ask): Promise<void> => {
+const makeSchedules = async (ask: Ask): Promise<void> => {
   const starts_at = new Date(Math.ceil(Date.now() / GRID_MS) * GRID_MS).toISOString();
   for (const given of SCHEDULES) {
     const body = { ...given, definition_id: given.id, catch_up: 'all', starts_at };
@@ -37,12 +37,17 @@ export const makeSchedules = async (ask: Ask): Promise<void> => {
   }
 };
 
-/** Reads what the schedules did last, as long as it is not over. @throws Error on a time that was skipped for another reason than its own */
-export const watchSchedules = async (ask: Ask, isOver: () => boolean): Promise<void> => {
+/**
+ * Makes the schedules, reads what they did last until it is over, and stops them: nothing is started any more.
+ * @throws Error on a time that was skipped for another reason than its own
+ */
+export const keepSchedules = async (ask: Ask, isOver: () => boolean): Promise<void> => {
+  await makeSchedules(ask);
   while (!isOver()) {
     for (const given of SCHEDULES) await readSchedule(ask, given);
     await sleep(500);
   }
+  for (const { id } of SCHEDULES) await insist(ask, 'POST', `/schedules/${id}/pause`, {}, [200]);
 };
 
 /** Its first time: the one it starts at, or the next after it was made, as the making may have been late. */
@@ -72,11 +77,6 @@ const listRuns = async (ask: Ask, definition: string): Promise<string[]> => {
     cursor = page.next_cursor === undefined ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
   } while (cursor !== '');
   return ids;
-};
-
-/** Ends the firing: nothing is started any more. */
-export const stopSchedules = async (ask: Ask): Promise<void> => {
-  for (const { id } of SCHEDULES) await insist(ask, 'POST', `/schedules/${id}/pause`, {}, [200]);
 };
 
 /**
