@@ -6,6 +6,7 @@ import {
   defineWorkflow,
   type JournalEntry,
   RunFailed,
+  type ScheduleOptions,
   ServiceError,
   type,
 } from '../../sdk/typescript/src/index.ts';
@@ -436,4 +437,110 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   expect(service.calls[11]?.body).toEqual({ definitions: [definition] });
   expect(service.calls[12]?.body).toEqual({ definitions: [definition], project: 'p' });
   expect(service.calls[4]?.body).toEqual({ event: 'paid', key: 'ticket/7', payload: { ok: true }, event_id: 'e' });
+});
+
+describe('schedules', () => {
+  it('are made, replaced, moved and deleted at the paths of the interface', async () => {
+    const nightly: ScheduleOptions = {
+      ...{ definitionId: 'report', cron: '30 2 * * *', timezone: 'Europe/Berlin', input: { n: 1 } },
+      overlap: 'queue',
+      catchUp: 'all',
+      ...{ catchUpWindowMs: 5, jitterMs: 6, priority: 7 },
+      ...{ startsAt: '2026-01-01T00:00:00Z', endsAt: '2027-01-01T00:00:00Z', correlation: { user_id: 'u' } },
+    };
+    await client.createSchedule('nightly', nightly, { project: 'p' });
+    await client.replaceSchedule('nightly', { definitionId: 'report', everyMs: 1000 });
+    await client.listSchedules({ project: 'p', limit: 2 });
+    await client.getSchedule('a/b', { project: 'p' });
+    await client.pauseSchedule('nightly');
+    await client.resumeSchedule('nightly', { project: 'p' });
+    await client.triggerSchedule('nightly');
+    await client.deleteSchedule('nightly', { project: 'p' });
+    expect(service.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /v1/api/schedules',
+      'PUT /v1/api/schedules/nightly',
+      'GET /v1/api/schedules?project=p&limit=2',
+      'GET /v1/api/schedules/a%2Fb?project=p',
+      'POST /v1/api/schedules/nightly/pause',
+      'POST /v1/api/schedules/nightly/resume?project=p',
+      'POST /v1/api/schedules/nightly/trigger',
+      'DELETE /v1/api/schedules/nightly?project=p',
+    ]);
+    expect(service.calls[0]?.body).toEqual({
+      ...{ id: 'nightly', project: 'p', definition_id: 'report', input: { n: 1 }, correlation: { user_id: 'u' } },
+      ...{ cron: '30 2 * * *', timezone: 'Europe/Berlin', overlap: 'queue', catch_up: 'all', catch_up_window_ms: 5 },
+      ...{ jitter_ms: 6, priority: 7, starts_at: '2026-01-01T00:00:00Z', ends_at: '2027-01-01T00:00:00Z' },
+    });
+    expect(service.calls[1]?.body).toEqual({ definition_id: 'report', every_ms: 1000 });
+  });
+
+  it('take cron times or an interval: the compiler refuses both, and neither', async () => {
+    // @ts-expect-error an interval has no time zone
+    await client.createSchedule('n', { definitionId: 'd', everyMs: 1000, timezone: 'UTC' });
+    // @ts-expect-error one of them is needed
+    await client.createSchedule('n', { definitionId: 'd' });
+    expect(service.calls).toHaveLength(2);
+  });
+
+  it('a trigger that is lost is not tried again: it may have started a run', async () => {
+    service.answer('trigger', 'hang up');
+    await expect(client.triggerSchedule('nightly')).rejects.toBeInstanceOf(ConnectionError);
+    expect(service.callsTo('trigger')).toHaveLength(1);
+    service.answer('pause', 'hang up');
+    await client.pauseSchedule('nightly');
+    expect(service.callsTo('pause')).toHaveLength(2);
+  });
+});
+
+describe('actions on many runs', () => {
+  it('are counted, begun, looked at and stopped', async () => {
+    const filter = { status: 'failed', definitionId: 'd', correlation: { request_id: 'r' }, from: '-1h' } as const;
+    await client.countBulk({ action: 'restart' }, filter);
+    await client.startBulk({ action: 'cancel', reason: 'why' }, { sessionId: 's', project: 'p' });
+    await client.startBulk({ action: 'signal', event: 'go', payload: { n: 1 } }, { waitingOn: 'event' });
+    await client.getBulk('b/1');
+    await client.stopBulk('b-1');
+    expect(service.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /v1/api/runs/bulk',
+      'POST /v1/api/runs/bulk',
+      'POST /v1/api/runs/bulk',
+      'GET /v1/api/runs/bulk/b%2F1',
+      'DELETE /v1/api/runs/bulk/b-1',
+    ]);
+    expect(service.calls.slice(0, 3).map(({ body }) => body)).toEqual([
+      {
+        action: 'restart',
+        filter: { status: 'failed', definition_id: 'd', correlation: { request_id: 'r' }, from: '-1h' },
+        dry_run: true,
+      },
+      { action: 'cancel', reason: 'why', filter: { session_id: 's', project: 'p' }, dry_run: false },
+      { action: 'signal', event: 'go', payload: { n: 1 }, filter: { waiting_on: 'event' }, dry_run: false },
+    ]);
+  });
+
+  it('of the project that is set, and never of a filter that is empty', async () => {
+    const inShop = createClient({ endpoint: service.url, project: 'shop' });
+    await inShop.startBulk({ action: 'cancel' }, { status: 'waiting' });
+    await inShop.startBulk({ action: 'cancel' }, {});
+    inShop.close();
+    expect(service.calls.map(({ body }) => body['filter'])).toEqual([{ status: 'waiting', project: 'shop' }, {}]);
+  });
+
+  it('one that is lost is not begun again, and a count is asked for again', async () => {
+    service.answer('bulk', 'hang up');
+    await expect(client.startBulk({ action: 'restart' }, { status: 'failed' })).rejects.toBeInstanceOf(ConnectionError);
+    expect(service.calls).toHaveLength(1);
+    service.answer('bulk', 'hang up');
+    await client.countBulk({ action: 'restart' }, { status: 'failed' });
+    expect(service.calls).toHaveLength(3);
+  });
+});
+
+it('a definition is paused and resumed in its project', async () => {
+  await client.pauseDefinition('refund', { reason: 'broken prompt', project: 'p' });
+  await client.resumeDefinition('refund');
+  expect(service.calls.map(({ method, path, body }) => [`${method} ${path}`, body])).toEqual([
+    ['POST /v1/api/definitions/refund/pause', { project: 'p', reason: 'broken prompt' }],
+    ['POST /v1/api/definitions/refund/resume', {}],
+  ]);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { bulkBody, type BulkFilter, type BulkWork } from './bulk.ts';
 import { readEvents } from './event-stream.ts';
 import { ConnectionError, RunFailed, ServiceError } from './errors.ts';
 import type {
@@ -11,14 +12,14 @@ import type {
   Run,
   RunCorrelation,
   RunDetail,
-  RunStatus,
   StoredDefinitions,
-  operations,
 } from './generated/wire.ts';
 import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
 import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
 import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
+import type { RunsQuery } from './runs-query.ts';
+import { scheduleBody, type ScheduleOptions } from './schedules.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -51,33 +52,6 @@ export type FollowOptions = {
   /** The last `seq` that was seen; -1, the default, for the start of the journal. */
   readonly after?: number;
   readonly signal?: AbortSignal;
-};
-
-type ListQuery = NonNullable<operations['listRuns']['parameters']['query']>;
-type WaitingOn = NonNullable<ListQuery['waiting_on']>;
-type CorrelationName = keyof ListQuery extends infer Name
-  ? Name extends `correlation.${infer Member}`
-    ? Member
-    : never
-  : never;
-
-export type RunsQuery = {
-  readonly project?: string;
-  readonly status?: RunStatus;
-  readonly definitionId?: string;
-  readonly userId?: string;
-  readonly sessionId?: string;
-  /** Children of this run. */
-  readonly parentRunId?: string;
-  /** What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
-  readonly waitingOn?: WaitingOn;
-  /** Other members of the correlation, by their names: `{ request_id: 'r-1' }`. */
-  readonly correlation?: Readonly<Partial<Record<CorrelationName, string>>>;
-  /** RFC 3339, or relative: `-1h`. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly limit?: number;
-  readonly cursor?: string;
 };
 
 /** The service writes a comment every 15 s; three of them missed, and the stream is dead. */
@@ -124,6 +98,19 @@ export const createClient = (options: ClientOptions = {}) => {
     call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
   const post = <O extends OperationId>(path: string, body: BodyOf<O>, timeoutMs?: number): Promise<AnswerOf<O>> =>
     call({ method: 'POST', path, body, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+
+  const schedulePath = (id: string, verb = ''): string => `/v1/api/schedules/${segment(id)}${verb}`;
+  const moveSchedule = (
+    verb: 'pause' | 'resume' | 'trigger',
+    id: string,
+    { project = settings.project }: InProject,
+  ): HttpRequest => ({ method: 'POST', path: schedulePath(id, `/${verb}`), query: { project } });
+  const moveDefinition = <O extends 'pauseDefinition' | 'resumeDefinition'>(
+    verb: 'pause' | 'resume',
+    id: string,
+    { project = settings.project, reason }: InProject & { readonly reason?: string },
+  ): Promise<AnswerOf<O>> =>
+    call({ method: 'POST', path: `/v1/api/definitions/${segment(id)}/${verb}`, body: { project, reason } });
 
   const definitionsBody = (
     definitions: readonly Definition[],
@@ -436,6 +423,73 @@ export const createClient = (options: ClientOptions = {}) => {
       { project = settings.project }: InProject = {},
     ): Promise<AnswerOf<'getDefinitionVersion'>> =>
       get<'getDefinitionVersion'>(`/v1/api/definitions/${segment(id)}/versions/${version}`, { project }),
+    /** Pauses a definition in all its versions: starts stay queued, and no step of its runs is offered. */
+    pauseDefinition: (
+      id: string,
+      options: InProject & { readonly reason?: string } = {},
+    ): Promise<AnswerOf<'pauseDefinition'>> => moveDefinition<'pauseDefinition'>('pause', id, options),
+    /** Resumes a paused definition: the runs that waited for it begin. Runs that were paused by name stay paused. */
+    resumeDefinition: (
+      id: string,
+      options: InProject & { readonly reason?: string } = {},
+    ): Promise<AnswerOf<'resumeDefinition'>> => moveDefinition<'resumeDefinition'>('resume', id, options),
+
+    /** By project and id, without their inputs. */
+    listSchedules: (query: OwnedQuery = {}): Promise<AnswerOf<'listSchedules'>> =>
+      get<'listSchedules'>('/v1/api/schedules', { project: settings.project, ...query }),
+    /** With its next ten times, and what became of the last ten. */
+    getSchedule: (id: string, { project = settings.project }: InProject = {}): Promise<AnswerOf<'getSchedule'>> =>
+      get<'getSchedule'>(schedulePath(id), { project }),
+    /**
+     * Makes a schedule. One that is there with the same content is the answer.
+     * @throws ServiceError `conflict` where it is there with other content
+     */
+    createSchedule: (
+      id: string,
+      schedule: ScheduleOptions,
+      { project = settings.project }: InProject = {},
+    ): Promise<AnswerOf<'createSchedule'>> =>
+      post<'createSchedule'>('/v1/api/schedules', { id, project, ...scheduleBody(schedule) }),
+    /** Replaces all that a schedule was made of; what is left out gets its default. */
+    replaceSchedule: (
+      id: string,
+      schedule: ScheduleOptions,
+      { project = settings.project }: InProject = {},
+    ): Promise<AnswerOf<'changeSchedule'>> =>
+      call({ method: 'PUT', path: schedulePath(id), query: { project }, body: scheduleBody(schedule) }),
+    /** Deletes a schedule; runs that it started go on. `not_found` also where an earlier try was not answered. */
+    deleteSchedule: async (id: string, { project = settings.project }: InProject = {}): Promise<void> => {
+      await call({ method: 'DELETE', path: schedulePath(id), query: { project } });
+    },
+    /** Its times are missed from now on; a trigger still works. */
+    pauseSchedule: (id: string, options: InProject = {}): Promise<AnswerOf<'pauseSchedule'>> =>
+      call(moveSchedule('pause', id, options)),
+    /** Goes on; the times that were missed follow its `catchUp`. */
+    resumeSchedule: (id: string, options: InProject = {}): Promise<AnswerOf<'resumeSchedule'>> =>
+      call(moveSchedule('resume', id, options)),
+    /** Fires once, now: the first of `firings` says what became of it. Not tried again, as a lost try may have started a run. */
+    triggerSchedule: (id: string, options: InProject = {}): Promise<AnswerOf<'triggerSchedule'>> =>
+      callOnce(moveSchedule('trigger', id, options)),
+
+    /** How many runs match, and ten of them; nothing is begun. */
+    countBulk: (work: BulkWork, filter: BulkFilter): Promise<AnswerOf<'startBulk'>> =>
+      post<'startBulk'>('/v1/api/runs/bulk', bulkBody(work, filter, { dryRun: true, project: settings.project })),
+    /**
+     * Does something with all runs that match, in slices behind this call; without a `bulk_id` no run matched. Not tried again, as a lost
+     * try may have begun.
+     */
+    startBulk: (work: BulkWork, filter: BulkFilter): Promise<AnswerOf<'startBulk'>> =>
+      callOnce({
+        method: 'POST',
+        path: '/v1/api/runs/bulk',
+        body: bulkBody(work, filter, { dryRun: false, project: settings.project }),
+      }),
+    /** How far it is: `count`, `done`, `refused`. */
+    getBulk: (bulkId: string): Promise<AnswerOf<'getBulk'>> => get<'getBulk'>(`/v1/api/runs/bulk/${segment(bulkId)}`),
+    /** Ends it; what was done stays done. */
+    stopBulk: (bulkId: string): Promise<AnswerOf<'stopBulk'>> =>
+      call({ method: 'DELETE', path: `/v1/api/runs/bulk/${segment(bulkId)}` }),
+
     /** Those limited to the project, where one is given or set, and those limited to none. */
     listWorkers: (query: OwnedQuery = {}): Promise<AnswerOf<'listWorkers'>> =>
       get<'listWorkers'>('/v1/api/workers', { project: settings.project, ...query }),

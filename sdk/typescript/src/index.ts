@@ -1,9 +1,9 @@
+export type { BulkFilter, BulkWork } from './bulk.ts';
 export {
   type Client,
   type ClientOptions,
   createClient,
   type FollowOptions,
-  type RunsQuery,
   type StartOptions,
 } from './client.ts';
 export { ConnectionError, RetryableError, RunFailed, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
@@ -12,23 +12,29 @@ export type {
   Attempt,
   AttemptStatus,
   AuthorKind,
+  Bulk,
+  CatchUp,
   CheckedDefinition,
   CheckedDefinitions,
   Cost,
   Definition,
   DefinitionOverview,
   DefinitionRetry,
+  DefinitionState,
   DefinitionStep,
   DefinitionSummary,
   DefinitionVersion,
   EventOutcome,
+  Firing,
   JournalEntry,
   JournalKind,
   Json,
   JsonObject,
   Lease,
+  ListedSchedule,
   NewCorrelation,
   NewCost,
+  Overlap,
   Registration,
   ReportedUsage,
   Run,
@@ -38,9 +44,12 @@ export type {
   RunStatus,
   RunSummary,
   RunUsage,
+  Schedule,
+  ScheduleStatus,
   ScoreSource,
   Severity,
   SpanKind,
+  StartedBulk,
   StepError,
   StoredDefinition,
   StoredDefinitions,
@@ -59,6 +68,8 @@ export {
   type SpanOptions,
 } from './instrumentation.ts';
 export type { RetryPolicy } from './retry.ts';
+export type { RunsQuery } from './runs-query.ts';
+export type { ScheduleOptions, ScheduleTimes } from './schedules.ts';
 export type { Logger } from './serve-lease.ts';
 export type { SettingsInput } from './settings.ts';
 export type { StepContext } from './step-context.ts';

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 16c15610b9c69d399fe39920163396cc6bde7520e338a3c070eff2878f2b9c43
-// content sha256: 17393b883d600ed29d0de157fe4bf8217e8e038661b1929d6d02dab554ddd2bb
+// source sha256: 59f130caef24a83d68c376f081ba5fdf2f68604ac3169bdc8fc2bfbe2d4352ff
+// content sha256: 50fecd6e493bfb12f420bb3c6d343b8c56829869373a633538161a25d7eb70c9
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -51,6 +51,54 @@ export interface paths {
          */
         readonly post: operations["startRun"];
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/bulk": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Do something with many runs
+         * @description Counts the runs that a list with the same filter would hold, names ten of them, and does it to each, a slice a commit, over restarts.
+         *     With `dry_run`, or where no run matches, nothing is begun and the answer is 200. Runs that start later are none of them. A run that
+         *     does not take the action (it has ended, waits for no such event, or cannot be loaded) is counted as `refused`. `restart` takes up each
+         *     run that failed at the step that failed, once each, as a new run; it is not done with runs that go on or ended otherwise. An action
+         *     that has ended can be looked at for 24 hours.
+         */
+        readonly post: operations["startBulk"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/runs/bulk/{bulk}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How far an action on many runs is */
+        readonly get: operations["getBulk"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Stop an action on many runs
+         * @description What is done stays done. One that has ended is returned as it is.
+         */
+        readonly delete: operations["stopBulk"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -321,6 +369,53 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/api/definitions/{id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a definition
+         * @description In all its versions. Starts of it are taken and stay `queued`, its runs get no offers, and both have the `queued_reason` `definition_paused`; what
+         *     a worker holds goes on, and so do sleeps and waits. Only its owner may: the service's takes a key of all projects. A definition that is
+         *     paused stays as it is.
+         */
+        readonly post: operations["pauseDefinition"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/definitions/{id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a paused definition
+         * @description Runs that waited for it begin, a slice at a time, and steps are offered again. A run that was paused by name stays paused. A definition that
+         *     is not paused stays as it is.
+         */
+        readonly post: operations["resumeDefinition"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/api/definitions/{id}/versions/{version}": {
         readonly parameters: {
             readonly query?: never;
@@ -338,6 +433,135 @@ export interface paths {
         readonly get: operations["getDefinitionVersion"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Schedules
+         * @description By project and id, without their inputs.
+         */
+        readonly get: operations["listSchedules"];
+        readonly put?: never;
+        /**
+         * Make a schedule
+         * @description Starts a run of a definition at the times of `cron` in `timezone`, or each `every_ms`. Each nominal time starts at most one run, in the
+         *     commit that moves the schedule on, under the idempotency key `schedule/<id>/<nominal time, RFC 3339 UTC>`. A local time that does not
+         *     exist fires at the first instant after the gap, one that exists twice at its first.
+         *     An id that is there with the same content is answered with 200, with other content with 409 `conflict`. A definition that is not there is 404.
+         */
+        readonly post: operations["createSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A schedule
+         * @description With its next ten times and what became of the last ten.
+         */
+        readonly get: operations["getSchedule"];
+        /**
+         * Change a schedule
+         * @description Replaces all that it was made of; what is left out gets its default. Where the times stay (`cron`, `timezone`, `every_ms`, `starts_at`,
+         *     `ends_at`), the next time stays; else the next one is the first of the new times after now. A pause stays, and runs that are open go on.
+         */
+        readonly put: operations["changeSchedule"];
+        readonly post?: never;
+        /**
+         * Delete a schedule
+         * @description Runs that it started go on.
+         */
+        readonly delete: operations["deleteSchedule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Pause a schedule
+         * @description Its times are missed from now on; a trigger still works. A schedule that is paused stays so. 409 `conflict` when it has ended.
+         */
+        readonly post: operations["pauseSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Resume a schedule
+         * @description The times that were missed follow `catch_up`. 409 `conflict` when it has ended.
+         */
+        readonly post: operations["resumeSchedule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/api/schedules/{schedule}/trigger": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Fire a schedule now
+         * @description Starts a run at once, under the key `schedule/<id>/trigger/<its own id>`. Works while the schedule is paused, and obeys `overlap`: the first
+         *     of `firings` says what became of it, or `waiting` does.
+         */
+        readonly post: operations["triggerSchedule"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -555,6 +779,73 @@ export interface components {
         };
         /** @enum {string} */
         readonly AuthorKind: "end_user" | "expert" | "developer" | "system";
+        readonly Bulk: {
+            readonly bulk_id: string;
+            readonly action: components["schemas"]["BulkAction"];
+            /** @enum {string} */
+            readonly status: "running" | "done" | "stopped";
+            /**
+             * Format: int64
+             * @description Runs that matched when it was asked for
+             */
+            readonly count: number;
+            /** Format: int64 */
+            readonly done: number;
+            /**
+             * Format: int64
+             * @description Runs that did not take the action
+             */
+            readonly refused: number;
+            readonly started_at: components["schemas"]["Timestamp"];
+            readonly ended_at?: components["schemas"]["Timestamp"];
+        };
+        /** @enum {string} */
+        readonly BulkAction: "cancel" | "pause" | "resume" | "restart" | "signal";
+        /**
+         * @description Which times that were missed while the service was away or the schedule paused still fire: none, the last (default), or all within `catch_up_window_ms`, at most 100
+         * @enum {string}
+         */
+        readonly CatchUp: "none" | "last" | "all";
+        readonly ChangedSchedule: {
+            /** @description The highest version that is stored when it fires */
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema`; `{}` by default */
+            readonly input?: Json;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description Of its runs */
+            readonly priority?: number;
+            /** @description Minute, hour, day of month, month, day of week; seconds may stand before them. Either this or `every_ms` */
+            readonly cron?: string;
+            /** @description In which `cron` is read: a name of the IANA database, `UTC` by default */
+            readonly timezone?: string;
+            /**
+             * Format: int64
+             * @description At least 1000, counted from `starts_at`, else from the creation
+             */
+            readonly every_ms?: number;
+            readonly overlap?: components["schemas"]["Overlap"];
+            readonly catch_up?: components["schemas"]["CatchUp"];
+            /**
+             * Format: int64
+             * @description How old a missed time may be that `all` still fires; 3600000 by default
+             */
+            readonly catch_up_window_ms?: number;
+            /**
+             * Format: int64
+             * @description Each time fires up to so much later, always by the same; at most the time between two firings
+             */
+            readonly jitter_ms?: number;
+            /**
+             * Format: date-time
+             * @description No nominal time is before
+             */
+            readonly starts_at?: string;
+            /**
+             * Format: date-time
+             * @description Every nominal time is before
+             */
+            readonly ends_at?: string;
+        };
         readonly CheckedDefinition: {
             /** @description Absent where the definition has none that can be read */
             readonly id?: string;
@@ -759,6 +1050,12 @@ export interface components {
              */
             readonly jitter?: "full" | "none";
         };
+        readonly DefinitionState: {
+            readonly id: string;
+            /** @description The owner; absent where the service is */
+            readonly project?: string;
+            readonly pause?: components["schemas"]["DefinitionPause"];
+        };
         readonly DefinitionStep: components["schemas"]["TaskStep"] | components["schemas"]["WaitEventStep"] | components["schemas"]["SleepStep"] | components["schemas"]["ChildStep"] | components["schemas"]["SucceedStep"] | components["schemas"]["FailStep"];
         readonly DefinitionSummary: {
             readonly id: string;
@@ -813,6 +1110,21 @@ export interface components {
         /** @enum {string} */
         readonly FeedbackKind: "thumbs" | "rating" | "correction" | "tag" | "comment";
         readonly FilterText: string;
+        readonly Firing: {
+            readonly nominal_at: components["schemas"]["Timestamp"];
+            /** @description Of a firing that a call asked for */
+            readonly trigger_id?: string;
+            /** @description When its run was started */
+            readonly fired_at?: components["schemas"]["Timestamp"];
+            readonly run_id?: string;
+            /** @enum {string} */
+            readonly outcome: "started" | "skipped";
+            /**
+             * @description Why it was skipped: `missed` while the service was away; `already_started` under its key by somebody else; `refused` by the start for another reason
+             * @enum {string}
+             */
+            readonly reason?: "missed" | "paused" | "catch_up_window" | "overlap" | "definition_unknown" | "input_invalid" | "already_started" | "refused";
+        };
         readonly IngestBatch: {
             /** @description Idempotency key of the batch. The batch is written once, in a transaction of its own. */
             readonly ingest_key?: string;
@@ -922,6 +1234,24 @@ export interface components {
             /** @description The details of the last heartbeat of the attempt before this one */
             readonly last_details?: Json;
         };
+        /** @description Of a schedule that this release cannot load only `fault` is known. */
+        readonly ListedSchedule: {
+            readonly id: string;
+            readonly project: string;
+            readonly definition_id?: string;
+            readonly cron?: string;
+            readonly timezone?: string;
+            /** Format: int64 */
+            readonly every_ms?: number;
+            readonly status?: components["schemas"]["ScheduleStatus"];
+            readonly next_at?: components["schemas"]["Timestamp"];
+            readonly last_firing?: components["schemas"]["Firing"];
+            /** Format: int64 */
+            readonly started?: number;
+            /** Format: int64 */
+            readonly skipped?: number;
+            readonly fault?: string;
+        };
         readonly NewAspectNote: {
             /** @description Absent makes the server generate one */
             readonly note_id?: string;
@@ -933,6 +1263,23 @@ export interface components {
             /** @description RFC 3339; now by default */
             readonly timestamp?: components["schemas"]["Timestamp"];
             readonly correlation?: components["schemas"]["NewCorrelation"];
+        };
+        readonly NewBulk: {
+            readonly action: components["schemas"]["BulkAction"];
+            readonly filter: components["schemas"]["RunFilter"];
+            /**
+             * @description Only count
+             * @default false
+             */
+            readonly dry_run?: boolean;
+            /** @description Of a cancel, pause or resume */
+            readonly reason?: string;
+            /** @description Of a signal, which needs it */
+            readonly event?: string;
+            /** @description Of a signal; `{}` by default */
+            readonly payload?: {
+                readonly [key: string]: Json;
+            };
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
         readonly NewCorrelation: {
@@ -1057,6 +1404,48 @@ export interface components {
             /** @description 0 by default */
             readonly priority?: components["schemas"]["Priority"];
         };
+        readonly NewSchedule: {
+            readonly id: components["schemas"]["ScheduleId"];
+            readonly project?: components["schemas"]["ProjectName"];
+            /** @description The highest version that is stored when it fires */
+            readonly definition_id: string;
+            /** @description Any JSON that meets the definition's `input_schema`; `{}` by default */
+            readonly input?: Json;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            /** @description Of its runs */
+            readonly priority?: number;
+            /** @description Minute, hour, day of month, month, day of week; seconds may stand before them. Either this or `every_ms` */
+            readonly cron?: string;
+            /** @description In which `cron` is read: a name of the IANA database, `UTC` by default */
+            readonly timezone?: string;
+            /**
+             * Format: int64
+             * @description At least 1000, counted from `starts_at`, else from the creation
+             */
+            readonly every_ms?: number;
+            readonly overlap?: components["schemas"]["Overlap"];
+            readonly catch_up?: components["schemas"]["CatchUp"];
+            /**
+             * Format: int64
+             * @description How old a missed time may be that `all` still fires; 3600000 by default
+             */
+            readonly catch_up_window_ms?: number;
+            /**
+             * Format: int64
+             * @description Each time fires up to so much later, always by the same; at most the time between two firings
+             */
+            readonly jitter_ms?: number;
+            /**
+             * Format: date-time
+             * @description No nominal time is before
+             */
+            readonly starts_at?: string;
+            /**
+             * Format: date-time
+             * @description Every nominal time is before
+             */
+            readonly ends_at?: string;
+        };
         readonly NewScore: {
             /** @description Absent or empty makes the server generate one */
             readonly score_id?: string;
@@ -1127,6 +1516,11 @@ export interface components {
         };
         /** @description Opaque; absent on the last page */
         readonly NextCursor: string;
+        /**
+         * @description What a firing does while a run of the schedule is open: `skip` (default) is skipped, `queue` lets one wait and skips later ones, `allow` starts, `cancel_running` cancels the open run and starts
+         * @enum {string}
+         */
+        readonly Overlap: "skip" | "queue" | "allow" | "cancel_running";
         /**
          * @description Steps of a higher priority are offered first, among the same priority the older ones. A step gains one point for each minute that it
          *     waits. Children have that of their parent.
@@ -1272,6 +1666,35 @@ export interface components {
              */
             readonly limit?: "max_steps" | "run_timeout_ms" | "max_cost_usd" | "max_attempts_total" | "descendants" | "concurrency";
         };
+        /** @description The members of the list of runs; a run matches all that are given. */
+        readonly RunFilter: {
+            /** @description As of the list; `*` is every project */
+            readonly project?: string;
+            readonly status?: components["schemas"]["RunStatus"];
+            readonly definition_id?: components["schemas"]["FilterText"];
+            readonly user_id?: components["schemas"]["FilterText"];
+            readonly session_id?: components["schemas"]["FilterText"];
+            readonly parent_run_id?: components["schemas"]["FilterText"];
+            /** @enum {string} */
+            readonly waiting_on?: "event" | "timer" | "backoff" | "children" | "worker";
+            /** @description Created at or after this time */
+            readonly from?: components["schemas"]["TimeParameter"];
+            /** @description Created before this time */
+            readonly to?: components["schemas"]["TimeParameter"];
+            readonly correlation?: {
+                readonly environment?: components["schemas"]["FilterText"];
+                readonly service_name?: components["schemas"]["FilterText"];
+                readonly service_version?: components["schemas"]["FilterText"];
+                readonly session_id?: components["schemas"]["FilterText"];
+                readonly thread_id?: components["schemas"]["FilterText"];
+                readonly user_id?: components["schemas"]["FilterText"];
+                readonly request_id?: components["schemas"]["FilterText"];
+                readonly release?: components["schemas"]["FilterText"];
+                readonly run_id?: components["schemas"]["FilterText"];
+                readonly resource_id?: components["schemas"]["FilterText"];
+                readonly experiment_id?: components["schemas"]["FilterText"];
+            };
+        };
         /**
          * @description `scheduled`: its `start_at` lies ahead. `queued`: a step is runnable and no worker holds it, or `queued_reason` says what holds the run back. `running`: a worker holds a lease. `waiting`: for an event, a sleep, a backoff or children. `paused`: somebody paused it, or its parent; a worker may still hold a lease. The others are ends.
          * @enum {string}
@@ -1332,6 +1755,55 @@ export interface components {
             readonly total_tokens: number;
             readonly cost?: number;
         };
+        readonly Schedule: {
+            readonly id: string;
+            readonly project: string;
+            readonly definition_id: string;
+            /** @description Any JSON */
+            readonly input: Json;
+            readonly correlation?: components["schemas"]["RunCorrelation"];
+            readonly priority?: number;
+            readonly cron?: string;
+            readonly timezone?: string;
+            /** Format: int64 */
+            readonly every_ms?: number;
+            readonly overlap: components["schemas"]["Overlap"];
+            readonly catch_up: components["schemas"]["CatchUp"];
+            /** Format: int64 */
+            readonly catch_up_window_ms: number;
+            /** Format: int64 */
+            readonly jitter_ms: number;
+            readonly starts_at?: components["schemas"]["Timestamp"];
+            readonly ends_at?: components["schemas"]["Timestamp"];
+            readonly status: components["schemas"]["ScheduleStatus"];
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly updated_at: components["schemas"]["Timestamp"];
+            readonly paused_at?: components["schemas"]["Timestamp"];
+            /** @description Nominal times; while it is paused, those from now on */
+            readonly next_times: readonly components["schemas"]["Timestamp"][];
+            /** @description Newest first */
+            readonly firings: readonly components["schemas"]["Firing"][];
+            /**
+             * Format: int64
+             * @description Firings that started a run
+             */
+            readonly started: number;
+            /**
+             * Format: int64
+             * @description Firings that did not
+             */
+            readonly skipped: number;
+            /** @description Runs that it started and that have not ended, oldest first; the last 100 */
+            readonly running: readonly string[];
+            /** @description With `overlap: queue`, the firing that waits for the end of the run before it */
+            readonly waiting?: {
+                readonly nominal_at: components["schemas"]["Timestamp"];
+                readonly trigger_id?: string;
+            };
+        };
+        readonly ScheduleId: string;
+        /** @enum {string} */
+        readonly ScheduleStatus: "active" | "paused" | "ended";
         /** @enum {string} */
         readonly ScoreSource: "live" | "offline" | "experiment" | "manual";
         /** @enum {string} */
@@ -1372,6 +1844,14 @@ export interface components {
          * @enum {string}
          */
         readonly SpanStatus: "ok" | "error" | "unset";
+        readonly StartedBulk: {
+            /** @description Absent where nothing was begun */
+            readonly bulk_id?: string;
+            /** Format: int64 */
+            readonly count: number;
+            /** @description Runs that match */
+            readonly sample: readonly string[];
+        };
         readonly StepBatch: {
             readonly worker_id: components["schemas"]["WorkerId"];
             /** @description `lease_id`, and the body of `startStep` */
@@ -1630,6 +2110,10 @@ export interface components {
          */
         readonly projectAndService: string;
         readonly runInPath: string;
+        /** @description The id of a schedule */
+        readonly scheduleInPath: components["schemas"]["ScheduleId"];
+        /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+        readonly scheduleProject: string;
     };
     requestBodies: never;
     headers: never;
@@ -1639,6 +2123,10 @@ export type Attempt = components['schemas']['Attempt'];
 export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type Attributes = components['schemas']['Attributes'];
 export type AuthorKind = components['schemas']['AuthorKind'];
+export type Bulk = components['schemas']['Bulk'];
+export type BulkAction = components['schemas']['BulkAction'];
+export type CatchUp = components['schemas']['CatchUp'];
+export type ChangedSchedule = components['schemas']['ChangedSchedule'];
 export type CheckedDefinition = components['schemas']['CheckedDefinition'];
 export type CheckedDefinitions = components['schemas']['CheckedDefinitions'];
 export type ChildStep = components['schemas']['ChildStep'];
@@ -1659,6 +2147,7 @@ export type DefinitionPlaces = components['schemas']['DefinitionPlaces'];
 export type DefinitionPositiveDurationMs = components['schemas']['DefinitionPositiveDurationMs'];
 export type DefinitionRate = components['schemas']['DefinitionRate'];
 export type DefinitionRetry = components['schemas']['DefinitionRetry'];
+export type DefinitionState = components['schemas']['DefinitionState'];
 export type DefinitionStep = components['schemas']['DefinitionStep'];
 export type DefinitionSummary = components['schemas']['DefinitionSummary'];
 export type DefinitionTaskLimits = components['schemas']['DefinitionTaskLimits'];
@@ -1669,13 +2158,16 @@ export type EventOutcome = components['schemas']['EventOutcome'];
 export type FailStep = components['schemas']['FailStep'];
 export type FeedbackKind = components['schemas']['FeedbackKind'];
 export type FilterText = components['schemas']['FilterText'];
+export type Firing = components['schemas']['Firing'];
 export type IngestBatch = components['schemas']['IngestBatch'];
 export type IngestError = components['schemas']['IngestError'];
 export type IngestReply = components['schemas']['IngestReply'];
 export type JournalEntry = components['schemas']['JournalEntry'];
 export type JournalKind = components['schemas']['JournalKind'];
 export type Lease = components['schemas']['Lease'];
+export type ListedSchedule = components['schemas']['ListedSchedule'];
 export type NewAspectNote = components['schemas']['NewAspectNote'];
+export type NewBulk = components['schemas']['NewBulk'];
 export type NewCorrelation = components['schemas']['NewCorrelation'];
 export type NewCost = components['schemas']['NewCost'];
 export type NewDefinitions = components['schemas']['NewDefinitions'];
@@ -1684,10 +2176,12 @@ export type NewFeedback = components['schemas']['NewFeedback'];
 export type NewLogRecord = components['schemas']['NewLogRecord'];
 export type NewMetricPoint = components['schemas']['NewMetricPoint'];
 export type NewRun = components['schemas']['NewRun'];
+export type NewSchedule = components['schemas']['NewSchedule'];
 export type NewScore = components['schemas']['NewScore'];
 export type NewSpan = components['schemas']['NewSpan'];
 export type NewWorker = components['schemas']['NewWorker'];
 export type NextCursor = components['schemas']['NextCursor'];
+export type Overlap = components['schemas']['Overlap'];
 export type Priority = components['schemas']['Priority'];
 export type ProjectName = components['schemas']['ProjectName'];
 export type QueuedReason = components['schemas']['QueuedReason'];
@@ -1699,9 +2193,13 @@ export type Run = components['schemas']['Run'];
 export type RunCorrelation = components['schemas']['RunCorrelation'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunError = components['schemas']['RunError'];
+export type RunFilter = components['schemas']['RunFilter'];
 export type RunStatus = components['schemas']['RunStatus'];
 export type RunSummary = components['schemas']['RunSummary'];
 export type RunUsage = components['schemas']['RunUsage'];
+export type Schedule = components['schemas']['Schedule'];
+export type ScheduleId = components['schemas']['ScheduleId'];
+export type ScheduleStatus = components['schemas']['ScheduleStatus'];
 export type ScoreSource = components['schemas']['ScoreSource'];
 export type Severity = components['schemas']['Severity'];
 export type Signal = components['schemas']['Signal'];
@@ -1710,6 +2208,7 @@ export type SpanError = components['schemas']['SpanError'];
 export type SpanId = components['schemas']['SpanId'];
 export type SpanKind = components['schemas']['SpanKind'];
 export type SpanStatus = components['schemas']['SpanStatus'];
+export type StartedBulk = components['schemas']['StartedBulk'];
 export type StepBatch = components['schemas']['StepBatch'];
 export type StepBatchAnswer = components['schemas']['StepBatchAnswer'];
 export type StepBatchItem = components['schemas']['StepBatchItem'];
@@ -1739,6 +2238,8 @@ export type ParameterLimit = components['parameters']['limit'];
 export type ParameterProject = components['parameters']['project'];
 export type ParameterProjectAndService = components['parameters']['projectAndService'];
 export type ParameterRunInPath = components['parameters']['runInPath'];
+export type ParameterScheduleInPath = components['parameters']['scheduleInPath'];
+export type ParameterScheduleProject = components['parameters']['scheduleProject'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly ingestBatch: {
@@ -1857,6 +2358,85 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Run"];
+                };
+            };
+        };
+    };
+    readonly startBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewBulk"];
+            };
+        };
+        readonly responses: {
+            /** @description How many runs match; nothing was begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StartedBulk"];
+                };
+            };
+            /** @description How many runs match, and the id of what was begun. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StartedBulk"];
+                };
+            };
+        };
+    };
+    readonly getBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The action. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bulk"];
+                };
+            };
+        };
+    };
+    readonly stopBulk: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an action on many runs */
+                readonly bulk: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The action. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Bulk"];
                 };
             };
         };
@@ -2211,6 +2791,66 @@ export interface operations {
             };
         };
     };
+    readonly pauseDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                    /** @description The project that owns the definition. By default that of a key that has one alone; of a key of all projects, the service */
+                    readonly project?: components["schemas"]["ProjectName"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The definition as it stands. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionState"];
+                };
+            };
+        };
+    };
+    readonly resumeDefinition: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["parameters"]["definitionInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string;
+                    /** @description The project that owns the definition. By default that of a key that has one alone; of a key of all projects, the service */
+                    readonly project?: components["schemas"]["ProjectName"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The definition as it stands. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DefinitionState"];
+                };
+            };
+        };
+    };
     readonly getDefinitionVersion: {
         readonly parameters: {
             readonly query?: {
@@ -2233,6 +2873,237 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["DefinitionVersion"];
+                };
+            };
+        };
+    };
+    readonly listSchedules: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Which project to read. Without it, the daemon's default project, or, for a key of certain projects, those. `*` is every project, for
+                 *     keys that reach all of them.
+                 */
+                readonly project?: components["parameters"]["project"];
+                /** @description Most rows of a page. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the page before, with the same filters. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly schedules: readonly components["schemas"]["ListedSchedule"][];
+                        readonly next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+        };
+    };
+    readonly createSchedule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewSchedule"];
+            };
+        };
+        readonly responses: {
+            /** @description The schedule, which was there with the same content. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            /** @description The schedule. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+        };
+    };
+    readonly getSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+        };
+    };
+    readonly changeSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangedSchedule"];
+            };
+        };
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+        };
+    };
+    readonly deleteSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly id: string;
+                        readonly project: string;
+                        /** @constant */
+                        readonly deleted: true;
+                    };
+                };
+            };
+        };
+    };
+    readonly pauseSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+        };
+    };
+    readonly resumeSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+        };
+    };
+    readonly triggerSchedule: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project of the schedule. Without it, the daemon's default project where the key reaches it, else the first of the key. */
+                readonly project?: components["parameters"]["scheduleProject"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a schedule */
+                readonly schedule: components["parameters"]["scheduleInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schedule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: Json;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
                 };
             };
         };
