@@ -125,7 +125,7 @@ describe('a run', () => {
     const run = await startOne('o-2');
     page = await stage.open(`/runs/${run}`);
     await page.getByText('This needs a key with the execute scope.').waitFor();
-    for (const name of ['Signal', 'Pause', 'Cancel run'])
+    for (const name of ['Signal', 'Pause', 'Cancel run', 'Restart…'])
       expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
   });
 
@@ -186,6 +186,63 @@ describe('a run', () => {
     const address = new URL(page.url()).searchParams;
     expect([address.get('seq'), address.get('vs')]).toEqual([null, String(waiting)]);
     expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('8: is paused and resumed, and taken up at one of its steps once it has ended', async () => {
+    const { run } = await endedOne('o-5');
+    page = await stage.open(`/runs/${run}`);
+    await useKey(page, 'execute-7');
+    await page.getByRole('button', { name: 'Restart…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Restart' });
+    await dialog.getByLabel('Step').selectOption('approval');
+    await dialog.getByLabel('Change of the state').fill('[1]');
+    await dialog.getByRole('button', { name: 'Restart the run' }).click();
+    await dialog.getByText('must be a JSON object').waitFor();
+    await dialog.getByLabel('Change of the state').fill('');
+    await dialog.getByRole('button', { name: 'Restart the run' }).click();
+    await dialog.getByRole('link').click();
+    await page
+      .getByRole('region', { name: 'Graph' })
+      .getByRole('row', { name: /^approval cursor/ })
+      .waitFor();
+    const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    expect(again).not.toBe(run);
+    const { restarted_from } = await read<components['schemas']['RunDetail']>(`/v1/api/runs/${again}`);
+    expect(restarted_from).toEqual({ run_id: run, step_id: 'approval', visit: 1 });
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.getByRole('img', { name: /^run, paused, / }).waitFor();
+    expect(await page.getByRole('button', { name: 'Restart…' }).isDisabled()).toBe(true);
+  });
+
+  it('8: are cancelled together after their count, and never all of a project', async () => {
+    for (const id of ['o-6', 'o-7']) {
+      const run = await startOne(id);
+      await expect.poll(async () => (await journalOf(run)).at(-1)?.kind, { timeout: 10_000 }).toBe('run.waiting');
+    }
+    const { runs } = await read<{ runs: unknown[] }>('/v1/api/runs?waiting_on=event');
+    const count = runs.length;
+    page = await stage.open('/runs');
+    await page.getByText('needs the execute scope').waitFor();
+    await useKey(page, 'execute-7');
+    const all = page.getByRole('button', { name: 'Act on all…' });
+    expect(await all.isDisabled()).toBe(true);
+    await page.goto(new URL('/runs?waiting_on=event', stage.url).href);
+    await useKey(page, 'execute-7');
+    await all.click();
+    const dialog = page.getByRole('dialog', { name: 'Act on all runs of the list' });
+    await dialog.getByText(`${count} runs match the filters.`).waitFor();
+    const cancel = dialog.getByRole('button', { name: `Cancel ${count} runs` });
+    const confirmation = dialog.getByLabel(`Type ${count} to confirm`);
+    await confirmation.fill(String(count + 1));
+    expect(await cancel.isDisabled()).toBe(true);
+    await confirmation.fill(String(count));
+    expect(await seriousFindings(page)).toEqual([]);
+    await cancel.click();
+    await dialog.getByText(`Ended: ${count} of ${count} runs done`).waitFor();
+    expect((await read<{ runs: unknown[] }>('/v1/api/runs?waiting_on=event')).runs).toEqual([]);
   });
 
   it('5: is explained where runs are turned off', async () => {

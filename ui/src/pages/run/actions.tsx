@@ -1,12 +1,16 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
+import { readJsonObject } from '../../model/json-field.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
+import { useMay } from '../../widgets/scope.tsx';
 import { ProblemNotice } from '../../widgets/states.tsx';
+import { readText } from './form.ts';
+import { RestartDialog } from './restart.tsx';
 
 type RunDetail = components['schemas']['RunDetail'];
 
@@ -17,11 +21,6 @@ const OUTCOMES: Readonly<Record<components['schemas']['EventOutcome']['outcome']
   delivered: 'Delivered: the run goes on.',
   parked: 'Parked: no run waits for it yet. It is kept for 24 hours.',
   duplicate: 'Duplicate: an event with this id was seen before, and nothing changed.',
-};
-
-const readText = (form: FormData, name: string): string => {
-  const value = form.get(name);
-  return typeof value === 'string' ? value : '';
 };
 
 const SignalDialog = ({
@@ -46,22 +45,13 @@ const SignalDialog = ({
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    let payload: unknown;
-    try {
-      payload = JSON.parse(readText(form, 'payload'));
-    } catch (error) {
-      setFault(`The payload is not JSON: ${error instanceof Error ? error.message : ''}`);
-      return;
-    }
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
-      setFault('The payload must be a JSON object.');
-      return;
-    }
+    const payload = readJsonObject(readText(form, 'payload'), 'payload');
+    if ('fault' in payload) return setFault(payload.fault);
     setFault('');
     const id = readText(form, 'event_id').trim();
-    send.mutate({
+    return send.mutate({
       event: readText(form, 'event').trim(),
-      payload: payload as Record<string, unknown>,
+      payload: payload.value ?? {},
       ...(id === '' ? {} : { event_id: id }),
     });
   };
@@ -159,12 +149,8 @@ const CancelDialog = ({
 
 /** What a reader may do with the run. What the key may not do is disabled, and says which scope it needs. */
 export const RunActions = ({ run, onDone }: { readonly run: RunDetail; readonly onDone: () => void }) => {
-  const [isOpen, setOpen] = useState<'signal' | 'cancel' | undefined>();
-  const whoami = useQuery({
-    queryKey: ['whoami'],
-    queryFn: ({ signal }) => ask(api.GET('/v1/api/whoami', { signal })),
-    staleTime: 60_000,
-  });
+  const [isOpen, setOpen] = useState<'signal' | 'cancel' | 'restart' | undefined>();
+  const may = useMay('execute', run.project);
   const pause = useMutation({
     mutationFn: (action: 'pause' | 'resume') =>
       ask(
@@ -174,10 +160,10 @@ export const RunActions = ({ run, onDone }: { readonly run: RunDetail; readonly 
       ),
     onSuccess: onDone,
   });
-  const mayExecute = whoami.data?.scopes.includes('execute') === true;
   const hasEnded = ENDED.has(run.status);
-  const isDisabled = !mayExecute || hasEnded;
-  const why = whoami.data !== undefined && !mayExecute ? NO_SCOPE : hasEnded ? 'The run has ended' : undefined;
+  const isDisabled = may !== true || hasEnded;
+  const lacks = may === false ? NO_SCOPE : undefined;
+  const why = lacks ?? (hasEnded ? 'The run has ended' : undefined);
   const shortcuts = useMemo<Shortcut[]>(
     () => (isDisabled ? [] : [{ keys: 's', what: 'Signal the run', run: () => setOpen('signal') }]),
     [isDisabled],
@@ -204,7 +190,14 @@ export const RunActions = ({ run, onDone }: { readonly run: RunDetail; readonly 
       >
         Cancel run
       </Button>
-      {why === NO_SCOPE && <span>{NO_SCOPE}.</span>}
+      <Button
+        disabled={may !== true || !hasEnded}
+        title={lacks ?? (hasEnded ? undefined : 'The run has not ended')}
+        onClick={() => setOpen('restart')}
+      >
+        Restart…
+      </Button>
+      {lacks !== undefined && <span>{NO_SCOPE}.</span>}
       {pause.error !== null && <ProblemNotice error={pause.error} />}
       <SignalDialog
         key={`signal ${isOpen === 'signal'}`}
@@ -214,6 +207,7 @@ export const RunActions = ({ run, onDone }: { readonly run: RunDetail; readonly 
         onDone={onDone}
       />
       <CancelDialog run={run} isOpen={isOpen === 'cancel'} onClose={close} onDone={onDone} />
+      <RestartDialog key={`restart ${isOpen === 'restart'}`} run={run} isOpen={isOpen === 'restart'} onClose={close} />
     </>
   );
 };

@@ -1,8 +1,10 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import { Problem } from '../../api/problem.ts';
 import type { components, QueryOf } from '../../api/types.ts';
+import { bulkFilterOf } from '../../model/bulk.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
 import { formatState, keepShared, oneOf, type Params, shared, text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -15,6 +17,7 @@ import { usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
+import { BulkActions } from './bulk.tsx';
 
 type RunRow = components['schemas']['RunSummary'];
 
@@ -64,6 +67,7 @@ export default function RunsPage() {
   const [sharedState] = useShared();
   const [state, setState] = usePageState(filterFields);
   const navigate = useNavigate();
+  const client = useQueryClient();
   const params = useMemo<Params>(
     () => formatState(asked, { ...sharedState, ...state, 'correlation.environment': sharedState.environment }),
     [sharedState, state],
@@ -75,6 +79,8 @@ export default function RunsPage() {
     const page = await ask(api.GET('/v1/api/runs', { params: { query: given }, signal }));
     return { rows: page.runs, next: page.next_cursor };
   });
+  const filter = useMemo(() => bulkFilterOf(query), [query]);
+  const readAgain = useCallback(() => void client.invalidateQueries({ queryKey: ['runs', 'list'] }), [client]);
   const active = filterNames.flatMap((name) => {
     const value = params[name];
     return value === undefined ? [] : [{ name, value }];
@@ -95,7 +101,7 @@ export default function RunsPage() {
     );
   return (
     <>
-      <PageHead title="Runs" />
+      <PageHead title="Runs" actions={<BulkActions filter={filter} onDone={readAgain} />} />
       <FilterBar
         active={active}
         names={filterNames}
