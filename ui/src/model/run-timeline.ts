@@ -177,8 +177,8 @@ const merged = (spans: readonly Span[]): readonly Span[] => {
   return joined;
 };
 
-/** An idle part that is longer than this share of all work is drawn narrower, as long as that. */
-const MOST_IDLE = 0.5;
+/** An idle part that is longer than all work together hides it, and is drawn as long as this share of the work. */
+const SHARE_OF_IDLE = 0.5;
 const LEAST_IDLE_MS = 1;
 
 const overlap = (a: Span, b: Span): number => Math.min(a.to, b.to) - Math.max(a.from, b.from);
@@ -192,15 +192,15 @@ const nameOf = (gap: Span, rests: readonly Rest[]): string => {
 const stretchesOf = (totalMs: number, lanes: readonly Lane[], rests: readonly Rest[]): readonly Stretch[] => {
   const busy = merged(lanes.map(({ offered, ended }) => ({ from: offered, to: Math.min(ended, totalMs) })));
   const work = busy.reduce((sum, { from, to }) => sum + to - from, 0);
-  const most = Math.max(work * MOST_IDLE, LEAST_IDLE_MS);
+  const longest = Math.max(work, LEAST_IDLE_MS);
   const parts: { from: number; to: number; room: number; gap: string | undefined }[] = [];
   const add = (from: number, to: number, isIdle: boolean): void => {
     if (to <= from) return;
-    const isGap = isIdle && work > 0 && to - from > most;
+    const isGap = isIdle && work > 0 && to - from > longest;
     parts.push({
       from,
       to,
-      room: isGap ? most : to - from,
+      room: isGap ? longest * SHARE_OF_IDLE : to - from,
       gap: isGap ? nameOf({ from, to }, rests) : undefined,
     });
   };

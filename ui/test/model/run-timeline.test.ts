@@ -135,7 +135,7 @@ describe('the axis of a run', () => {
   const worked = (from: number, to: number, lease_id: string) =>
     ({ ...attempt, lease_id, status: 'succeeded', offered_at: at(from), ended_at: at(to) }) as const;
 
-  it('draws an idle part as long as half of the work, and names the wait; a shorter one stays as it is', () => {
+  it('draws an idle part that is longer than all work half as long as that, and names the wait; a shorter one stays', () => {
     const day = 86_400_000;
     const { stretches } = timelineOf(
       {
@@ -149,7 +149,7 @@ describe('the axis of a run', () => {
       ],
       0,
     );
-    // 1,000 ms of work: an idle part may be 500.
+    // 1,000 ms of work: a longer idle part is drawn as 500.
     expect(stretches.map(({ from, to, gap }) => [from, to, gap])).toEqual([
       [0, 500, undefined],
       [500, 625, undefined],
@@ -164,8 +164,8 @@ describe('the axis of a run', () => {
   });
 
   it.each([
-    [1_500, undefined],
-    [1_501, 'idle, 501 ms'],
+    [2_000, undefined],
+    [2_001, 'idle, 1 s'],
   ])('of 1,000 ms of work and an end at %i has the gap %s', (end, gap) => {
     const { stretches } = timelineOf({ created_at, ended_at: at(end), attempts: [worked(0, 1_000, 'a')] }, [], 0);
     expect(stretches.at(-1)?.gap).toBe(gap);
