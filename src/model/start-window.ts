@@ -45,14 +45,26 @@ export const encodeStarts = (starts: Starts, from: UnixMs): string => {
   return parts.join(',');
 };
 
-export const decodeStarts = (text: string, from: UnixMs): Starts => {
+const ENCODED = /^-?[0-9a-z]{1,11}(?:\*[0-9a-z]{1,5})?(?:,-?[0-9a-z]{1,11}(?:\*[0-9a-z]{1,5})?)*$/;
+/** More than any limit of a rate: a text that says so was damaged. */
+const MOST_STARTS = 10_000;
+
+/**
+ * What `encodeStarts` made. A text that is damaged counts as `limit` starts at `from`: so the rate is not broken, and goes on after one
+ * window.
+ */
+export const decodeStarts = (text: string, from: UnixMs, limit: number): Starts => {
   if (text === '') return [];
+  const full = (): Starts => new Array<UnixMs>(limit).fill(from);
+  if (!ENCODED.test(text)) return full();
   const starts: UnixMs[] = [];
   let time = from;
   for (const part of text.split(',')) {
     const [distance = '', count] = part.split('*');
     time += Number.parseInt(distance, 36);
-    for (let left = count === undefined ? 1 : Number.parseInt(count, 36); left > 0; left -= 1) starts.push(time);
+    const times = count === undefined ? 1 : Number.parseInt(count, 36);
+    if (starts.length + times > MOST_STARTS) return full();
+    for (let left = times; left > 0; left -= 1) starts.push(time);
   }
   return starts;
 };

@@ -55,11 +55,21 @@ describe('the window of a rate', () => {
         let at = 0;
         const starts = gaps.map((gap) => (at += gap));
         const text = encodeStarts(starts, from);
-        expect(decodeStarts(text, from)).toEqual(starts);
-        expect(decodeStarts(text, from + by)).toEqual(starts.map((start) => start + by));
+        expect(decodeStarts(text, from, 5)).toEqual(starts);
+        expect(decodeStarts(text, from + by, 5)).toEqual(starts.map((start) => start + by));
       }),
     );
     const busy = Array.from({ length: 10_000 }, (_, at) => 1_700_000_000_000 + Math.floor(at / 10));
     expect(encodeStarts(busy, 1_700_000_001_000).length).toBeLessThan(5000);
   });
+
+  it.each(['~', '5*', '5*zzzzzzz', '5*zzzzz', ',', '1,,2', 'x'.repeat(12), '{"a":1}'])(
+    'that is damaged (%s) counts as used up from when it was written, and no longer than one window',
+    (text) => {
+      const starts = decodeStarts(text, 1000, 3);
+      expect(starts).toEqual([1000, 1000, 1000]);
+      expect(roomAt(starts, 3, 50)).toBe(1051);
+      expect(startsWithin(starts, 50, 1051)).toEqual([]);
+    },
+  );
 });

@@ -1,10 +1,11 @@
 import type { LimitPlace } from '../../store/runs/run-store.ts';
 import type { RunMessage } from '../run/messages.ts';
+import { Unloadable } from '../../machines/persisted.ts';
 import { Quarantined } from '../run/quarantined.ts';
 import type { Programs } from '../run/program.ts';
 import { readRun } from '../run/run-state.ts';
 import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
-import { hasRoom, type LimitHost, lineSlot, readLimit } from './limit-state.ts';
+import { hasRoom, type LimitActor, type LimitHost, lineSlot, readLimit, unreadableKey } from './limit-state.ts';
 import { leaveLine } from './places.ts';
 
 /** Most runs that one message admits: the next key has its turn before this one goes on. */
@@ -36,7 +37,7 @@ const loadAll = (
         lacks ??= { error };
         return false;
       }
-      if (place.lineId !== undefined) leaveLine(turn, host, { ...place, lineId: place.lineId });
+      if (place.lineId !== undefined) leaveLine(turn, host, place.runId, { ...place, lineId: place.lineId });
       const message: RunMessage = { kind: 'quarantine' };
       turn.tell({ type: 'run', id: place.runId }, message);
       return false;
@@ -46,11 +47,27 @@ const loadAll = (
   return ready;
 };
 
+/** A key that cannot be loaded admits nobody: the first of those who wait for it is quarantined, and says why. */
+const nameFirst = (turn: Turn, limitId: string): void => {
+  const { places } = turn.read(frontSlot, { limitId, limit: 1 });
+  for (const { runId } of places) {
+    const message: RunMessage = { kind: 'quarantine', damage: unreadableKey(runId).fault };
+    turn.tell({ type: 'run', id: runId }, message);
+  }
+};
+
 /** Keys in use. A key is sent a message when it is due: there is a place for the first in line, or its window has moved. */
 export const createLimitActors = (host: LimitHost & { readonly programs: Programs }): ActorKind => ({
   type: 'limit',
   receive: (turn, limitId) => {
-    const limit = readLimit(turn, host, limitId);
+    let limit: LimitActor | undefined;
+    try {
+      limit = readLimit(turn, host, limitId);
+    } catch (error) {
+      if (!(error instanceof Unloadable)) throw error;
+      nameFirst(turn, limitId);
+      return undefined;
+    }
     if (limit === undefined || !hasRoom(limit) || limit.record.lines === 0) return undefined;
     const { record } = limit;
     const front = turn.read(frontSlot, {

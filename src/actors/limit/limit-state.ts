@@ -5,12 +5,13 @@ import {
   limitMigrations,
   type LimitSnapshot,
 } from '../../machines/limit.ts';
-import { restore } from '../../machines/persisted.ts';
+import { restore, Unloadable } from '../../machines/persisted.ts';
 import { initialSnapshot, step } from '../../machines/transition.ts';
 import type { UnixMs } from '../../model/run.ts';
 import { emptyAt, roomAt, startsWithin } from '../../model/start-window.ts';
 import type { Changes, LimitLine, LimitPlace, LimitRecord } from '../../store/runs/run-store.ts';
 import { byId, defineNote, type Slot } from '../kernel/slot.ts';
+import { Damaged } from '../run/quarantined.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
 import type { Key, KeyOwner } from './keys.ts';
 
@@ -82,8 +83,11 @@ export const dropPlace = (turn: Turn, order: number): void => {
 };
 
 /** @throws Unloadable for a key that does not belong to this release's machine */
-const revive = (record: LimitRecord): LimitActor => {
-  const { machineVersion, state, limit, used, waiting, lines } = record;
+const revive = (stored: LimitRecord): LimitActor => {
+  // Of a rate the starts are what counts.
+  const used = stored.kind === 'rate' ? stored.starts.length : stored.used;
+  const record = used === stored.used ? stored : { ...stored, used };
+  const { machineVersion, state, limit, waiting, lines } = record;
   const persisted = { machineVersion, value: state, context: { limit, used, waiting, lines } };
   return { record, snapshot: restore(limitMachine, LIMIT_MACHINE_VERSION, persisted, limitMigrations) };
 };
@@ -160,6 +164,27 @@ export const readLimit = (turn: Turn, host: LimitHost, limitId: string): LimitAc
   if (left === starts) return limit;
   const pruned = changeLimit(turn, host, limit, { type: 'place.freed', used: left.length }, { starts: left });
   return pruned.snapshot.value === 'gone' ? undefined : pruned;
+};
+
+/** What a run meets whose key, or line, is not as the service left it: it cannot go on, and is named. */
+export const unreadableKey = (runId: string): Damaged =>
+  new Damaged(runId, 'a key that it needs', 'its row is damaged, missing, or of a later release');
+
+/** Runs work on keys for a run. @throws Damaged where the row of a key does not belong to this release */
+export const forRun = <T>(runId: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Unloadable) throw unreadableKey(runId);
+    throw error;
+  }
+};
+
+/** A key that a run holds, or waits for. @throws Damaged where it cannot be loaded */
+export const readKeyOf = (turn: Turn, host: LimitHost, runId: string, limitId: string): LimitActor => {
+  const limit = forRun(runId, () => readLimit(turn, host, limitId));
+  if (limit === undefined) throw unreadableKey(runId);
+  return limit;
 };
 
 const unused = initialSnapshot(limitMachine);

@@ -9,16 +9,18 @@ import { Quarantined } from '../run/quarantined.ts';
 import { readRun, runSlot } from '../run/run-state.ts';
 import type { Programs } from '../run/program.ts';
 import { storedSlot, type Turn } from '../runs-kernel.ts';
-import { type KeyOwner, type Keys, lineIdOf } from './keys.ts';
+import { type Key, type KeyOwner, type Keys, lineIdOf } from './keys.ts';
 import {
   changeLimit,
   dropPlace,
+  forRun,
   hasRoom,
   type LimitActor,
   type LimitHost,
   lineSlot,
-  readLimit,
+  readKeyOf,
   setPlace,
+  unreadableKey,
   useLimit,
 } from './limit-state.ts';
 
@@ -159,27 +161,30 @@ const join = (
   return { kind: 'waits', place, on };
 };
 
-/** Leaves the line, admitted or not. */
-export const leaveLine = (turn: Turn, host: LimitHost, place: HeldPlace & { readonly lineId: string }): void => {
+/** Leaves the line, admitted or not. @throws Damaged where its line or a key of it cannot be loaded */
+export const leaveLine = (
+  turn: Turn,
+  host: LimitHost,
+  runId: string,
+  place: HeldPlace & { readonly lineId: string },
+): void => {
   const line = turn.read(lineSlot, place.lineId);
-  if (line === undefined) throw new Error(`line ${place.lineId} is gone while somebody stands in it`);
+  if (line === undefined) throw unreadableKey(runId);
   const waiting = line.waiting - 1;
   for (const limitId of idsOf(place)) {
-    const limit = readLimit(turn, host, limitId);
-    if (limit === undefined) throw new Error(`key ${limitId} is gone while somebody waits for it`);
+    const limit = readKeyOf(turn, host, runId, limitId);
     changeLimit(turn, host, limit, { type: 'run.left', closes: waiting === 0 && limitId === line.waitsOn });
   }
   turn.write(lineSlot, line.lineId, waiting === 0 ? undefined : { ...line, waiting });
   dropPlace(turn, place.order);
 };
 
-/** Gives back what a run or a step holds, or leaves the line in which it waits. */
-export const release = (turn: Turn, host: LimitHost, place: HeldPlace): void => {
+/** Gives back what a run or a step holds, or leaves the line in which it waits. @throws Damaged where a key of it cannot be loaded */
+export const release = (turn: Turn, host: LimitHost, runId: string, place: HeldPlace): void => {
   const { lineId, concurrencyId, order } = place;
-  if (lineId !== undefined) return leaveLine(turn, host, { ...place, lineId });
+  if (lineId !== undefined) return leaveLine(turn, host, runId, { ...place, lineId });
   if (concurrencyId === undefined) return;
-  const limit = readLimit(turn, host, concurrencyId);
-  if (limit === undefined) throw new Error(`key ${concurrencyId} is gone while somebody holds it`);
+  const limit = readKeyOf(turn, host, runId, concurrencyId);
   changeLimit(turn, host, limit, { type: 'place.freed', used: limit.record.used - 1 });
   dropPlace(turn, order);
 };
@@ -222,10 +227,11 @@ const cancelOldest = (
 
 type AskHost = LimitHost & { readonly programs: Programs };
 
+const useKey = (turn: Turn, host: LimitHost, asker: Asker, key: Key): LimitActor =>
+  forRun(asker.runId, () => useLimit(turn, host, ownerOf(asker), key, asker.record.definitionVersion));
+
 const limitsOf = (turn: Turn, host: LimitHost, asker: Asker, { concurrency, rate }: Keys): LimitActor[] =>
-  [concurrency, rate]
-    .filter((key) => key !== undefined)
-    .map((key) => useLimit(turn, host, ownerOf(asker), key, asker.record.definitionVersion));
+  [concurrency, rate].filter((key) => key !== undefined).map((key) => useKey(turn, host, asker, key));
 
 /** Whether somebody stands in line before one who comes now. */
 const isAwaited = (turn: Turn, limits: readonly LimitActor[]): boolean =>
@@ -284,13 +290,12 @@ export const refusedByKeys = (turn: Turn, host: AskHost, asker: Asker, keys: Key
 };
 
 /** Parks a line at the key for a place of which it waits now. @returns that key */
-const park = (turn: Turn, host: LimitHost, lineId: string, short: LimitActor): LimitRecord => {
+const park = (turn: Turn, host: LimitHost, runId: string, lineId: string, short: LimitActor): LimitRecord => {
   const line = turn.read(lineSlot, lineId);
-  if (line === undefined) throw new Error(`line ${lineId} is gone while somebody stands in it`);
+  if (line === undefined) throw unreadableKey(runId);
   const { limitId } = short.record;
   if (line.waitsOn === limitId) return short.record;
-  const before = readLimit(turn, host, line.waitsOn);
-  if (before !== undefined) changeLimit(turn, host, before, { type: 'line.moved' });
+  changeLimit(turn, host, readKeyOf(turn, host, runId, line.waitsOn), { type: 'line.moved' });
   turn.write(lineSlot, lineId, { ...line, waitsOn: limitId });
   return changeLimit(turn, host, short, { type: 'line.parked' }).record;
 };
@@ -302,15 +307,11 @@ export const askAgain = (
   asker: Asker,
   place: HeldPlace & { readonly lineId: string },
 ): Asked => {
-  const limits = idsOf(place).map((limitId) => {
-    const limit = readLimit(turn, host, limitId);
-    if (limit === undefined) throw new Error(`key ${limitId} is gone while somebody waits for it`);
-    return limit;
-  });
+  const limits = idsOf(place).map((limitId) => readKeyOf(turn, host, asker.runId, limitId));
   const short = limits.find((limit) => !hasRoom(limit));
-  if (short !== undefined) return { kind: 'waits', place, on: park(turn, host, place.lineId, short) };
+  if (short !== undefined) return { kind: 'waits', place, on: park(turn, host, asker.runId, place.lineId, short) };
   const taken = take(turn, host, asker, limits);
-  leaveLine(turn, host, place);
+  leaveLine(turn, host, asker.runId, place);
   return { kind: 'admitted', ...(taken === undefined ? {} : { place: taken }) };
 };
 
@@ -322,11 +323,11 @@ export const startNow = (turn: Turn, host: LimitHost, asker: Asker, keys: Keys, 
   const { startedAt } = place;
   const now = host.steady();
   if (keys.rate === undefined || startedAt === undefined || startedAt === now) return { kind: 'admitted', place };
-  const limit = useLimit(turn, host, ownerOf(asker), keys.rate, asker.record.definitionVersion);
+  const limit = useKey(turn, host, asker, keys.rate);
   const { starts } = limit.record;
   const at = starts.lastIndexOf(startedAt);
   if (at < 0 && !hasRoom(limit)) {
-    release(turn, host, place);
+    release(turn, host, asker.runId, place);
     return join(turn, host, asker, limitsOf(turn, host, asker, keys), place.order);
   }
   const started = { kind: 'admitted', place: { ...place, startedAt: now } } as const;

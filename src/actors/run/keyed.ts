@@ -2,7 +2,7 @@ import { placeOf, type RunEvent } from '../../machines/run.ts';
 import type { Evaluated } from '../../model/definition/step-error.ts';
 import type { HeldPlace, RunPlaces, RunRecord } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
-import { isThere } from '../limit/limit-state.ts';
+import { isThere, type LimitHost } from '../limit/limit-state.ts';
 import { type Keys, keysOf, limitedDefinition, limitedStep } from '../limit/keys.ts';
 import { askAgain, type Asked, type Asker, askForKeys, reasonOf, release, startNow } from '../limit/places.ts';
 import type { EffectHost } from './steps/step-host.ts';
@@ -135,7 +135,7 @@ export const startStep = (work: Work): RunEvent | undefined => {
 export const giveUpPlace = (work: Work, of: keyof RunPlaces): void => {
   const place = work.record.places?.[of];
   if (place === undefined) return;
-  release(work.turn, work.host, place);
+  release(work.turn, work.host, work.runId, place);
   remember(work, of, undefined);
 };
 
@@ -151,11 +151,32 @@ export const releasePlaces = (work: Work): void => {
   giveUpPlace(work, 'run');
 };
 
+/**
+ * Frees the keys that a run holds which cannot be loaded. It keeps the places in its row: they say that it must end.
+ * @returns whether it held one
+ */
+export const freeHeld = (turn: Turn, host: LimitHost, { runId, places }: RunRecord): boolean => {
+  let freed = false;
+  for (const place of [places?.step, places?.run]) {
+    if (place === undefined || !isHeld(place) || !isThere(turn, place.order)) continue;
+    release(turn, host, runId, place);
+    freed = true;
+  }
+  return freed;
+};
+const isHeld = ({ lineId, concurrencyId }: HeldPlace): boolean => lineId === undefined && concurrencyId !== undefined;
+
+/** Whether a key that a run held was freed while it could not be loaded. */
+export const wasFreed = (turn: Turn, { places }: RunRecord): boolean =>
+  [places?.step, places?.run].some((place) => place !== undefined && isHeld(place) && !isThere(turn, place.order));
+
 /** What is left of its places to a run that was quarantined: the line goes on without those who cannot be loaded. */
 export const placesLeft = (turn: Turn, record: RunRecord): RunRecord => {
   const { run, step } = record.places ?? {};
   const left = (place: HeldPlace | undefined): HeldPlace | undefined =>
-    place?.lineId === undefined || isThere(turn, place.order) ? place : undefined;
+    place === undefined || (place.lineId === undefined && !isHeld(place)) || isThere(turn, place.order)
+      ? place
+      : undefined;
   return record.places === undefined ? record : withPlaces(record, left(run), left(step));
 };
 

@@ -1,5 +1,7 @@
 import { placeOf, START_TIMER } from '../../machines/run.ts';
 import { clearTimerRow, type RunRecord, type StoredRun } from '../../store/runs/run-store.ts';
+import type { Result } from '../../model/failure.ts';
+import { type ProjectReach, reaches } from '../../model/scope.ts';
 import { DeferredTurn } from '../kernel/turn.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { readLease } from '../lease/lease-state.ts';
@@ -9,7 +11,7 @@ import type { RunHost } from './host.ts';
 import { RUN_TIMER } from './limits.ts';
 import type { RunMessage } from './messages.ts';
 import { readCorrelation, readDocuments } from './run-documents.ts';
-import { placesLeft, stepIsHeld } from './keyed.ts';
+import { freeHeld, placesLeft, stepIsHeld, wasFreed } from './keyed.ts';
 import { isOfferable, offerSoon, queueOrderOf } from './queue-place.ts';
 import { stepAt } from './program.ts';
 import { Quarantined } from './quarantined.ts';
@@ -59,6 +61,25 @@ export const quarantine = (host: RunHost, turn: Turn, runId: string, damage?: st
   }
 };
 
+const CANCELLED_MEANWHILE = 'it was cancelled while it was quarantined';
+
+/**
+ * A call cancels a run that is quarantined. Nothing can end it, so the call is refused; but a key that it holds is freed, and others go on.
+ * When a release can load it, it is cancelled.
+ */
+export const cancelQuarantined = (
+  host: RunHost,
+  turn: Turn,
+  error: Quarantined,
+  reach: ProjectReach,
+): Result<never> => {
+  const { record } = turn.read(runSlot, error.runId) ?? {};
+  // One that nobody has met yet is marked first.
+  if (record?.fault === undefined || !reaches(reach, record.project) || !freeHeld(turn, host, record)) throw error;
+  const message = `${error.message}; the key that it held is free from now on, and it is cancelled once a release can load it`;
+  return { ok: false, failure: { code: 'conflict', message } };
+};
+
 /** True for a child whose step ended while it was quarantined: the timer that would end it was deferred. */
 const wasLeftBehind = (host: RunHost, turn: Turn, { parent }: RunRecord): boolean => {
   if (parent === undefined) return false;
@@ -96,6 +117,10 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
   turn.write(runSlot, runId, run);
   offerSoon(host, turn, record);
   if (place.at === 'end') return;
+  if (wasFreed(turn, withoutFault)) {
+    cancelRun(host, turn, run, CANCELLED_MEANWHILE);
+    return;
+  }
   if (wasLeftBehind(host, turn, record)) {
     clearTimerRow(turn.rows, { runId, name: CANCEL_TIMER });
     cancelRun(host, turn, run, STEP_ENDED);

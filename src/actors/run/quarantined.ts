@@ -14,8 +14,8 @@ export class Quarantined extends Error {
 /** A row of a run cannot be read: its file was damaged. The turn or read that meets it quarantines the run. */
 export class Damaged extends Quarantined {
   /** @param what the row, as an operator knows it; never a part of it */
-  constructor(runId: string, what: string) {
-    super(runId, `${what} cannot be read: the row is damaged`);
+  constructor(runId: string, what: string, why = 'the row is damaged') {
+    super(runId, `${what} cannot be read: ${why}`);
   }
 }
 

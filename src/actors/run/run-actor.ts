@@ -8,7 +8,8 @@ import { startStep } from './keyed.ts';
 import type { RunHost } from './host.ts';
 import type { RunMessage } from './messages.ts';
 import { followIfLoadable, pauseRun, resumeRun } from './pause.ts';
-import { quarantine, release } from './quarantine.ts';
+import { cancelQuarantined, quarantine, release } from './quarantine.ts';
+import { Quarantined } from './quarantined.ts';
 import { isOfferable } from './queue-place.ts';
 import { readDocuments } from './run-documents.ts';
 import { hasEndedAs, notFound, outOfReach } from './run-failures.ts';
@@ -98,7 +99,14 @@ export const createRunActors = (host: RunHost): ActorKind => {
         case 'release':
           return release(host, turn, runId);
         default: {
-          const run = readRun(turn, host.programs, runId);
+          let run: RunActor | undefined;
+          try {
+            run = readRun(turn, host.programs, runId);
+          } catch (error) {
+            const reach = body.kind === 'cancel' ? body.reach : undefined;
+            if (reach === undefined || !(error instanceof Quarantined) || error.runId !== runId) throw error;
+            return cancelQuarantined(host, turn, error, reach);
+          }
           if (run !== undefined) return receive(turn, run, body);
           if (body.kind === 'offer') return body.stale();
           if (body.kind === 'timer') clearTimerRow(turn.rows, { runId, name: body.name });

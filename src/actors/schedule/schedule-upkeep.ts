@@ -42,8 +42,8 @@ export const createScheduleUpkeep = (host: {
     look: async (): Promise<void> => {
       try {
         if (releases) {
-          releases = false;
           await tellAll('quarantined', { kind: 'release' });
+          releases = false;
         }
         if (replans) {
           replans = false;

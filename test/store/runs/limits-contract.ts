@@ -289,12 +289,14 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
         aRun('r1', { updatedAt: 5 }),
         aRun('r2', { updatedAt: 11 }),
         aRun('r3', { updatedAt: 5, status: 'running' }),
+        aRun('r4', { updatedAt: 5, status: 'running', fault: 'cannot be loaded' }),
       );
       await commit((changes) => {
         for (const [order, limitId] of [
           [1, 'a'],
           [2, 'holder moved'],
           [3, 'holder is out'],
+          [4, 'c: holder is quarantined'],
         ] as const) {
           if (order > 1) changes.limitsInserted.push(aLimit(limitId, { waiting: 1, movedAt: 3 }));
           changes.placesSet.push(aPlace(order, { concurrencyId: limitId }));
@@ -309,7 +311,11 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
           aLimit('free', { movedAt: 1 }),
         ),
       );
-      expect((await store.stalledLimits(11, 9)).map(({ limitId }) => limitId)).toEqual(['a', 'b']);
+      expect((await store.stalledLimits(11, 9)).map(({ limitId }) => limitId)).toEqual([
+        'c: holder is quarantined',
+        'a',
+        'b',
+      ]);
       expect(await store.stalledLimits(11, 1)).toHaveLength(1);
     });
   });

@@ -116,7 +116,8 @@ export const memoryLimits = ({ runs, limits, lines, places }: Shelves) => {
         .filter(({ limitId }) =>
           holders(limitId, places.size).every(({ runId }) => {
             const record = runs.get(runId)?.record;
-            return record === undefined || (record.updatedAt < movedBefore && record.status !== 'running');
+            if (record === undefined || record.fault !== undefined) return true;
+            return record.updatedAt < movedBefore && record.status !== 'running';
           }),
         )
         .toSorted((a, b) => a.movedAt - b.movedAt || byId(a, b))

@@ -93,7 +93,7 @@ const limitOf = (row: Row): LimitRecord => {
     used: row['used'] as number,
     waiting: row['waiting'] as number,
     lines: row['lines'] as number,
-    starts: decodeStarts(row['starts'] as string, steadyAt),
+    starts: decodeStarts(row['starts'] as string, steadyAt, row['places'] as number),
     steadyAt,
     updatedAt: row['updated_at'] as number,
     ...(row['due_at'] === null ? {} : { dueAt: row['due_at'] as number }),
@@ -139,7 +139,7 @@ export const LIMIT_READS = {
         WHERE rate_id = ? AND concurrency_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
   stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ? AND kind = 'concurrency' AND NOT EXISTS (
           SELECT 1 FROM limit_place INDEXED BY limit_place_holder JOIN run USING (run_id)
-          WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ? OR run.status = 'running'))
+          WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ? OR run.status = 'running') AND run.fault IS NULL)
         ORDER BY moved_at, limit_id LIMIT ?`,
 } as const;
 
