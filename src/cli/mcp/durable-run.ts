@@ -76,6 +76,8 @@ const timerText = (timer: DurableRun['timers'][number], attempts: readonly Attem
   const step = timer.step_id === undefined ? '' : ` at step ${oneLine(timer.step_id, 64)}`;
   const end = until(timer.due_at, now);
   switch (timer.name) {
+    case 'start_at':
+      return [`  its start, ${end}`];
     case 'sleep':
       return [`  a sleep${step}, ${end}`];
     case 'backoff': {
@@ -114,7 +116,13 @@ const waitLines = (run: DurableRun, now: number): string[] => {
         `  child run ${child.run_id} of step ${oneLine(child.step_id, 64)}: ${oneLine(child.definition_id, 64)} version ${child.definition_version}, ${child.status}`,
     ),
     ...(run.waiting_for === undefined ? [] : [keyText(run.waiting_for, now)]),
-    ...(status === 'queued' && run.waiting_for === undefined
+    ...(status === 'paused'
+      ? ['  somebody to resume it: it is paused, and what falls due or comes meanwhile acts then']
+      : []),
+    ...(status === 'queued' && run.queued_reason === 'definition_paused'
+      ? [`  somebody to resume its definition ${oneLine(run.definition_id, 64)}, which is paused`]
+      : []),
+    ...(status === 'queued' && run.waiting_for === undefined && run.queued_reason !== 'definition_paused'
       ? [`  a worker${at}${run.queued_reason === undefined ? '' : ` (${run.queued_reason.replaceAll('_', ' ')})`}`]
       : []),
   ];

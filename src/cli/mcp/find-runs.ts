@@ -5,6 +5,7 @@ import { type DaemonClient, DaemonError } from '../daemon-client.ts';
 import { cost, counted, duration, oneLine, tokens } from '../format.ts';
 import { tableLines } from '../table.ts';
 import { type DurableRun, durableRunSummary, moment, readDurableRun } from './durable-run.ts';
+import { listSchedules, showBulk, showSchedule } from './schedules.ts';
 import { DEFAULT_FROM, type ProjectScope, projectArgument, projectOf, window, windowText } from './scope.ts';
 
 type Trace = components['schemas']['TraceSummary'];
@@ -21,6 +22,10 @@ export const findRunsInput = (scope: ProjectScope) =>
         'ok: it ended well. error: a span in it failed. unset: it still runs, or its durable run was cancelled.',
       ),
     run_id: filter('Id of a durable run: how it stands, and its trace, whatever their age.'),
+    schedule: filter(
+      'Lists schedules instead of traces: "*" for all, or the id of one, with the durable runs that it started. Only project, limit and cursor go with it.',
+    ),
+    bulk_id: filter('Instead of traces: how far an action on many durable runs is.'),
     model: filter('Exact id of a model that the trace called.'),
     user: filter('Id of the user.'),
     session: filter('Id of the session.'),
@@ -83,6 +88,9 @@ export const findRuns = async (
   args: z.output<ReturnType<typeof findRunsInput>>,
 ): Promise<string> => {
   const { status, run_id: runId, model, user, session, text, to, sort, order, limit, cursor } = args;
+  if (args.bulk_id !== undefined) return showBulk(client, scope, args.bulk_id);
+  if (args.schedule === '*') return listSchedules(client, { project: projectOf(scope, args), limit, cursor });
+  if (args.schedule !== undefined) return showSchedule(client, args.schedule, projectOf(scope, args));
   const run = runId === undefined ? undefined : await findRun(client, scope, runId);
   // Somebody who names a run knows which one, however long ago it was.
   const from = runId !== undefined && args.from === DEFAULT_FROM ? undefined : args.from;

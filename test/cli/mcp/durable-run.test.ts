@@ -52,6 +52,21 @@ describe('how a durable run stands', () => {
       '  event "approved" with key "t-1" at step approve, since 2026-11-20T09:00:05Z, without an end',
     ],
     [
+      'somebody, as it is paused',
+      aRun({ status: 'paused', cursor: 'pay' }),
+      '  somebody to resume it: it is paused, and what falls due or comes meanwhile acts then',
+    ],
+    [
+      'somebody, as its definition is paused',
+      aRun({ status: 'queued', queued_reason: 'definition_paused' }),
+      '  somebody to resume its definition refund, which is paused',
+    ],
+    [
+      'its start',
+      aRun({ status: 'scheduled', timers: [{ name: 'start_at', due_at: '2026-11-20T09:11:00Z' }] }),
+      '  its start, until 2026-11-20T09:11:00Z (in 1m0s)',
+    ],
+    [
       'a sleep',
       aRun({ status: 'waiting', timers: [{ name: 'sleep', step_id: 'nap', due_at: '2026-11-20T09:10:30Z' }] }),
       '  a sleep at step nap, until 2026-11-20T09:10:30Z (in 30.0s)',
