@@ -20,7 +20,7 @@ const mayPass = ({ retryAfterSeconds }: Failure): boolean => retryAfterSeconds !
 
 /**
  * Restarts the runs of bulk actions. What a restart begins with is read from the journal of the run, which no turn waits for: so the actor
- * hands a slice over, and is told what became of it. Where the service is killed in between, or the store fails, the timer of the actor
+ * hands a slice over, and gets a message with what became of it. Where the service is killed in between, or the store fails, the timer of the actor
  * hands the slice over again, and each run answers with the restart that it has.
  */
 export const createRestartSlices = (host: {
