@@ -173,7 +173,7 @@ describe('the command line', () => {
     ],
     [
       ['runs', 'bulk'],
-      [...connection, ...filters.filter((name) => name !== 'correlation'), 'event', 'json', 'project', 'reason', 'yes'],
+      [...connection, ...filters, 'event', 'json', 'payload', 'project', 'reason', 'yes'],
     ],
     [['schedules'], [...connection, 'cursor', 'json', 'limit', 'project']],
     [

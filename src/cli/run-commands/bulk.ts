@@ -4,7 +4,7 @@ import { EXIT_USAGE } from '../exit-status.ts';
 import { count } from '../format.ts';
 import { jsonText, printable } from '../printable.ts';
 import { misused, printed, withDaemon } from '../with-daemon.ts';
-import type { RunIo } from './steer.ts';
+import { readPayload, type RunIo } from './steer.ts';
 
 type Schemas = components['schemas'];
 const PATH = '/v1/api/runs/bulk';
@@ -24,15 +24,25 @@ const confirmed = async (io: RunIo, question: string): Promise<boolean> => {
   return /^\s*y(?:es)?\s*$/i.test(answer.split('\n')[0] ?? '');
 };
 
-/** `svc runs bulk`: counts first, asks, and waits for the end. @returns the exit status */
-export const bulkRuns = (
+/**
+ * `svc runs bulk`: counts first, asks, and waits for the end.
+ * @param options.payload of a signal: JSON text, @file, or - for standard input
+ * @returns the exit status
+ */
+export const bulkRuns = async (
   io: RunIo,
-  body: Schemas['NewBulk'],
-  { yes, betweenMs = ASKED_EACH_MS }: { readonly yes: boolean; readonly betweenMs?: number },
+  given: Schemas['NewBulk'],
+  options: { readonly yes: boolean; readonly payload?: string; readonly betweenMs?: number },
 ): Promise<number> => {
-  const { action, filter } = body;
+  const { yes, payload, betweenMs = ASKED_EACH_MS } = options;
+  const { action, filter } = given;
+  if (payload === '-' && !yes)
+    return misused(io, '--payload - needs --yes: standard input cannot answer the question as well');
+  const read = payload === undefined ? undefined : await readPayload(io, { payload });
+  if (read?.ok === false) return misused(io, read.problem);
+  const body = read === undefined ? given : { ...given, payload: read.value };
   if (Object.keys(filter).every((name) => name === 'project'))
-    return Promise.resolve(misused(io, 'svc runs bulk needs a filter, such as --definition refund or --status failed'));
+    return misused(io, 'svc runs bulk needs a filter, such as --definition refund or --status failed');
   return withDaemon(io, async (client) => {
     const { count: matching, sample } = await client.post<Schemas['StartedBulk']>(PATH, { ...body, dry_run: true });
     if (matching === 0) return printed(io, io.json ? `${jsonText({ count: 0 }, 2)}\n` : 'No run matches.\n');

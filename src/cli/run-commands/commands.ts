@@ -61,7 +61,9 @@ type Bulk = {
   readonly from?: string;
   readonly to?: string;
   readonly reason?: string;
+  readonly correlation?: Correlation;
   readonly event?: string;
+  readonly payload?: string;
   readonly yes?: true;
 };
 type EventOptions = { readonly payload: string; readonly eventId?: string };
@@ -225,10 +227,12 @@ export const declareRuns = (
     .option('--waiting-on <what>', `Only those that wait for: ${waits}.`)
     .option('--session <id>', 'Only those of this session.')
     .option('--user <id>', 'Only those of this user.')
+    .option('--correlation <name=value>', 'Only those with this correlation. May repeat.', pairs)
     .option('--from <time>', 'Only those created at or after: RFC 3339, or relative as -1h.')
     .option('--to <time>', 'Only those created before.')
     .option('--reason <text>', 'Why, for their journals.')
     .option('--event <name>', 'Of a signal: the name of the event.')
+    .option('--payload <json>', 'Of a signal: a JSON object, @file, or - for standard input. (default: {})')
     .option('--yes', 'Ask no question.')
     .addHelpText(
       'after',
@@ -236,12 +240,27 @@ export const declareRuns = (
         'svc runs bulk cancel --definition refund --status waiting',
         'svc runs bulk resume --status paused --yes',
         'svc runs bulk restart --definition refund --status failed',
+        `svc runs bulk signal --correlation release=4.2 --event approval --payload '{"approved": true}'`,
       ),
     )
     .action(async (action: BulkAction, own: Bulk, command: Command) => {
       const { bulkRuns } = await import('./bulk.ts');
       const shared = sharedOf(command);
-      const { status, definition, parent, waitingOn, session, user, from, to, reason, event, yes } = {
+      const {
+        status,
+        definition,
+        parent,
+        waitingOn,
+        session,
+        user,
+        correlation,
+        from,
+        to,
+        reason,
+        event,
+        payload,
+        yes,
+      } = {
         ...command.parent?.opts<Bulk>(),
         ...own,
       };
@@ -259,13 +278,14 @@ export const declareRuns = (
               ...(waitingOn === undefined ? {} : { waiting_on: waitingOn }),
               ...(session === undefined ? {} : { session_id: session }),
               ...(user === undefined ? {} : { user_id: user }),
+              ...(correlation === undefined ? {} : { correlation }),
               ...(from === undefined ? {} : { from }),
               ...(to === undefined ? {} : { to }),
             },
             ...(reason === undefined ? {} : { reason }),
             ...(event === undefined ? {} : { event }),
           },
-          { yes: yes === true },
+          { yes: yes === true, ...(payload === undefined ? {} : { payload }) },
         ),
       );
     });

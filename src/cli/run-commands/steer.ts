@@ -124,7 +124,7 @@ const outcomeText = ({ outcome, run_id: id }: Schemas['EventOutcome']): string =
 type EventOptions = { readonly payload: string; readonly eventId?: string };
 
 /** The payload of an event, which is an object. */
-const readPayload = async (io: RunIo, { payload }: EventOptions) => {
+export const readPayload = async (io: RunIo, { payload }: Pick<EventOptions, 'payload'>) => {
   const read = await readJsonArgument('--payload', payload, io.input);
   if (!read.ok) return read;
   const { value } = read;

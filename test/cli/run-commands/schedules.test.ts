@@ -10,7 +10,12 @@ let folder: string;
 let svc: ReturnType<typeof aTerminal>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'svc-cli-'));
-  service = await startRunsService({ definitions: [aFlow('flow', [aTask('one')])] });
+  service = await startRunsService({
+    definitions: [
+      aFlow('flow', [aTask('one')]),
+      aFlow('asks', [{ id: 'ask', kind: 'wait_event', event: 'approved' }], { output: '${event.payload}' }),
+    ],
+  });
   svc = aTerminal({ SVC_ENDPOINT: service.url });
 });
 afterAll(async () => {
@@ -89,5 +94,28 @@ describe('svc runs bulk', () => {
     );
     const { runs } = await service.must(service.get(`/runs?restarted_from=${run.run_id}`));
     expect(runs).toMatchObject([{ status: 'queued' }]);
+  });
+
+  it('takes a correlation as filter, and the payload of a signal', async () => {
+    const correlation = { request_id: 'bulk-signal', release: '4.2' };
+    const run = await service.start('flow', {}, { correlation });
+    const other = await service.start('flow', {}, { correlation: { request_id: 'bulk-signal' } });
+    const filters = ['--correlation', 'request_id=bulk-signal', '--correlation', 'release=4.2'];
+    expect((await svc(['runs', 'bulk', 'pause', ...filters, '--yes'])).out).toBe('pause: 1 done, 0 refused, of 1\n');
+    expect((await service.run(run.run_id)).status).toBe('paused');
+    expect((await service.run(other.run_id)).status).toBe('queued');
+
+    const asks = await service.start('asks', {}, { correlation });
+    const signal = ['runs', 'bulk', 'signal', '--definition', 'asks', ...filters, '--event', 'approved'];
+    for (const [payload, problem] of [
+      ['[]', 'must be a JSON object'],
+      ['-', '--payload - needs --yes'],
+    ] as const) {
+      const refused = await svc([...signal, '--payload', payload]);
+      expect([refused.code, refused.err.join()]).toEqual([2, expect.stringContaining(problem)]);
+    }
+    const sent = await svc([...signal, '--payload', '-', '--yes'], '{"by":"ann"}');
+    expect(sent.out).toBe('signal: 1 done, 0 refused, of 1\n');
+    expect(await service.run(asks.run_id)).toMatchObject({ status: 'succeeded', output: { by: 'ann' } });
   });
 });
