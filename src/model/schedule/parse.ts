@@ -44,16 +44,18 @@ const FIELDS = 'five fields (minute, hour, day of month, month, day of week), or
 const timingOf = ({ cron, timezone, everyMs }: GivenSchedule): Result<Timing> => {
   if (cron !== undefined && everyMs !== undefined)
     return refused('every_ms', 'a schedule has `cron` or `every_ms`, not both: leave one of them out');
+  const zone = zoneNamed(timezone ?? defaults.timezone);
+  if (zone === undefined)
+    return refused(
+      'timezone',
+      `there is no time zone ${JSON.stringify(timezone)}: give a name of the IANA database, such as Europe/Berlin`,
+    );
+  // A count from a moment on is the same in every zone; a client that always names one is served.
   if (everyMs !== undefined) {
     if (everyMs < MIN_EVERY_MS)
       return refused(
         'every_ms',
         `every_ms is ${everyMs}, less than ${MIN_EVERY_MS}: a schedule fires once a second at most`,
-      );
-    if (timezone !== undefined)
-      return refused(
-        'timezone',
-        'every_ms counts from a moment on, whatever the time zone: leave `timezone` out, or use `cron`',
       );
     return { ok: true, value: { kind: 'every', everyMs } };
   }
@@ -62,12 +64,6 @@ const timingOf = ({ cron, timezone, everyMs }: GivenSchedule): Result<Timing> =>
   const fields = cron.trim().split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6)
     return refused('cron', `cron ${JSON.stringify(cron)} has ${fields.length} fields: it takes ${FIELDS}`);
-  const zone = zoneNamed(timezone ?? defaults.timezone);
-  if (zone === undefined)
-    return refused(
-      'timezone',
-      `there is no time zone ${JSON.stringify(timezone)}: give a name of the IANA database, such as Europe/Berlin`,
-    );
   return { ok: true, value: { kind: 'cron', cron: fields.join(' '), timezone: zone } };
 };
 

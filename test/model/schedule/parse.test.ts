@@ -29,7 +29,7 @@ describe('a schedule as it is given', () => {
     [{}, 'cron', /needs `cron` \(five fields.*or `every_ms` \(at least 1000\)/],
     [{ cron: '* * * * *', everyMs: 1000 }, 'every_ms', /not both/],
     [{ everyMs: 999 }, 'every_ms', /every_ms is 999, less than 1000/],
-    [{ everyMs: 1000, timezone: 'UTC' }, 'timezone', /leave `timezone` out/],
+    [{ everyMs: 1000, timezone: 'Mars/Olympus' }, 'timezone', /no time zone "Mars\/Olympus"/],
     [{ cron: '@daily' }, 'cron', /"@daily" has 1 fields: it takes five fields/],
     [{ cron: '* * * * * * 2027' }, 'cron', /has 7 fields/],
     [
@@ -54,6 +54,7 @@ describe('a schedule as it is given', () => {
 
   it.each([
     { everyMs: 1000 },
+    { everyMs: 1000, timezone: 'Europe/Berlin' },
     { everyMs: 1000, jitterMs: 1000 },
     { everyMs: 1000, endsAt: NOW + 1001 },
     { cron: '0 0 29 2 *' },
