@@ -44,6 +44,9 @@ const STOP_EVERY = 3;
 const STOP_MS = 3000;
 /** A stop waits for a body to be under way, so often. */
 const STOP_TRIES = 100;
+/** Each so many cycles the daemon stays away for longer than the ten seconds from which a time of a schedule counts as missed. */
+const OUTAGE_EVERY = 25;
+const OUTAGE_MS = 12_000;
 const PAUSERS = 3;
 /** Which runs may be paused: the last that were started. */
 const PAUSED_OF = 30;
@@ -95,6 +98,8 @@ export type RunsKillFigures = {
   readonly scheduledTimes: number;
   readonly skippedTimes: number;
   readonly lateTimes: number;
+  /** Times that were missed while the service was away, and started their run all the same. */
+  readonly caughtUpTimes: number;
 };
 
 type Worker = { readonly child: ChildProcess; readonly ledger: string };
@@ -255,13 +260,15 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     await sleep(200 + Math.floor(random() * 1400));
     stopped = true;
     const victims = random();
+    const isOutage = cycle % OUTAGE_EVERY === OUTAGE_EVERY - 1;
+    const hitsDaemon = victims < 0.75 || isOutage;
     const hitsWorkers = victims >= 0.5;
     const stopsWorkers = hitsWorkers && (workerKills + workerStops) % STOP_EVERY === STOP_EVERY - 1;
     if (stopsWorkers) {
       workerStops += 1;
       await stopInBody(workers);
     }
-    if (victims < 0.75) {
+    if (hitsDaemon) {
       daemonKills += 1;
       await daemon.stop('SIGKILL');
     }
@@ -270,7 +277,8 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       await Promise.all(workers.map(kill));
     }
     await Promise.all(starters);
-    if (victims < 0.75) {
+    if (isOutage) await sleep(OUTAGE_MS);
+    if (hitsDaemon) {
       await dispatcher.destroy();
       // Nobody writes now: whatever the kill left, each open run has something that will move it.
       const store = await openSqliteRunStore({ path: join(folder, 'svc-runs.db') });
@@ -404,6 +412,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     scheduledTimes: fired.times,
     skippedTimes: fired.skipped,
     lateTimes: fired.late,
+    caughtUpTimes: fired.caughtUp,
   };
 };
 
