@@ -338,5 +338,18 @@ describe('GET /v1/api/doctor', () => {
         message: 'no worker has registered "refund" version 1, which 1 open durable run is pinned to',
         mend: 'start a worker that registers refund version 1',
       });
+
+    await post('/v1/api/definitions/refund/pause', { reason: 'broken prompt' });
+    for (const report of [
+      (await (await fetch(`${daemon.url}/v1/api/doctor`)).json()) as DoctorReport,
+      reportOf((await doctor(folder, ['--json'])).out),
+    ])
+      expect(findingsOf(report, 'runs')).toContainEqual({
+        level: 'warning',
+        message: expect.stringMatching(
+          /^definition "refund" is paused since .* \("broken prompt"\), and 1 queued run /,
+        ),
+        mend: 'npx svc definitions resume refund lets it go on',
+      });
   });
 });
