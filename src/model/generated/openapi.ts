@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml by `npm run codegen`. Edit the document, not this file.
-// source sha256: 2caf0bfbb23295a879d31d36a130166b557b4883e0810821d8cf4e9db8ac9216
-// content sha256: e6d0b562db64094f5f50cc4a812f7f8982d36698f0df52dca362b5fbe23e6112
+// source sha256: 07de09b9cc60d39c1177c4e33003403d4a455cf22ecefe8ce0afe6936fa106e3
+// content sha256: a2f0154993a47807c3a7cc9df8c068d6f31e96e17eebf78a6d2d388478c1a2e7
 export interface paths {
     readonly "/healthz": {
         readonly parameters: {
@@ -1978,7 +1978,7 @@ export interface components {
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
         readonly NewCorrelation: {
-            readonly project?: components["schemas"]["ProjectName"];
+            readonly project?: string;
             readonly environment?: string;
             readonly service_name?: string;
             readonly service_version?: string;

@@ -196,11 +196,15 @@ describe('the daemon watches', () => {
     expect(timer.status).toBe(state === 'off' ? 404 : 200);
     const { machines } = await ask(`${daemon.url}/v1/api/machines`);
     expect(machines.map(({ name }: Posted) => name)).toEqual([
+      'bulk',
+      'definition',
       'dispatcher',
       'lease',
+      'limit',
       'monitor',
       'outbox',
       'pipeline',
+      'schedule',
       'slo',
       'timer',
     ]);

@@ -1,6 +1,6 @@
 // Generated from spec/openapi.yaml and spec/definition.schema.json by `npm run codegen`. Edit the document, not this file.
-// source sha256: 59f130caef24a83d68c376f081ba5fdf2f68604ac3169bdc8fc2bfbe2d4352ff
-// content sha256: 50fecd6e493bfb12f420bb3c6d343b8c56829869373a633538161a25d7eb70c9
+// source sha256: 0c87b8208664319b34af13b8654233199d127ea4401069e1231c33d64f4331e2
+// content sha256: 9e0dd515770b965fe2aa6270ce58e38a597de1e6569bf6a617319d459697b5dc
 /** Any JSON value, as data. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
@@ -1283,7 +1283,7 @@ export interface components {
         };
         /** @description What a signal belongs to. Without `project` it is the project of the key, or the daemon's default. */
         readonly NewCorrelation: {
-            readonly project?: components["schemas"]["ProjectName"];
+            readonly project?: string;
             readonly environment?: string;
             readonly service_name?: string;
             readonly service_version?: string;
