@@ -34,7 +34,7 @@ const newestIn = (folder: string): number =>
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
   );
 
-/** `npm ci` builds the interface; whoever has edited it since tests what was edited. */
+/** `npm ci` builds the interface; sources edited since are built again, so that a test plays what is there. */
 const buildWhereStale = (): void => {
   let builtAt = 0;
   try {
