@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -87,6 +88,32 @@ describe('answers under way', () => {
     expect(rest.body.next_cursor).toBeUndefined();
     expect((await service.ask('/metrics')).text).toContain('\nsvc_answer_bytes 0\n');
   });
+
+  it.each(['zstd', 'br', 'gzip'])(
+    'are read from the store no faster than their reader takes them, compressed with %s too, and their room goes back',
+    async (coding) => {
+      let readBytes = 0;
+      const given = Promise.withResolvers<void>();
+      async function* incompressible(): AsyncGenerator<Uint8Array> {
+        try {
+          for (; readBytes < 256 * MEBIBYTE; readBytes += 65_536)
+            yield Buffer.from(`,"${randomBytes(49_150).toString('base64')}"`);
+        } finally {
+          given.resolve();
+        }
+      }
+      service = await startService({
+        readerTakesNothingMs: 500,
+        store: { readTrace: aTraceOf(256 * MEBIBYTE, incompressible) },
+      });
+      const answer = await rawRequest(service.url + PATH, { headers: { 'accept-encoding': coding } });
+      expect([answer.statusCode, answer.headers['content-encoding']]).toEqual([200, coding]);
+      answer.body.on('error', () => {}); // nobody reads it: the service cuts it
+      await given.promise;
+      expect(readBytes).toBeLessThan(64 * MEBIBYTE);
+      expect((await service.ask('/metrics')).text).toContain('\nsvc_answer_bytes 0\n');
+    },
+  );
 
   it('are cut short by nobody but their readers: one that is larger than all room is served when it is alone', async () => {
     service = await startService({

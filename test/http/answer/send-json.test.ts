@@ -29,13 +29,15 @@ describe('JSON in pieces', () => {
   });
 });
 
-describe('reads over 8 KiB are compressed when the client accepts zstd, br or gzip', () => {
+describe('reads over 1 KiB, and other calls over 8 KiB, are compressed when the client accepts zstd, br or gzip', () => {
   let service: Service;
   let page: Page<TraceSummary> = { items: [] };
+  let description = '';
   beforeAll(async () => {
     service = await startService({
       store: {
         listTraces: async () => page,
+        putDataset: async (dataset) => ({ ...dataset, description, itemCount: 0 }),
         findTrace: async () => ({
           trace: aTrace(),
           spans: Array.from({ length: 3000 }, (_, n) =>
@@ -57,17 +59,33 @@ describe('reads over 8 KiB are compressed when the client accepts zstd, br or gz
   const nameFor = (bytes: number) => 'n'.repeat(bytes);
   const sizeOf = async () => (await read('/v1/api/traces')).bytes.length;
 
-  it('both sides of the bound', async () => {
+  it('both sides of the bound of a read', async () => {
     page = { items: [aTrace({ name: '' })] };
     const frame = await sizeOf();
-    page = { items: [aTrace({ name: nameFor(8192 - frame) })] };
-    expect(await sizeOf()).toBe(8192);
+    page = { items: [aTrace({ name: nameFor(1024 - frame) })] };
+    expect(await sizeOf()).toBe(1024);
     expect((await read('/v1/api/traces', 'gzip')).headers['content-encoding']).toBeUndefined();
-    page = { items: [aTrace({ name: nameFor(8193 - frame) })] };
+    page = { items: [aTrace({ name: nameFor(1025 - frame) })] };
     expect((await read('/v1/api/traces', 'gzip')).headers).toMatchObject({
       'content-encoding': 'gzip',
       vary: 'Origin, Accept-Encoding',
     });
+  });
+
+  it('both sides of the bound of another call', async () => {
+    const write = async (bytes: number) => {
+      description = nameFor(bytes);
+      const answer = await rawRequest(`${service.url}/v1/api/datasets`, {
+        method: 'POST',
+        headers: { 'accept-encoding': 'gzip', 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'cases' }),
+      });
+      return { headers: answer.headers, bytes: (await answer.body.arrayBuffer()).byteLength };
+    };
+    const frame = (await write(0)).bytes;
+    const last = await write(8192 - frame);
+    expect([last.bytes, last.headers['content-encoding']]).toEqual([8192, undefined]);
+    expect((await write(8193 - frame)).headers['content-encoding']).toBe('gzip');
   });
 
   it.each(['zstd', 'br', 'gzip'] as const)('%s, a list and a large trace that is sent in pieces', async (coding) => {
