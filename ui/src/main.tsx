@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { isTransient, Problem } from './api/problem.ts';
 import { router } from './pages/router.tsx';
+import { preloadDialogs } from './widgets/dialog.tsx';
 import { KeyDialogProvider } from './widgets/key-dialog.tsx';
 import { LiveProvider } from './widgets/live.tsx';
 import { PrefsProvider } from './widgets/prefs.tsx';
@@ -41,3 +42,4 @@ createRoot(place).render(
     </QueryClientProvider>
   </StrictMode>,
 );
+preloadDialogs();
