@@ -5,7 +5,7 @@ import { compileDefinition, resolveNext } from '../../src/model/definition/compi
 import type { ExpressionScope } from '../../src/model/definition/expression-scope.ts';
 import { parseDefinition } from '../../src/model/definition/parse.ts';
 import { aScope } from '../model/definition/a-definition.ts';
-import { aLease, type FakeService, startFakeService } from '../sdk/fake-service.ts';
+import { aLease, type FakeService, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
 let service: FakeService;
 let worker: Worker;

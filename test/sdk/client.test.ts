@@ -11,7 +11,7 @@ import {
   type,
 } from '../../sdk/typescript/src/index.ts';
 import { holdTimers, shiftClock } from '../held-timers.ts';
-import { anEntry, aRun, type FakeService, refusal, startFakeService } from './fake-service.ts';
+import { anEntry, aRun, type FakeService, refusal, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
 let service: FakeService;
 let client: Client;

@@ -8,7 +8,7 @@ import {
 } from '../../sdk/typescript/src/index.ts';
 import { isSampled } from '../../sdk/typescript/src/instrumentation.ts';
 import { readSettings } from '../../sdk/typescript/src/settings.ts';
-import { type FakeService, refusal, startFakeService } from './fake-service.ts';
+import { type FakeService, refusal, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
 let service: FakeService;
 beforeEach(async () => {

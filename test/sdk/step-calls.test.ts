@@ -3,7 +3,7 @@ import { ConnectionError, ServiceError } from '../../sdk/typescript/src/errors.t
 import type { HttpRequest } from '../../sdk/typescript/src/http.ts';
 import { createStepCalls, type StepCall } from '../../sdk/typescript/src/step-calls.ts';
 import type { Lease } from '../../sdk/typescript/src/generated/wire.ts';
-import { aLease } from './fake-service.ts';
+import { aLease } from '../../sdk/conformance/opposite/scripted.ts';
 
 type Item = { readonly lease_id: string; readonly worker_id?: string };
 type Sent = {

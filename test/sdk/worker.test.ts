@@ -11,7 +11,7 @@ import {
   type Worker,
   type WorkerOptions,
 } from '../../sdk/typescript/src/index.ts';
-import { aLease, aRun, type FakeService, refusal, startFakeService } from './fake-service.ts';
+import { aLease, aRun, type FakeService, refusal, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
 const refund = (pay: StepBody, version = 1) =>
   defineWorkflow({ definition: { id: 'refund', version, steps: [{ id: 'pay', kind: 'task' }] }, bodies: { pay } });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JournalEntry, Lease, RunDetail } from '../../sdk/typescript/src/generated/wire.ts';
+import type { JournalEntry, Lease, RunDetail } from '../../typescript/src/generated/wire.ts';
 
 /** One call that reached the fake service. */
 export type Call = {
