@@ -38,6 +38,10 @@ export type TraceRows = {
   readonly isError: Uint8Array;
   /** Names a parent that is not stored. */
   readonly isOrphan: Uint8Array;
+  /** Stands for a parent that is not stored: the row has the times of what hangs below it, and no span. */
+  readonly isMissing: Uint8Array;
+  /** Spans that are stored: the rows without those that are missing. */
+  readonly storedCount: number;
   /** Rows that failed, in their order. */
   readonly errors: Int32Array;
   readonly baseMs: number;
@@ -49,6 +53,39 @@ const baseOf = (spans: readonly Span[]): number => {
   let base = Number.POSITIVE_INFINITY;
   for (const { start_time } of spans) base = Math.min(base, Date.parse(start_time));
   return Number.isFinite(base) ? base : 0;
+};
+
+/**
+ * Puts a span before the first child of each parent that is not stored. Spans of one lost parent stay together so, and the reader
+ * sees that something is missing, and where.
+ */
+const standIns = (
+  given: readonly Span[],
+): { readonly spans: readonly Span[]; readonly missing: ReadonlySet<string> } => {
+  const stored = new Set(given.map(({ span_id }) => span_id));
+  const missing = new Set<string>();
+  const spans: Span[] = [];
+  for (const span of given) {
+    const parent = span.parent_span_id;
+    if (parent !== undefined && !stored.has(parent) && !missing.has(parent)) {
+      missing.add(parent);
+      const { trace_id, start_time, received_at, correlation } = span;
+      spans.push({
+        trace_id,
+        span_id: parent,
+        name: `parent ${parent}, not stored`,
+        kind: 'generic',
+        status: 'unset',
+        start_time,
+        is_root: false,
+        is_event: false,
+        received_at,
+        correlation,
+      });
+    }
+    spans.push(span);
+  }
+  return { spans, missing };
 };
 
 /** Links parents to children in the given order. A span that is its own ancestor is cut loose, so that each is drawn once. */
@@ -110,10 +147,11 @@ const orderRows = ({ parent, firstChild, nextSibling }: ReturnType<typeof linkCh
 
 /**
  * Lays a trace out.
- * @param given spans in the order of the service
+ * @param stored spans in the order of the service
  * @param nowMs the service's time, to which a span without an end is drawn
  */
-export const layOut = (given: readonly Span[], nowMs: number): TraceRows => {
+export const layOut = (stored: readonly Span[], nowMs: number): TraceRows => {
+  const { spans: given, missing } = standIns(stored);
   const count = given.length;
   const links = linkChildren(given);
   const order = orderRows(links);
@@ -135,6 +173,7 @@ export const layOut = (given: readonly Span[], nowMs: number): TraceRows => {
   const isOpenEnded = new Uint8Array(count);
   const isError = new Uint8Array(count);
   const isOrphan = new Uint8Array(count);
+  const isMissing = new Uint8Array(count);
   const childrenSoFar = new Int32Array(count);
   const baseMs = baseOf(spans);
   let roots = 0;
@@ -152,10 +191,12 @@ export const layOut = (given: readonly Span[], nowMs: number): TraceRows => {
     } else {
       roots += 1;
       position[row] = roots;
-      isOrphan[row] = span.parent_span_id === undefined ? 0 : 1;
     }
+    isMissing[row] = missing.has(span.span_id) ? 1 : 0;
+    isOrphan[row] = span.parent_span_id !== undefined && missing.has(span.parent_span_id) ? 1 : 0;
     start[row] = nsSince(span.start_time, baseMs);
-    if (span.end_time === undefined && !span.is_event) {
+    if (isMissing[row] === 1) end[row] = start[row] ?? 0;
+    else if (span.end_time === undefined && !span.is_event) {
       isOpenEnded[row] = 1;
       end[row] = Math.max((nowMs - baseMs) * NS_PER_MS, start[row] ?? 0);
     } else end[row] = Math.max(span.end_time === undefined ? 0 : nsSince(span.end_time, baseMs), start[row] ?? 0);
@@ -166,7 +207,11 @@ export const layOut = (given: readonly Span[], nowMs: number): TraceRows => {
   for (let row = count - 1; row >= 0; row -= 1) {
     const above = parent[row] ?? NONE;
     siblings[row] = above === NONE ? roots : (childrenSoFar[above] ?? 1);
-    if (above !== NONE) size[above] = (size[above] ?? 1) + (size[row] ?? 1);
+    if (above === NONE) continue;
+    size[above] = (size[above] ?? 1) + (size[row] ?? 1);
+    if (isMissing[above] === 0) continue;
+    start[above] = Math.min(start[above] ?? 0, start[row] ?? 0);
+    end[above] = Math.max(end[above] ?? 0, end[row] ?? 0);
   }
   return {
     spans,
@@ -181,6 +226,8 @@ export const layOut = (given: readonly Span[], nowMs: number): TraceRows => {
     isOpenEnded,
     isError,
     isOrphan,
+    isMissing,
+    storedCount: stored.length,
     errors: Int32Array.from(spans.keys()).filter((row) => isError[row] === 1),
     baseMs,
     totalNs: totalNs === 0 ? 1 : totalNs,
@@ -217,10 +264,12 @@ export type RowFilter = {
   readonly root: number | undefined;
   /** Rows to draw, with all above them; all rows without it. */
   readonly wanted: ((row: number) => boolean) | undefined;
+  /** Rows that are left out with all below them. */
+  readonly hidden?: Uint8Array | undefined;
 };
 
 /** @returns the rows to draw, in their order */
-export const visibleRows = (rows: TraceRows, openness: Openness, { root, wanted }: RowFilter): Int32Array => {
+export const visibleRows = (rows: TraceRows, openness: Openness, { root, wanted, hidden }: RowFilter): Int32Array => {
   const from = root ?? 0;
   const to = root === undefined ? rows.spans.length : root + (rows.size[root] ?? 1);
   const kept = new Uint8Array(rows.spans.length);
@@ -235,6 +284,10 @@ export const visibleRows = (rows: TraceRows, openness: Openness, { root, wanted 
   let count = 0;
   let row = from;
   while (row < to) {
+    if (hidden?.[row] === 1) {
+      row += rows.size[row] ?? 1;
+      continue;
+    }
     if (wanted !== undefined && kept[row] === 0) {
       row += 1;
       continue;
@@ -304,7 +357,8 @@ export const selfTimes = (rows: TraceRows, row: number): readonly (readonly [num
 
 /**
  * The chain of work that decided when the trace ended: from the end of the longest root backwards, always the child that
- * ended last before the time reached, and its own critical path before that.
+ * ended last before the time reached, and its own critical path before that. Of a child that outlives its parent only the time
+ * inside the parent counts.
  * @returns one where the row is part of it
  */
 export const criticalPath = (rows: TraceRows): Uint8Array => {
@@ -313,14 +367,18 @@ export const criticalPath = (rows: TraceRows): Uint8Array => {
   for (let row = 0; row < rows.spans.length; row += rows.size[row] ?? 1)
     if (root === NONE || (rows.end[row] ?? 0) > (rows.end[root] ?? 0)) root = row;
   if (root === NONE) return onPath;
-  const work = [root];
-  for (let row = work.pop(); row !== undefined; row = work.pop()) {
+  const work: (readonly [row: number, until: number])[] = [[root, rows.end[root] ?? 0]];
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    const [row, until] = next;
     onPath[row] = 1;
-    let before = rows.end[row] ?? 0;
-    const byEnd = childrenOf(rows, row).toSorted((a, b) => (rows.end[b] ?? 0) - (rows.end[a] ?? 0));
+    let before = until;
+    const endOf = (child: number): number => Math.min(rows.end[child] ?? 0, until);
+    const byEnd = childrenOf(rows, row)
+      .filter((child) => (rows.start[child] ?? 0) <= until)
+      .toSorted((a, b) => endOf(b) - endOf(a));
     for (const child of byEnd) {
-      if ((rows.end[child] ?? 0) > before) continue;
-      work.push(child);
+      if (endOf(child) > before) continue;
+      work.push([child, endOf(child)]);
       before = rows.start[child] ?? 0;
     }
   }
@@ -328,6 +386,6 @@ export const criticalPath = (rows: TraceRows): Uint8Array => {
 };
 
 export const durationOf = (rows: TraceRows, row: number): number | undefined =>
-  rows.isOpenEnded[row] === 1 || rows.spans[row]?.is_event === true
+  rows.isOpenEnded[row] === 1 || rows.isMissing[row] === 1 || rows.spans[row]?.is_event === true
     ? undefined
     : (rows.end[row] ?? 0) - (rows.start[row] ?? 0);

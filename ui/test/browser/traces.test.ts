@@ -326,6 +326,98 @@ describe('a trace of 10,000 spans', () => {
   });
 });
 
+describe('a trace of many calls', () => {
+  const trace = hex(16);
+  const root = hex(8);
+  const lost = hex(8);
+  const failing = hex(8);
+  const correlation = { project: 'calls' };
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    await stage.ingest({
+      spans: [
+        aSpan({ trace_id: trace, span_id: root, name: 'agent', from: 0, to: 1000, correlation }),
+        ...Array.from({ length: 8 }, (_, at) =>
+          aSpan({
+            trace_id: trace,
+            parent_span_id: root,
+            name: 'search',
+            kind: 'tool_call',
+            from: at * 100,
+            to: at * 100 + 50,
+            ...(at === 3 ? { span_id: failing, status: 'error', error: { message: 'no answer' } } : {}),
+            correlation,
+          }),
+        ),
+        aSpan({ trace_id: trace, parent_span_id: lost, name: 'stray', from: 900, to: 950, correlation }),
+      ],
+      logs: [
+        {
+          trace_id: trace,
+          span_id: failing,
+          timestamp: instant(310),
+          severity: 'error',
+          message: '<b>broke</b>',
+          logger: 'net',
+          correlation,
+        },
+        {
+          trace_id: trace,
+          span_id: root,
+          timestamp: instant(1),
+          severity: 'info',
+          message: 'began',
+          attributes: { try: 1 },
+          correlation,
+        },
+      ],
+    });
+  });
+  const labels = (shown: Page): Promise<(string | null)[]> =>
+    shown
+      .getByRole('treegrid', { name: 'Spans' })
+      .getByRole('row')
+      .evaluateAll((rows) => rows.map((row) => row.firstElementChild?.textContent ?? null));
+
+  it('folds repeats into one row and back, keeps the failure, shows the lost parent, and filters by kind', async () => {
+    page = await stage.open(`/traces/${trace}?project=calls&span=${root}`);
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('11');
+    expect(await labels(page)).toContain(`▾parent ${lost}, not stored`);
+    await page.getByRole('button', { name: 'Group repeats' }).click();
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('5');
+    expect((await labels(page)).slice(0, 3)).toEqual(['▾agent', 'search ×8', '✕ search']);
+    await page.getByRole('button', { name: 'Group repeats' }).click();
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('11');
+
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('tool_call');
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('9');
+    expect(new URL(page.url()).searchParams.get('kinds')).toBe('tool_call');
+    await page.getByRole('button', { name: 'Remove filter kind tool call' }).click();
+    await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('11');
+    await page.keyboard.press('c');
+    await page.waitForURL(/line=critical/);
+    await expect.poll(() => grid.locator('[data-critical]').count()).toBe(9);
+  });
+
+  it('shows its logs beside their spans, by severity and words, and goes to a span', async () => {
+    page = await stage.open(`/traces/${trace}?project=calls&view=logs`);
+    const logs = page.getByRole('table', { name: 'Logs' });
+    await logs.getByText('began').waitFor();
+    expect(await logs.getByRole('row').count()).toBe(3);
+    await page.getByRole('combobox', { name: 'At least' }).selectOption('warn');
+    await logs.getByText('began').waitFor({ state: 'detached' });
+    await logs.getByText('<b>broke</b>').click();
+    await page.getByRole('region', { name: 'Log record' }).getByText('<b>broke</b>').waitFor();
+    await page.getByRole('searchbox', { name: 'Words in the logs' }).fill('nothing such');
+    await page.getByText('No record matches').waitFor();
+    await page.getByRole('searchbox', { name: 'Words in the logs' }).fill('BROKE');
+    await page.getByRole('button', { name: 'Show search in the waterfall' }).click();
+    await page.waitForURL((url) => url.searchParams.get('span') === failing);
+    await page.getByRole('region', { name: 'Span' }).getByText('no answer').first().waitFor();
+  });
+});
+
 describe('payloads of strangers', () => {
   const trace = hex(16);
   const hostile =

@@ -16,26 +16,7 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../src/model/trace.ts';
-
-const BASE = Date.parse('2026-11-20T09:00:00Z');
-const at = (ms: number): string => new Date(BASE + ms).toISOString();
-
-/** @param from @param to milliseconds from the start of the trace */
-const aSpan = (id: string, parent: string | undefined, from: number, to?: number, more: Partial<Span> = {}): Span => ({
-  trace_id: 't',
-  span_id: id,
-  ...(parent === undefined ? {} : { parent_span_id: parent }),
-  name: id,
-  kind: 'generic',
-  status: to === undefined ? 'unset' : 'ok',
-  start_time: at(from),
-  ...(to === undefined ? {} : { end_time: at(to) }),
-  is_root: parent === undefined,
-  is_event: false,
-  received_at: at(0),
-  correlation: { project: 'p' },
-  ...more,
-});
+import { aSpan, BASE } from './spans.ts';
 
 const idsOf = (rows: TraceRows, which: Int32Array): string[] => [...which].map((row) => rows.spans[row]?.span_id ?? '');
 const allOpen = { level: undefined, opened: new Set<string>(), closed: new Set<string>() };
@@ -73,9 +54,15 @@ describe('the rows of a trace', () => {
   });
 
   it('hold a span whose parent is not stored, and say so', () => {
-    const rows = layOut([aSpan('root', undefined, 0, 9), aSpan('lost', 'nobody', 1, 2)], BASE);
-    expect([...rows.isOrphan]).toEqual([0, 1]);
-    expect([...rows.depth]).toEqual([0, 0]);
+    const rows = layOut(
+      [aSpan('root', undefined, 0, 9), aSpan('lost', 'nobody', 1, 2), aSpan('late', 'nobody', 4, 7)],
+      BASE,
+    );
+    expect(rows.spans.map(({ span_id }) => span_id)).toEqual(['root', 'nobody', 'lost', 'late']);
+    expect([...rows.isMissing]).toEqual([0, 1, 0, 0]);
+    expect([...rows.isOrphan]).toEqual([0, 0, 1, 1]);
+    expect([...rows.depth]).toEqual([0, 0, 1, 1]);
+    expect([rows.storedCount, rows.start[1], rows.end[1], durationOf(rows, 1)]).toEqual([3, 1e6, 7e6, undefined]);
   });
 
   it('hold each span once, also of parents in a circle and of a span that is its own parent', () => {
@@ -197,6 +184,16 @@ describe('where the time went', () => {
       'a2',
       'b',
     ]);
+  });
+});
+
+describe('the critical path through a child that outlives its parent', () => {
+  it('counts the time inside the parent alone', () => {
+    const rows = layOut(
+      [aSpan('root', undefined, 0, 10), aSpan('early', 'root', 0, 5), aSpan('late', 'root', 6, 50)],
+      BASE,
+    );
+    expect([...criticalPath(rows)]).toEqual([1, 1, 1]);
   });
 });
 

@@ -3,8 +3,8 @@ import { useEffect, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { readConversation } from '../../model/conversation.ts';
-import { durationOf, type Span, type TraceRows } from '../../model/trace.ts';
-import { formatCount, formatDuration, formatMoney, shortId } from '../../model/units.ts';
+import { childrenOf, durationOf, type Span, type TraceRows } from '../../model/trace.ts';
+import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { Facts } from '../../widgets/facts.tsx';
@@ -201,7 +201,8 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
   const light = rows.spans[row];
   const spanId = light?.span_id ?? '';
   const rested = useRested(spanId);
-  const full = useQuery({ ...spanQuery(traceId, rested), enabled: rested !== '' });
+  const isMissing = rows.isMissing[row] === 1;
+  const full = useQuery({ ...spanQuery(traceId, rested), enabled: rested === spanId && spanId !== '' && !isMissing });
   const complete = rested === spanId ? full.data : undefined;
   const span = complete ?? light;
   const tabs = useMemo(
@@ -217,6 +218,18 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
     [span, complete, scores, feedback, spanId],
   );
   if (span === undefined) return null;
+  if (isMissing)
+    return (
+      <section aria-label="Span" className={css['inspector']}>
+        <div className={css['span-head']}>
+          <h2 className={css['span-name']}>{span.name}</h2>
+          <p>
+            {plural(childrenOf(rows, row).length, 'span')} of this trace name it as parent. It was not sent, not yet, or
+            it was left out by sampling. Its row has the times of what hangs below it.
+          </p>
+        </div>
+      </section>
+    );
   const { correlation } = span;
   return (
     <section aria-label="Span" className={css['inspector']}>

@@ -10,7 +10,9 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
-import { type Field, list, number, oneOf, text } from '../../model/url.ts';
+import { findRepeats, kindCounts, LEAST_REPEATS, revealRow, wantedRows } from '../../model/trace-filter.ts';
+import { inWords } from '../../model/status.ts';
+import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
@@ -18,20 +20,27 @@ import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import type { Scene } from '../../widgets/waterfall/row-pool.ts';
 import { Waterfall } from '../../widgets/waterfall/waterfall.tsx';
 import { Inspector } from './inspector.tsx';
+import { LogsView } from './logs-view.tsx';
 import css from './trace.module.css';
 import { Transcript } from './transcript.tsx';
 
 export type LoadedTrace = components['schemas']['TraceDetail'];
 
 const zoomField: Field<Zoom> = { parse: parseZoom, format: formatZoom };
-const VIEWS = ['waterfall', 'tree', 'transcript'] as const;
+const VIEWS = ['waterfall', 'tree', 'transcript', 'logs'] as const;
+const ONLY = ['match', 'errors', 'critical'] as const;
+const ONLY_WORDS = { match: 'matches', errors: 'errors', critical: 'critical path' } as const;
 
 const grammar = {
   view: oneOf(VIEWS, 'waterfall'),
   span: text(),
   zoom: zoomField,
   find: text(),
-  only: oneOf(['match', 'errors', 'critical']),
+  only: oneOf(ONLY),
+  kinds: list(),
+  in_range: flag(),
+  line: oneOf(['critical']),
+  repeats: oneOf(['grouped']),
   lvl: number(),
   open: list(),
   closed: list(),
@@ -63,13 +72,31 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
   const matches = useMemo(() => matchRows(rows, state.find ?? ''), [rows, state.find]);
   const critical = useMemo(() => criticalPath(rows), [rows]);
   const { only } = state;
-  const visible = useMemo(() => {
-    const flags =
-      only === 'match' ? matches : only === 'errors' ? rows.isError : only === 'critical' ? critical : undefined;
-    return visibleRows(rows, openness, { root, wanted: flags === undefined ? undefined : (row) => flags[row] === 1 });
-  }, [rows, openness, root, only, matches, critical]);
   const zoom = useMemo<Zoom>(() => state.zoom ?? { from: 0, to: rows.totalNs }, [state.zoom, rows.totalNs]);
+  const kinds = useMemo(() => state.kinds ?? [], [state.kinds]);
+  const isInRange = state.in_range === true && state.zoom !== undefined;
+  const wanted = useMemo(() => {
+    const flags = { match: matches, errors: rows.isError, critical };
+    return wantedRows(rows, {
+      flags: only === undefined ? undefined : flags[only],
+      kinds,
+      range: isInRange ? zoom : undefined,
+    });
+  }, [rows, only, matches, critical, kinds, isInRange, zoom]);
+  const repeats = useMemo(() => findRepeats(rows), [rows]);
+  // What is asked for by name is not folded away again.
+  const isGrouped = state.repeats === 'grouped' && only === undefined;
+  const visible = useMemo(
+    () =>
+      visibleRows(rows, openness, {
+        root,
+        wanted,
+        hidden: isGrouped ? revealRow(rows, repeats.hidden, selected) : undefined,
+      }),
+    [rows, openness, root, wanted, isGrouped, repeats, selected],
+  );
   const view = state.view ?? 'waterfall';
+  const counts = useMemo(() => kindCounts(rows), [rows]);
   const hasFind = (state.find ?? '') !== '';
   const scene = useMemo<Scene>(
     () => ({
@@ -79,13 +106,18 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
       zoom,
       selected,
       matches: hasFind ? matches : NOTHING,
-      critical: only === 'critical' ? critical : undefined,
+      critical: only === 'critical' || state.line === 'critical' ? critical : undefined,
+      repeats: isGrouped ? repeats.times : undefined,
       look: view === 'tree' ? 'numbers' : 'bars',
     }),
-    [rows, visible, openness, zoom, selected, hasFind, matches, only, critical, view],
+    [rows, visible, openness, zoom, selected, hasFind, matches, only, state.line, critical, isGrouped, repeats, view],
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
+  const showInWaterfall = useCallback(
+    (row: number) => setState({ span: spans[row]?.span_id, view: 'waterfall' }, 'push'),
+    [spans, setState],
+  );
   const setZoom = useCallback(
     (next: Zoom | undefined) =>
       setState({ zoom: next === undefined || (next.from <= 0 && next.to >= rows.totalNs) ? undefined : next }),
@@ -151,8 +183,8 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
       { keys: 'v', what: 'Next view', run: () => setState({ view: VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] }) },
       {
         keys: 'c',
-        what: 'Critical path only',
-        run: () => setState({ only: only === 'critical' ? undefined : 'critical' }),
+        what: 'Draw the critical path',
+        run: () => setState({ line: state.line === undefined ? 'critical' : undefined }),
       },
       {
         keys: 'f',
@@ -161,10 +193,15 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
       },
       ...levels,
     ];
-  }, [rows, spans, selected, matches, zoom, view, only, root, select, setState, setZoom]);
+  }, [rows, spans, selected, matches, zoom, view, state.line, root, select, setState, setZoom]);
   useShortcuts(shortcuts);
 
   const matchCount = useMemo(() => matches.reduce((sum, flag) => sum + flag, 0), [matches]);
+  const narrowed = [
+    ...(only === undefined ? [] : [`“${ONLY_WORDS[only]}”`]),
+    ...kinds.map((kind) => `“${inWords(kind)}”`),
+    ...(isInRange ? ['“rows in range”'] : []),
+  ];
   if (spans.length === 0) return <p className={css['notice']}>This trace has no spans.</p>;
   return (
     <>
@@ -188,12 +225,62 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
           Only
           <select value={only ?? ''} onChange={(event) => setState({ only: grammar.only.parse(event.target.value) })}>
             <option value="">all spans</option>
-            <option value="match">matches</option>
-            <option value="errors">errors</option>
-            <option value="critical">critical path</option>
+            {ONLY.map((word) => (
+              <option key={word} value={word}>
+                {ONLY_WORDS[word]}
+              </option>
+            ))}
           </select>
         </label>
-        {state.zoom !== undefined && <Button onClick={() => setZoom(undefined)}>Show all of the time</Button>}
+        <label>
+          Kind
+          <select value="" onChange={({ target }) => setState({ kinds: [...new Set([...kinds, target.value])] })}>
+            <option value="">{kinds.length === 0 ? 'any' : 'add one'}</option>
+            {counts.map(([kind, count]) => (
+              <option key={kind} value={kind} disabled={kinds.includes(kind)}>
+                {inWords(kind)} ({count})
+              </option>
+            ))}
+          </select>
+        </label>
+        {kinds.length > 0 && (
+          <span role="group" aria-label="Filters" className={css['chips']}>
+            {kinds.map((kind) => (
+              <Button
+                key={kind}
+                aria-label={`Remove filter kind ${inWords(kind)}`}
+                onClick={() => setState({ kinds: kinds.filter((other) => other !== kind) })}
+              >
+                {inWords(kind)} ×
+              </Button>
+            ))}
+          </span>
+        )}
+        <Button
+          aria-pressed={state.line === 'critical'}
+          title="Mark the work that decided when the trace ended ( c )"
+          onClick={() => setState({ line: state.line === undefined ? 'critical' : undefined })}
+        >
+          Critical path
+        </Button>
+        {repeats.groups > 0 && (
+          <Button
+            aria-pressed={isGrouped}
+            disabled={only !== undefined}
+            title={`Show siblings of the same name once, from ${LEAST_REPEATS} of them on; failures stay`}
+            onClick={() => setState({ repeats: state.repeats === undefined ? 'grouped' : undefined })}
+          >
+            Group repeats
+          </Button>
+        )}
+        {state.zoom !== undefined && (
+          <>
+            <Button aria-pressed={isInRange} onClick={() => setState({ in_range: isInRange ? undefined : true })}>
+              Rows in range
+            </Button>
+            <Button onClick={() => setZoom(undefined)}>Show all of the time</Button>
+          </>
+        )}
         {root !== undefined && <Button onClick={() => setState({ root: undefined })}>Show the complete trace</Button>}
       </div>
       {state.span !== undefined && shown === undefined && (
@@ -208,17 +295,22 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
         </p>
       )}
       {view === 'transcript' ? (
-        <Transcript
+        <Transcript traceId={loaded.trace.trace_id} rows={rows} onSelect={showInWaterfall} />
+      ) : view === 'logs' ? (
+        <LogsView
           traceId={loaded.trace.trace_id}
+          project={loaded.trace.correlation.project}
           rows={rows}
-          onSelect={(row) => setState({ span: spans[row]?.span_id, view: 'waterfall' }, 'push')}
+          onSelect={showInWaterfall}
         />
       ) : (
         <div className={css['panes']}>
           {visible.length === 0 ? (
             <p className={css['notice']}>
-              No span is shown: “{only}” leaves none.{' '}
-              <Button onClick={() => setState({ only: undefined })}>Show all spans</Button>
+              No span is shown: {narrowed.join(' and ')} {narrowed.length === 1 ? 'leaves' : 'leave'} none.{' '}
+              <Button onClick={() => setState({ only: undefined, kinds: undefined, in_range: undefined })}>
+                Show all spans
+              </Button>
             </p>
           ) : (
             <Waterfall

@@ -15,6 +15,8 @@ export type Scene = {
   readonly matches: Uint8Array;
   /** Rows on the critical path, where it is drawn. */
   readonly critical: Uint8Array | undefined;
+  /** At the first of siblings that are folded into it, how many there are. */
+  readonly repeats: Int32Array | undefined;
   /** With bars, or with more numbers in their place. */
   readonly look: 'bars' | 'numbers';
 };
@@ -76,9 +78,10 @@ const setText = (element: HTMLElement, text: string): void => {
 };
 
 /** What a bar says to those who do not see it: "fetch, tool call, error, 1.2 s, starts at 3.4 s". */
-export const describeRow = (rows: TraceRows, row: number): string => {
+export const describeRow = (rows: TraceRows, row: number, repeats = 0): string => {
   const span = rows.spans[row];
   if (span === undefined) return '';
+  if (rows.isMissing[row] === 1) return span.name;
   return [
     span.name,
     inWords(span.kind),
@@ -86,6 +89,7 @@ export const describeRow = (rows: TraceRows, row: number): string => {
     ...(span.is_event ? ['event'] : [formatDuration(durationOf(rows, row))]),
     `starts at ${formatDuration(rows.start[row])}`,
     ...(rows.isOrphan[row] === 1 ? ['its parent is not stored'] : []),
+    ...(repeats > 0 ? [`the first of ${repeats} of this name`] : []),
   ].join(', ');
 };
 
@@ -123,11 +127,12 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
     style.width = `max(${MIN_BAR_PX}px, ${((to - from) / width) * 100}%)`;
     style.setProperty('--kind', `var(--${colorOfKind(span.kind)})`);
     const isRunning = rows.isOpenEnded[row] === 1;
-    bar.dataset['look'] = span.is_event ? 'event' : isRunning ? 'running' : 'done';
+    const isMissing = rows.isMissing[row] === 1;
+    bar.dataset['look'] = isMissing ? 'missing' : span.is_event ? 'event' : isRunning ? 'running' : 'done';
     bar.toggleAttribute('data-error', rows.isError[row] === 1);
     bar.toggleAttribute('data-critical', critical?.[row] === 1);
     const isLeaf = (rows.size[row] ?? 1) === 1;
-    if (span.is_event || isRunning || isLeaf) style.removeProperty('--pieces');
+    if (span.is_event || isRunning || isMissing || isLeaf) style.removeProperty('--pieces');
     else {
       const pieces = selfTimes(rows, row).filter(([a, b]) => b > from && a < to);
       const at = (ns: number): string =>
@@ -145,7 +150,7 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
   };
 
   const draw = (elements: RowElements, shown: Scene, place: number): void => {
-    const { rows, visible, openness, selected, matches } = shown;
+    const { rows, visible, openness, selected, matches, repeats } = shown;
     const row = visible[place];
     const span = row === undefined ? undefined : rows.spans[row];
     elements.place = span === undefined ? -1 : place;
@@ -177,13 +182,14 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
       ...(rows.isError[row] === 1 ? ['✕'] : []),
       ...(rows.isOrphan[row] === 1 ? ['⇡'] : []),
     ];
-    setText(elements.label, [...notes, span.name].join(' '));
+    const times = repeats?.[row] ?? 0;
+    setText(elements.label, [...notes, span.name, ...(times > 0 ? [`×${times}`] : [])].join(' '));
     elements.label.title = rows.isOrphan[row] === 1 ? `${span.name} (its parent is not stored)` : span.name;
     setText(elements.duration, span.is_event ? '' : formatDuration(durationOf(rows, row)));
     setText(elements.cost, span.cost === undefined ? '' : formatMoney(span.cost));
     const tokens = tokensOf(span);
     setText(elements.tokens, tokens === undefined ? '' : formatCompact(tokens));
-    elements.lane.setAttribute('aria-label', describeRow(rows, row));
+    elements.lane.setAttribute('aria-label', describeRow(rows, row, times));
     drawBar(elements, shown, row);
   };
 

@@ -82,7 +82,7 @@ const Minimap = ({
     <canvas
       ref={canvas}
       role="img"
-      aria-label={`Minimap of ${name}: ${plural(rows.spans.length, 'span')}, ${plural(rows.errors.length, 'error')}, ${formatDuration(rows.totalNs)}`}
+      aria-label={`Minimap of ${name}: ${plural(rows.storedCount, 'span')}, ${plural(rows.errors.length, 'error')}, ${formatDuration(rows.totalNs)}`}
       title="Drag to zoom, click to show all"
       className={css['minimap']}
       onPointerDown={(event) => {
