@@ -22,11 +22,17 @@ export type FiringPlan = {
   readonly nextAt?: UnixMs;
 };
 
-/** The latest times up to now. Mostly one alone is due: looking for the one after it is cheaper than looking back. */
-const reachedTimes = (timetable: Timetable, from: UnixMs, now: UnixMs): readonly UnixMs[] => {
-  if (from > now) return [];
+/** The latest times up to now, and the first one after it. Mostly one alone is due: looking for the one after it is cheaper than looking back. */
+const reachedTimes = (
+  timetable: Timetable,
+  from: UnixMs,
+  now: UnixMs,
+): { readonly reached: readonly UnixMs[]; readonly next: UnixMs | undefined } => {
+  if (from > now) return { reached: [], next: from };
   const second = timetable.next(from);
-  return second === undefined || second > now ? [from] : timetable.latest(from, now, MOST_TIMES);
+  return second === undefined || second > now
+    ? { reached: [from], next: second }
+    : { reached: timetable.latest(from, now, MOST_TIMES), next: timetable.next(now) };
 };
 
 /**
@@ -46,10 +52,10 @@ export const planFirings = (
     missedBecause: 'missed',
   },
 ): FiringPlan => {
-  const reached = reachedTimes(timetable, from, now);
+  const { reached, next } = reachedTimes(timetable, from, now);
   const ahead = reached.findIndex((at) => dueAtOf(at) > now);
   const times = ahead === -1 ? reached : reached.slice(0, ahead);
-  const nextAt = (ahead === -1 ? undefined : reached[ahead]) ?? (from > now ? from : timetable.next(now));
+  const nextAt = ahead === -1 ? next : reached[ahead];
   const isMissed = (at: UnixMs): boolean => now - (at + jitterMs) > look.graceMs;
   const lastMissed = times.findLastIndex(isMissed);
   const skipOf = (at: UnixMs, index: number): SkipReason | undefined => {

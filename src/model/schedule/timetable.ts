@@ -20,7 +20,8 @@ const patterns = new Map<string, Cron>();
 const patternOf = (expression: string): Cron => {
   const known = patterns.get(expression);
   if (known !== undefined) return known;
-  const pattern = new Cron(expression, { timezone: 'UTC', mode: '5-or-6-parts' });
+  // An offset is added; a zone by name, also that of UTC, is asked for in ten times the time.
+  const pattern = new Cron(expression, { utcOffset: 0, mode: '5-or-6-parts' });
   for (const oldest of patterns.keys()) if (patterns.size >= PATTERNS_KEPT) patterns.delete(oldest);
   patterns.set(expression, pattern);
   return pattern;
