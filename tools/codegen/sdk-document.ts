@@ -1,6 +1,13 @@
-/** The operations that the library for TypeScript calls. */
+/** The operations that the client libraries call. */
 const OPERATIONS: readonly string[] = [
+  'getHealth',
   'ingestBatch',
+  'listTraces',
+  'getTrace',
+  'listScores',
+  'createScore',
+  'listFeedback',
+  'createFeedback',
   'startRun',
   'listRuns',
   'getRun',
@@ -11,6 +18,7 @@ const OPERATIONS: readonly string[] = [
   'pauseRun',
   'resumeRun',
   'signalRun',
+  'listParkedEvents',
   'publishEvent',
   'listDefinitions',
   'storeDefinitions',
@@ -41,8 +49,9 @@ const OPERATIONS: readonly string[] = [
 const METHODS: readonly string[] = ['get', 'post', 'put', 'delete'];
 
 export type Tree = { readonly [key: string]: unknown };
-const isTree = (value: unknown): value is Tree => value !== null && typeof value === 'object' && !Array.isArray(value);
-const treeIn = (tree: Tree, key: string): Tree => {
+export const isTree = (value: unknown): value is Tree =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+export const treeIn = (tree: Tree, key: string): Tree => {
   const found = tree[key];
   if (!isTree(found)) throw new TypeError(`the document has no object ${key}`);
   return found;
@@ -53,6 +62,32 @@ const schemaNameOf = (name: string, schema: unknown): string => {
   const pascal = name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
   const isKind = isTree(schema) && isTree(schema['properties']) && schema['properties']['kind'] !== undefined;
   return isKind ? `${pascal}Step` : `Definition${pascal}`;
+};
+
+/**
+ * A schema's name in the libraries: `NewSpan` becomes `SpanInput`, because a reader of Go takes `NewSpan` for a function, and `Error`
+ * becomes `ErrorBody`, because it hides what the languages call by that name.
+ */
+const nameInLibraries = (name: string): string =>
+  name === 'Error' ? 'ErrorBody' : name.replace(/^New(?=[A-Z])(.+)$/, '$1Input');
+
+/** Gives each schema the name that it has in the libraries, where it stands and where it is referred to. */
+const renamed = (openapi: Tree): Tree => {
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isTree(value)) return value;
+    const entries = Object.entries(value).map(([key, inner]) => {
+      if (key !== '$ref' || typeof inner !== 'string') return [key, visit(inner)] as const;
+      return [key, inner.replace(/(?<=^#\/components\/schemas\/)\w+$/, nameInLibraries)] as const;
+    });
+    return Object.fromEntries(entries);
+  };
+  const components = treeIn(openapi, 'components');
+  const schemas = Object.entries(treeIn(components, 'schemas')).map(([name, schema]) => [
+    nameInLibraries(name),
+    schema,
+  ]);
+  return visit({ ...openapi, components: { ...components, schemas: Object.fromEntries(schemas) } }) as Tree;
 };
 
 /** The schemas of a definition, as schemas of an OpenAPI document: the root becomes `Definition`. */
@@ -99,14 +134,15 @@ const referencesIn = (value: unknown): readonly (readonly [string, string])[] =>
 };
 
 /**
- * The part of the interface that the library for TypeScript speaks: the operations it calls with their good answers, what
- * these refer to, and a definition with all that its own schema says. Pure, so that a test can tell whether what was
+ * The part of the interface that the client libraries speak: the operations they call with their good answers, what these
+ * refer to under the names of the libraries, and a definition with all that its own schema says. Pure, so that a test can tell whether what was
  * generated from it is still true, whatever else changed in the document.
- * @param openapi `spec/openapi.yaml`, parsed
+ * @param document `spec/openapi.yaml`, parsed
  * @param definition `spec/definition.schema.json`, parsed
  * @throws TypeError when an operation or a schema that the library needs is not in the document
  */
-export const sdkDocument = (openapi: Tree, definition: Tree): Tree => {
+export const sdkDocument = (document: Tree, definition: Tree): Tree => {
+  const openapi = renamed(document);
   const left = new Set(OPERATIONS);
   const paths = Object.entries(treeIn(openapi, 'paths')).flatMap(([path, item]) => {
     if (!isTree(item)) return [];

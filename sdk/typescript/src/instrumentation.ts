@@ -5,8 +5,8 @@ import type {
   AuthorKind,
   Json,
   JsonObject,
-  NewCorrelation,
-  NewCost,
+  CorrelationInput,
+  CostInput,
   ScoreSource,
   Severity,
   SpanKind,
@@ -19,7 +19,7 @@ import { readSettings, type Settings, type SettingsInput } from './settings.ts';
 export type TraceContext = {
   readonly traceId: string;
   readonly spanId: string;
-  readonly correlation: NewCorrelation;
+  readonly correlation: CorrelationInput;
   /** Called at the end of every model span below, and of any other that carries usage. */
   readonly onModelSpan?: (model: string | undefined, usage: Usage | undefined) => void;
 };
@@ -32,7 +32,7 @@ export type SpanOptions = {
   /** The agent, tool or retriever that this is an operation of. */
   readonly entityName?: string;
   readonly attributes?: Readonly<Record<string, unknown>>;
-  readonly correlation?: NewCorrelation;
+  readonly correlation?: CorrelationInput;
   /** A W3C `traceparent` to continue; a malformed one starts a new trace. Absent: the span around the call. */
   readonly traceparent?: string;
 };
@@ -70,7 +70,7 @@ export type ScoreInput = {
   readonly reason?: string;
   readonly source?: ScoreSource;
   readonly scoreTraceId?: string;
-  readonly cost?: NewCost;
+  readonly cost?: CostInput;
   readonly experimentId?: string;
   readonly metadata?: JsonObject;
 };
@@ -139,7 +139,7 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
   const storage = new AsyncLocalStorage<TraceContext>();
   let invalid = 0;
 
-  const baseCorrelation: NewCorrelation = {
+  const baseCorrelation: CorrelationInput = {
     ...(settings.project === undefined ? {} : { project: settings.project }),
     ...(settings.environment === undefined ? {} : { environment: settings.environment }),
     ...(settings.serviceName === undefined ? {} : { service_name: settings.serviceName }),
@@ -257,7 +257,7 @@ export const createInstrumentation = (options: InstrumentationOptions = {}, shar
     const around = storage.getStore();
     return around === undefined ? {} : { trace_id: around.traceId };
   };
-  const correlationHere = (): NewCorrelation => ({ ...baseCorrelation, ...storage.getStore()?.correlation });
+  const correlationHere = (): CorrelationInput => ({ ...baseCorrelation, ...storage.getStore()?.correlation });
 
   const log = (
     severity: Severity,
