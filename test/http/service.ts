@@ -47,6 +47,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
     write: async () => 'written',
     isWritten: async () => false,
     listTraces: nothing,
+    countFacets: async () => ({ traces: 0, isComplete: true, facets: [] }),
     findTrace: async () => undefined,
     findSpan: async () => undefined,
     listSpans: nothing,

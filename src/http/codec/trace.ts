@@ -1,6 +1,7 @@
 import type { components } from '../../model/generated/openapi.ts';
 import { formatTimestamp } from '../../model/time.ts';
-import type { ScoreMean, TraceSummary } from '../../store/signals/query.ts';
+import type { FacetReport, ScoreMean, TraceSummary } from '../../store/signals/query.ts';
+import type { CountedFacet } from '../../store/signals/trace-facets.ts';
 import { correlationToWire } from './correlation.ts';
 import { totalCostToWire } from './money.ts';
 
@@ -41,3 +42,36 @@ export const traceToWire = (trace: TraceSummary): Wire =>
     scores: trace.scores.map(scoreMeanToWire),
     feedback: trace.feedback,
   }) as Wire;
+
+type WireFacets = components['schemas']['TraceFacets'];
+
+/** The filter of the list that a property belongs to. */
+const filterOf = {
+  status: 'status',
+  kind: 'kind',
+  environment: 'environment',
+  serviceName: 'service_name',
+  serviceVersion: 'service_version',
+  release: 'release',
+  name: 'name',
+  model: 'model',
+  provider: 'provider',
+  entityName: 'entity_name',
+  userId: 'user_id',
+  tag: 'tag',
+  experimentId: 'experiment_id',
+  feedback: 'has_feedback',
+  score: 'has_score',
+} as const satisfies Record<CountedFacet, WireFacets['facets'][number]['field']>;
+
+export const facetsToWire = ({ traces, isComplete, facets }: FacetReport): WireFacets => ({
+  traces,
+  complete: isComplete,
+  facets: facets.map(({ facet, values, otherValues, otherCount, without }) => ({
+    field: filterOf[facet],
+    values: [...values],
+    other_values: otherValues,
+    other_count: otherCount,
+    without,
+  })),
+});

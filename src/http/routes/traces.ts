@@ -6,10 +6,10 @@ import type { SignalStore } from '../../store/signals/signal-store.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import { logToWire } from '../codec/signal.ts';
 import { spanToWire } from '../codec/span.ts';
-import { traceToWire } from '../codec/trace.ts';
+import { facetsToWire, traceToWire } from '../codec/trace.ts';
 import type { PathOf, QueryOf } from '../contract/contract.ts';
 import { WrittenElements } from '../answer/json-pieces.ts';
-import { given, listingOf } from '../lists/listing.ts';
+import { auditedProjects, given, listingOf, projectsOf, windowOf } from '../lists/listing.ts';
 import { listed, readOn } from '../lists/read-on.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
@@ -19,8 +19,14 @@ const MAX_INCLUDED = 10_000;
 
 const notFound = (what: string): Failure => ({ code: 'not_found', message: `no ${what} is stored` });
 
+/** Traces whose values are counted, at the most. */
+const MOST_COUNTED = 10_000;
+
+/** The list and the counts over it take the same filters. */
+type TraceFilters = QueryOf<'listTraces'> | QueryOf<'countTraceFacets'>;
+
 /** The wire names of the trace filters, beside those that are spelled alike. */
-const traceFilterOf = (query: QueryOf<'listTraces'>): TraceFilter =>
+const traceFilterOf = (query: TraceFilters): TraceFilter =>
   given({
     status: query.status,
     name: query.name,
@@ -51,13 +57,13 @@ const traceFilterOf = (query: QueryOf<'listTraces'>): TraceFilter =>
   });
 
 /** Filters and sorts that mean something only with another one, and ranges that hold nothing. */
-const checkTraceQuery = (query: QueryOf<'listTraces'>): void => {
+const checkTraceQuery = (query: TraceFilters): void => {
   const refuse = (field: string, message: string): never => {
     throw new Refusal({ code: 'invalid_parameter', message, field });
   };
   if (query.score_below !== undefined && query.has_score === undefined)
     refuse('score_below', '`score_below` needs `has_score`, which names the scorer');
-  if (query.sort === 'score' && query.has_score === undefined)
+  if ('sort' in query && query.sort === 'score' && query.has_score === undefined)
     refuse('sort', 'sorting by score needs `has_score`, which names the scorer');
   if (query.min_cost !== undefined && query.max_cost !== undefined && query.min_cost > query.max_cost)
     refuse('min_cost', '`min_cost` is above `max_cost`');
@@ -154,6 +160,32 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
               order: query.order ?? 'desc',
             }),
           traceToWire,
+        );
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/traces/facets',
+      scope: 'read',
+      operationId: 'countTraceFacets',
+      surface: 'query',
+      // It tells which traces hold the words of `q`, as the list does.
+      audit: 'count_trace_facets',
+      handler: async (request) => {
+        const query = request.query as QueryOf<'countTraceFacets'>;
+        if (query.project !== undefined) request.audit.projects = [query.project];
+        const projects = projectsOf(request.caller, query.project, defaultProject);
+        request.audit.projects = auditedProjects(projects);
+        checkTraceQuery(query);
+        if (query.limit === undefined) throw new Error('the document gives countTraceFacets no default limit');
+        return facetsToWire(
+          await store.countFacets({
+            projects,
+            limit: query.limit,
+            most: MOST_COUNTED,
+            ...windowOf(query, clock()),
+            ...traceFilterOf(query),
+          }),
         );
       },
     },

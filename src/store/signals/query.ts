@@ -3,6 +3,7 @@ import type { ProjectReach } from '../../model/scope.ts';
 import type { FeedbackKind, MetricType, Score, ScoreSource, Severity } from '../../model/signal.ts';
 import type { Span, SpanKind, SpanStatus } from '../../model/span.ts';
 import type { UnixNano } from '../../model/time.ts';
+import type { CountedFacet } from './trace-facets.ts';
 
 export type Order = 'asc' | 'desc';
 
@@ -63,6 +64,33 @@ export type TraceFilter = Window & {
 };
 
 export type TraceQuery = Paging & TraceFilter & { readonly sort: TraceSort; readonly order: Order };
+
+/** How many traces of the list have which values. */
+export type FacetQuery = TraceFilter & {
+  readonly projects: ProjectReach;
+  /** Values of a property that are named, the most frequent ones; the rest is summed up. */
+  readonly limit: number;
+  /** Traces that are looked at, at the most: those that began last, in about equal parts of the projects. */
+  readonly most: number;
+};
+export type FacetValueCount = { readonly value: string; readonly traces: number };
+export type FacetCount = {
+  readonly facet: CountedFacet;
+  /** Most frequent first, equal ones by their value. */
+  readonly values: readonly FacetValueCount[];
+  /** Values that are not named, and the sum of their counts: a trace with two of them counts twice. */
+  readonly otherValues: number;
+  readonly otherCount: number;
+  /** Counted traces without any value of the property. */
+  readonly without: number;
+};
+export type FacetReport = {
+  /** Counted traces: those that were looked at and meet the filter. */
+  readonly traces: number;
+  /** False when more traces may meet the filter than were looked at. */
+  readonly isComplete: boolean;
+  readonly facets: readonly FacetCount[];
+};
 
 /** Totals of one trace in one project, recomputed from its spans whenever one arrives. @see "Trace summary and detail" */
 export type TraceSummary = {

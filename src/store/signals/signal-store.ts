@@ -10,6 +10,8 @@ import type {
   CostReport,
   DeleteOutcome,
   Expect,
+  FacetQuery,
+  FacetReport,
   LogQuery,
   MetricName,
   MetricPointQuery,
@@ -55,6 +57,8 @@ export interface SignalStore extends EvaluationStore, WatchStore {
   isWritten(ingestKey: string): Promise<boolean>;
 
   listTraces(query: TraceQuery): Promise<Page<TraceSummary>>;
+  /** Each of `countedFacets`, in that order. */
+  countFacets(query: FacetQuery): Promise<FacetReport>;
   /** The parts of one trace that the reach allows, joined; a trace sent under several projects has one part in each. */
   findTrace(traceId: string, reach: ProjectReach, payloads: boolean): Promise<TraceDetail | undefined>;
   /** The same trace as JSON in pieces, however large it is. */

@@ -35,3 +35,26 @@ export type TraceFacet = (typeof traceFacets)[number];
 
 /** One value that a trace has of a property, as the words of the model. */
 export type FacetValue = readonly [facet: TraceFacet, value: string];
+
+/**
+ * Those that are counted over many traces. Ids of sessions, threads and runs are not among them: nearly each trace has its own, so the
+ * most frequent of them say nothing.
+ */
+export const countedFacets = [
+  'status',
+  'kind',
+  'environment',
+  'serviceName',
+  'serviceVersion',
+  'release',
+  'name',
+  'model',
+  'provider',
+  'entityName',
+  'userId',
+  'tag',
+  'experimentId',
+  'feedback',
+  'score',
+] as const satisfies readonly TraceFacet[];
+export type CountedFacet = (typeof countedFacets)[number];

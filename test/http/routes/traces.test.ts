@@ -508,3 +508,75 @@ describe('answers are what the document says', () => {
     expect([validate(body), validate.errors]).toEqual([true, null]);
   });
 });
+
+describe('facets of the trace list', () => {
+  const path = '/v1/api/traces/facets';
+
+  it('take every filter of the list', () => {
+    const namesOf = (operation: { readonly parameters: readonly object[] }): string[] =>
+      operation.parameters.map((parameter) =>
+        '$ref' in parameter ? String(parameter.$ref).replace(/.*\//, '') : (parameter as { name: string }).name,
+      );
+    const pages = ['cursor', 'sort', 'order'];
+    expect(namesOf(openapi.paths['/v1/api/traces/facets'].get).toSorted()).toEqual(
+      namesOf(openapi.paths['/v1/api/traces'].get)
+        .filter((name) => !pages.includes(name))
+        .toSorted(),
+    );
+  });
+
+  it('ask the store for the same traces as the list, and for 10,000 of them at the most', async () => {
+    const { ask, calls } = await start();
+    await ask(`${path}?status=error&user_id=u&from=-1h&min_cost=0.5&q=refund&limit=3`);
+    await ask('/v1/api/traces?status=error&user_id=u&from=-1h&min_cost=0.5&q=refund&limit=3');
+    const askedOf = (method: string) => calls.find((call) => call.method === method)?.arguments[0] as object;
+    const [facets, list] = [askedOf('countFacets'), askedOf('listTraces')];
+    expect(facets).toMatchObject({ most: 10_000, limit: 3, projects: ['default'], q: 'refund' });
+    expect({ ...facets, most: undefined }).toEqual({
+      ...list,
+      most: undefined,
+      sort: undefined,
+      order: undefined,
+      maxBytes: undefined,
+    });
+  });
+
+  it('answer under the names of the filters', async () => {
+    const facet = { values: [{ value: 'ann', traces: 2 }], otherValues: 3, otherCount: 4, without: 5 };
+    const { ask } = await start({
+      store: {
+        countFacets: async () => ({
+          traces: 9,
+          isComplete: false,
+          facets: [
+            { facet: 'userId', ...facet },
+            { facet: 'feedback', ...facet },
+          ],
+        }),
+      },
+    });
+    const wire = { values: [{ value: 'ann', traces: 2 }], other_values: 3, other_count: 4, without: 5 };
+    expect((await ask(path)).body).toEqual({
+      traces: 9,
+      complete: false,
+      facets: [
+        { field: 'user_id', ...wire },
+        { field: 'has_feedback', ...wire },
+      ],
+    });
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['status=fine', 'status'],
+    ['score_below=1', 'score_below'],
+    ['min_cost=2&max_cost=1', 'min_cost'],
+    ['from=-1h&to=-2h', 'from'],
+    ['sort=cost', 'sort'],
+  ])('refuse %s by name', async (query, field) => {
+    const { ask } = await start();
+    const answer = await ask(`${path}?${query}`);
+    expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'invalid_parameter', field]);
+  });
+});

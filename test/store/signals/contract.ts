@@ -6,6 +6,7 @@ import { recordsContract } from './records-contract.ts';
 import { rollupsContract } from './rollups-contract.ts';
 import { searchContract } from './search-contract.ts';
 import { spansContract } from './spans-contract.ts';
+import { traceFacetsContract } from './trace-facets-contract.ts';
 import { traceListContract } from './trace-list-contract.ts';
 import { tracesContract } from './traces-contract.ts';
 import { watchContract } from './watch-contract.ts';
@@ -17,6 +18,7 @@ export const signalStoreContract = (engine: string, open: OpenStore): void => {
   spansContract(engine, open);
   tracesContract(engine, open);
   traceListContract(engine, open);
+  traceFacetsContract(engine, open);
   searchContract(engine, open);
   recordsContract(engine, open);
   rollupsContract(engine, open);

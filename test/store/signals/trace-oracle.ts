@@ -127,7 +127,8 @@ export const sentOf = (drawn: Drawn, index: number, project: string): Sent => {
   };
 };
 
-const valuesOf = ({ spans, scores, feedback }: Sent, facet: TraceFacet): readonly (string | undefined)[] => {
+/** Values that a trace has of a property, one a span: as they were sent. */
+export const valuesOf = ({ spans, scores, feedback }: Sent, facet: TraceFacet): readonly (string | undefined)[] => {
   const [root] = spans;
   switch (facet) {
     case 'status':

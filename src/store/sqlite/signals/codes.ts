@@ -87,3 +87,24 @@ export const storedFacet = ([facet, value]: FacetValue): readonly [facet: number
       return [number, value];
   }
 };
+
+const facetNames: ReadonlyMap<number, TraceFacet> = new Map(
+  Object.entries(facets).map(([name, number]) => [number, name as TraceFacet]),
+);
+
+/** The same in the words of the model. */
+export const facetOf = (facet: number, value: string): FacetValue => {
+  const name = facetNames.get(facet);
+  switch (name) {
+    case undefined:
+      throw new RangeError(`the stored facet ${facet} has no name`);
+    case 'status':
+      return [name, statusOf(value)];
+    case 'kind':
+      return [name, kindOf(value)];
+    case 'hasError':
+      return [name, 'yes'];
+    default:
+      return [name, value];
+  }
+};

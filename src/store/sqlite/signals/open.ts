@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import { nowUnixNano } from '../../../model/time.ts';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
-import type { CostReport, DeleteOutcome, Page, Position, SummaryReport } from '../../signals/query.ts';
+import type { CostReport, DeleteOutcome, FacetReport, Page, Position, SummaryReport } from '../../signals/query.ts';
 import type { SignalStore, WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
@@ -325,6 +325,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     isWritten: (ingestKey) => read<boolean>('isWritten', ingestKey),
 
     listTraces: (query) => readPage(decodeTrace, 'listTraces', query),
+    countFacets: (query) => read<FacetReport>('countFacets', query),
     findTrace: async (traceId, reach, payloads) => {
       const found = await read<[Row, Row[]] | undefined>('findTrace', traceId, reach, payloads);
       if (found === undefined) return undefined;

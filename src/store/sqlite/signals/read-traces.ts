@@ -4,7 +4,16 @@ import { readUpTo } from './read-up-to.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { instantOf } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import { indexes, type Part, type PrintedFilter, printConditions, within } from './trace-filter.ts';
+import {
+  countUpTo,
+  facetIds,
+  indexes,
+  type Part,
+  type PrintedFilter,
+  printConditions,
+  printMeans,
+  within,
+} from './trace-filter.ts';
 import type { Row } from './wire.ts';
 
 export const TRACE_COLUMNS =
@@ -69,33 +78,17 @@ const listProject = (
   const beyond = isDescending ? '<' : '>';
   const order = orders[query.sort];
 
-  const values: number[] = [];
-  for (const facet of filter.facets) {
-    const id = statements
-      .pluck<number>('SELECT id FROM facet_values WHERE project = ? AND facet = ? AND value = ?')
-      .get(project, ...facet);
-    if (id === undefined) return [];
-    values.push(id);
-  }
+  const values = facetIds(statements, project, filter);
+  if (values === undefined) return [];
   const conditions = filter.bounds.map(({ part }) => part);
-  const meansBelow = filter.meansBelow.map(
-    ({ scorerId, value }): Part => ({
-      sql: 'EXISTS (SELECT 1 FROM trace_scores AS s WHERE s.project = ? AND s.scorer_id = ? AND s.trace = t.trace AND s.mean < ?)',
-      values: [project, scorerId, value],
-    }),
-  );
+  const meansBelow = printMeans(filter, project);
 
   const hasValue = (id: number): Part => ({
     sql: 'EXISTS (SELECT 1 FROM trace_facets AS f WHERE f.value = ? AND f.start_ns = t.start_ns AND f.trace = t.trace)',
     values: [id],
   });
 
-  const countUpTo = (from: string, parts: readonly Part[]): number =>
-    statements
-      .pluck<number>(
-        `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${parts.map(({ sql }) => sql).join(' AND ')} LIMIT ${RARE + 1})`,
-      )
-      .get(...parts.flatMap((part) => part.values)) ?? 0;
+  const countRare = (from: string, parts: readonly Part[]): number => countUpTo(statements, from, parts, RARE + 1);
 
   const ofProject: Part = { sql: 't.project = ?', values: [project] };
   const inWindow = within(filter, 'd.start_ns');
@@ -116,7 +109,7 @@ const listProject = (
     };
     for (const value of values) {
       const parts: Part[] = [{ sql: 'd.value = ?', values: [value] }, ...inWindow];
-      offer(countUpTo('trace_facets AS d', parts), {
+      offer(countRare('trace_facets AS d', parts), {
         from: 'trace_facets AS d CROSS JOIN traces AS t ON t.trace = d.trace',
         where: parts,
         isByStart: true,
@@ -129,7 +122,7 @@ const listProject = (
       if (parts.length === 0) continue;
       const from = `traces AS t INDEXED BY ${index}`;
       const where = [ofProject, ...parts];
-      offer(countUpTo(from, where), { from, where });
+      offer(countRare(from, where), { from, where });
     }
     return best;
   };

@@ -24,6 +24,7 @@ import {
   listProjects,
   listScores,
 } from './read-records.ts';
+import { countFacets } from './read-facets.ts';
 import { listRollUps } from './read-rollups.ts';
 import { findSpan, findTrace, listSpans, openSpans, openTrace, projectsOfTrace } from './read-spans.ts';
 import { writeSpans } from './span-json.ts';
@@ -43,6 +44,7 @@ const methods = {
   isWritten: (statements: ReturnType<typeof statementsOf>, ingestKey: string) =>
     statements.pluck('SELECT 1 FROM ingest_keys WHERE ingest_key = ?').get(ingestKey) !== undefined,
   listTraces,
+  countFacets,
   findTrace,
   findSpan,
   listSpans,

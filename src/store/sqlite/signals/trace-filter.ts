@@ -1,5 +1,6 @@
 import type { TraceCondition, TraceFigure } from '../../signals/trace-conditions.ts';
 import { storedFacet } from './codes.ts';
+import type { Statements } from './statements.ts';
 
 /** A condition of a statement, and what it binds. */
 export type Part = { readonly sql: string; readonly values: readonly unknown[] };
@@ -66,3 +67,31 @@ export const printConditions = (conditions: readonly TraceCondition[]): PrintedF
 /** The window of the filter on another column that holds start times. */
 export const within = ({ bounds }: PrintedFilter, column: string): Part[] =>
   bounds.filter(({ figure }) => figure === 'startTime').map(({ bound }) => printBound(column, bound));
+
+/** Conditions on the means of the trace `t`. */
+export const printMeans = ({ meansBelow }: PrintedFilter, project: number): Part[] =>
+  meansBelow.map(({ scorerId, value }) => ({
+    sql: 'EXISTS (SELECT 1 FROM trace_scores AS s WHERE s.project = ? AND s.scorer_id = ? AND s.trace = t.trace AND s.mean < ?)',
+    values: [project, scorerId, value],
+  }));
+
+/** Numbers of the values that a filter demands, in its order; `undefined` when no trace of the project has one of them. */
+export const facetIds = (statements: Statements, project: number, { facets }: PrintedFilter): number[] | undefined => {
+  const ids: number[] = [];
+  for (const facet of facets) {
+    const id = statements
+      .pluck<number>('SELECT id FROM facet_values WHERE project = ? AND facet = ? AND value = ?')
+      .get(project, ...facet);
+    if (id === undefined) return undefined;
+    ids.push(id);
+  }
+  return ids;
+};
+
+/** Entries that meet all parts, counted up to a bound. */
+export const countUpTo = (statements: Statements, from: string, parts: readonly Part[], most: number): number =>
+  statements
+    .pluck<number>(
+      `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${parts.map(({ sql }) => sql).join(' AND ')} LIMIT ?)`,
+    )
+    .get(...parts.flatMap((part) => part.values), most) ?? 0;
