@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Signal:
+    """Fires once. Threads wait for it; callbacks run in the thread that fires it."""
+
+    __slots__ = ("_callbacks", "_event", "_lock", "_next")
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    @property
+    def fired(self) -> bool:
+        return self._event.is_set()
+
+    def fire(self) -> None:
+        with self._lock:
+            if self._event.is_set():
+                return
+            self._event.set()
+            callbacks = list(self._callbacks.values())
+            self._callbacks.clear()
+        for callback in callbacks:
+            # One that fails must not keep the others from being called.
+            with suppress(Exception):
+                callback()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits for so many seconds at most. Returns whether it has fired."""
+        return self._event.wait(seconds)
+
+    def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Calls back when it fires, at once if it has. Returns what takes the callback away again."""
+        with self._lock:
+            if not self._event.is_set():
+                self._next += 1
+                key = self._next
+                self._callbacks[key] = callback
+                return lambda: self._remove(key)
+        callback()
+        return lambda: None
+
+    def _remove(self, key: int) -> None:
+        with self._lock:
+            self._callbacks.pop(key, None)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._errors import IncompatibleServer, SvcError
+from ._http import Request
+
+if TYPE_CHECKING:
+    from ._http import Http
+    from ._signal import Signal
+
+UNDERSTOOD = "1.0"
+"""The version of the data model that this library was written for."""
+_TIMEOUT_SECONDS = 5.0
+
+
+class SpecCheck:
+    """Asks the service once for its `spec_version`. Without an answer it is asked again the next time."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self._fault: IncompatibleServer | None = None
+        self._known = False
+
+    def ensure(self, signal: Signal | None = None) -> None:
+        """Raises IncompatibleServer when the service has another major version. No answer is no fault."""
+        if not self._known:
+            try:
+                answer = self._http.call(Request("GET", "/healthz", timeout=_TIMEOUT_SECONDS), signal)
+            except SvcError:
+                return
+            served = answer.get("spec_version") if isinstance(answer, dict) else None
+            if isinstance(served, str) and served.split(".")[0] != UNDERSTOOD.split(".", maxsplit=1)[0]:
+                self._fault = IncompatibleServer(served, UNDERSTOOD)
+            self._known = True
+        if self._fault is not None:
+            raise self._fault
