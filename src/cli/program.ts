@@ -4,6 +4,7 @@ import { declareAskingCommands } from './asking-commands.ts';
 import { declareDefinitions, declareEvents, declareRuns } from './run-commands/commands.ts';
 import { declareSchedules } from './run-commands/schedule-commands.ts';
 import { describeSettings } from './config.ts';
+import { declareConformance } from './conformance.ts';
 import { EXIT_USAGE } from './exit-status.ts';
 import { camelName, environmentName, flagNames, flags } from './flags.ts';
 import { type GivenFlags, readSettings, type Settings } from './settings.ts';
@@ -178,6 +179,7 @@ Examples:
   declareEvents(program, asking, finish);
   declareSchedules(program, asking, finish);
   declareAskingCommands(program, asking, finish);
+  declareConformance(program, io, finish);
   return program;
 };
 

@@ -123,7 +123,18 @@ describe('the command line', () => {
   it('the help of svc names its commands and where their flags are', async () => {
     const { code, out } = await run(['--help']);
     expect(code).toBe(0);
-    for (const name of ['serve', 'config', 'doctor', 'prices', 'runs', 'events', 'mcp', 'machines', 'actors'])
+    for (const name of [
+      'serve',
+      'config',
+      'doctor',
+      'prices',
+      'runs',
+      'events',
+      'mcp',
+      'machines',
+      'actors',
+      'conformance',
+    ])
       expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
     expect(out).toContain('svc serve --help');
     expect(flagsOf(out)).toEqual(['help', 'version']);
@@ -133,6 +144,7 @@ describe('the command line', () => {
   const filters = ['correlation', 'definition', 'from', 'parent', 'session', 'status', 'to', 'user', 'waiting-on'];
   it.each([
     [['prices'], ['diff', 'json']],
+    [['conformance'], ['exclude', 'jobs', 'list', 'only', 'report']],
     [['mcp'], [...connection, 'project']],
     [['machines'], [...connection, 'format', 'project']],
     [['actors'], [...connection, 'at-seq', 'json', 'project']],

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry, Lease, RunDetail } from '../../typescript/src/generated/wire.ts';
 
 /** One call that reached the fake service. */
@@ -8,17 +9,34 @@ export type Call = {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Record<string, unknown>;
+  /** When all of it had come: monotonic, in milliseconds. */
+  readonly at: number;
+  /** Whether the connection is over before the answer was. */
+  readonly isBrokenOff: () => boolean;
 };
 
-type Reply =
+export type Reply =
   | {
       readonly status: number;
       readonly body?: unknown;
+      /** In place of `body`: the bytes themselves. */
+      readonly raw?: string;
       readonly headers?: Record<string, string>;
       /** The answer is held back until then. */
       readonly after?: Promise<void>;
+      /** The answer comes in pieces of so many bytes. */
+      readonly drip?: { readonly bytes: number; readonly everyMs: number };
     }
-  | 'hang up';
+  | 'hang up'
+  /** Never answered. */
+  | 'stall';
+
+/** Raw text, and how the connection ends; `pieces` come before it. */
+export type ScriptedStream = {
+  readonly text: string;
+  readonly end: 'end' | 'hang up' | 'stay';
+  readonly pieces?: { readonly bytes: readonly Buffer[]; readonly everyMs: number };
+};
 
 type BatchItems = readonly ({ readonly lease_id: string } & Record<string, unknown>)[];
 type Batch = { readonly worker_id: string; readonly claim?: { readonly max: number } } & Partial<
@@ -93,27 +111,33 @@ const readBody = async (request: IncomingMessage): Promise<Record<string, unknow
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 };
 
+export type FakeServiceOptions = {
+  readonly heartbeatMs?: number;
+  readonly leaseTtlMs?: number;
+  /** Off: as a service that is older than the batch of steps. */
+  readonly batches?: boolean;
+  /** Of its health document; 1.0 by default. */
+  readonly specVersion?: string;
+  /** Where it listens; the IPv4 loopback address by default. */
+  readonly host?: string;
+};
+
 /**
  * Speaks the worker protocol and the few reads that clients need, as a script: it offers the leases it is given, accepts
  * every report, and answers otherwise only where the test says so. It holds no rules of its own.
  */
-export const startFakeService = async (
-  options: {
-    heartbeatMs?: number;
-    leaseTtlMs?: number;
-    /** Off: as a service that is older than the batch of steps. */
-    batches?: boolean;
-  } = {},
-) => {
+export const startFakeService = async (options: FakeServiceOptions = {}) => {
   const calls: Call[] = [];
   const batches: Call[] = [];
   const scripted: { verb: string; reply: Reply }[] = [];
+  /** What every call to a verb gets that is not answered otherwise. */
+  const always = new Map<string, Reply>();
   const watchers = new Set<() => void>();
   const offers: Lease[] = [];
   let run: RunDetail = aRun();
   let journal: readonly JournalEntry[] = [];
   /** What each connection to the journal stream gets: raw text, then the end or a broken connection. */
-  const streams: { text: string; end: 'end' | 'hang up' | 'stay' }[] = [];
+  const streams: ScriptedStream[] = [];
   const held = new Set<ServerResponse>();
 
   const send = (response: ServerResponse, reply: Reply): void => {
@@ -121,12 +145,31 @@ export const startFakeService = async (
       response.destroy();
       return;
     }
+    if (reply === 'stall') {
+      held.add(response);
+      return;
+    }
     response.writeHead(reply.status, {
       'content-type': 'application/json',
       'x-request-id': 'request-1',
       ...reply.headers,
     });
-    response.end(reply.body === undefined ? '' : JSON.stringify(reply.body));
+    const bytes = Buffer.from(reply.raw ?? (reply.body === undefined ? '' : JSON.stringify(reply.body)));
+    if (reply.drip === undefined) response.end(bytes);
+    else void drip(response, bytes, reply.drip);
+  };
+
+  const drip = async (
+    response: ServerResponse,
+    bytes: Buffer,
+    pace: { readonly bytes: number; readonly everyMs: number },
+  ): Promise<void> => {
+    for (let from = 0; from < bytes.length && !response.destroyed; from += pace.bytes) {
+      response.write(bytes.subarray(from, from + pace.bytes));
+      // oxlint-disable-next-line eslint/no-await-in-loop
+      await sleep(pace.everyMs);
+    }
+    response.end();
   };
 
   /** The last part of the path names what is called. */
@@ -134,6 +177,17 @@ export const startFakeService = async (
 
   const defaultReply = (call: Call): Reply => {
     switch (verbOf(call.path)) {
+      case 'healthz':
+        return {
+          status: 200,
+          body: {
+            status: 'ok',
+            version: '0.1.0',
+            spec_version: options.specVersion ?? '1.0',
+            uptime_seconds: 1,
+            storage: 'none',
+          },
+        };
       case 'register':
         return {
           status: 200,
@@ -194,10 +248,19 @@ export const startFakeService = async (
     const next = streams.shift() ?? { text: '', end: 'end' as const };
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`: since ${String(call.headers['last-event-id'])}\n\n`);
+    void play(response, next);
+  };
+
+  const play = async (response: ServerResponse, { text, end, pieces }: ScriptedStream): Promise<void> => {
+    for (const piece of pieces?.bytes ?? []) {
+      response.write(piece);
+      // oxlint-disable-next-line eslint/no-await-in-loop
+      await sleep(pieces?.everyMs);
+    }
     // Written and flushed before the connection breaks: the reader must have seen it.
-    response.write(next.text, () => {
-      if (next.end === 'hang up') response.destroy();
-      else if (next.end === 'end') response.end();
+    response.write(text, () => {
+      if (end === 'hang up') response.destroy();
+      else if (end === 'end') response.end();
       else held.add(response);
     });
   };
@@ -208,7 +271,7 @@ export const startFakeService = async (
     for (const watcher of watchers) watcher();
     const plain = call.path.split('?')[0] ?? '';
     const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
-    return { plain, script: at === -1 ? undefined : scripted.splice(at, 1)[0]?.reply };
+    return { plain, script: at === -1 ? always.get(verbOf(plain)) : scripted.splice(at, 1)[0]?.reply };
   };
 
   /** Each item is a call of its own, to the test too; what claims of a batch get is not a call. */
@@ -222,8 +285,8 @@ export const startFakeService = async (
         const call = { ...batch, path: `/v1/api/steps/${lease_id}/${verb}`, body: { worker_id, ...body } };
         const { plain, script } = receive(call);
         const reply = script ?? defaultReply({ ...call, path: plain });
-        if (reply === 'hang up') {
-          response.destroy();
+        if (reply === 'hang up' || reply === 'stall') {
+          send(response, reply);
           return;
         }
         await reply.after;
@@ -236,11 +299,15 @@ export const startFakeService = async (
   const answerCall = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request);
     const path = request.url ?? '';
-    const call: Call = { method: request.method ?? '', path, headers: request.headers, body };
+    const call: Call = {
+      ...{ method: request.method ?? '', path, headers: request.headers, body },
+      at: performance.now(),
+      isBrokenOff: () => response.destroyed && !response.writableFinished,
+    };
     if (path === '/v1/api/steps/batch')
       return options.batches === false ? send(response, refusal(404, 'not_found')) : answerBatch(call, response);
     const { plain, script } = receive(call);
-    if (script !== undefined && script !== 'hang up') await script.after;
+    if (typeof script === 'object') await script.after;
     if (script !== undefined) send(response, script);
     else if (verbOf(plain) === 'claim') claim(call, response);
     else if (request.headers.accept === 'text/event-stream') stream(call, response);
@@ -250,12 +317,13 @@ export const startFakeService = async (
   const server = createServer(
     (request, response) => void answerCall(request, response).catch(() => response.destroy()),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, options.host ?? '127.0.0.1', resolve));
+  const { address, port, family } = server.address() as AddressInfo;
 
   const callsTo = (verb: string): Call[] => calls.filter((call) => verbOf(call.path.split('?')[0] ?? '') === verb);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     calls,
     /** Calls that brought several. */
     batches,
@@ -269,6 +337,11 @@ export const startFakeService = async (
     /** The next call to this verb is answered so, once. */
     answer: (verb: string, ...replies: Reply[]): void => {
       scripted.push(...replies.map((reply) => ({ verb, reply })));
+    },
+    /** Every call to this verb is answered so, where `answer` says nothing else. */
+    answerAlways: (verb: string, reply: Reply | undefined): void => {
+      if (reply === undefined) always.delete(verb);
+      else always.set(verb, reply);
     },
     setRun: (next: RunDetail, entries: readonly JournalEntry[] = []): void => {
       run = next;
