@@ -8,7 +8,8 @@ export type Ask = (method: 'GET' | 'POST', path: string, body?: object) => Promi
 /** An answer that the service must not give: it ends the campaign. */
 export class WrongAnswer extends Error {}
 
-const GIVE_UP_MS = 300_000;
+/** What was not answered by then never will be. */
+export const GIVE_UP_MS = 300_000;
 const AGAIN_MS = 20;
 
 /**

@@ -18,7 +18,7 @@ export const KEYS = {
   till: { key: 'till', limit: 10, per_ms: 300 },
 } as const;
 
-/** A run of `slow` is still open when the next time of its schedule comes. */
+/** A run of `slow`, `line` or `hasty` is still open when the next time of its schedule comes. */
 export const DOZE_MS = 1500;
 
 /** Runs with a step of each kind. Whatever is killed, each can end, and must. */
@@ -61,15 +61,36 @@ export const definitions = [
       { id: 'wrap', kind: 'task', input: { prepared_by: '${steps.prepare.output.by}' } },
     ],
   },
+  // Runs that are cancelled, paused or restarted many at once. Those that are broken fail, again when they are restarted.
+  {
+    id: 'crowd',
+    version: 1,
+    steps: [
+      { id: 'prepare', kind: 'task' },
+      { id: 'fragile', kind: 'task', input: { broken: '${input.broken}' } },
+      { id: 'ask', kind: 'wait_event', event: 'gate', key: '${input.n}', accept_parked: true },
+      { id: 'leave', kind: 'task' },
+    ],
+  },
+  // The definition that is paused and resumed.
+  {
+    id: 'shop',
+    version: 1,
+    steps: [
+      { id: 'sell', kind: 'task' },
+      { id: 'pack', kind: 'task' },
+    ],
+  },
   // A definition for each schedule: its runs are those that the schedule started.
   { id: 'every', version: 1, steps: [{ id: 'tick', kind: 'task' }] },
   { id: 'cron', version: 1, steps: [{ id: 'tick', kind: 'task' }] },
-  {
-    id: 'slow',
+  { id: 'rests', version: 1, steps: [{ id: 'tick', kind: 'task' }] },
+  ...['slow', 'line', 'hasty'].map((id) => ({
+    id,
     version: 1,
     steps: [
       { id: 'tick', kind: 'task' },
       { id: 'doze', kind: 'sleep', sleep_ms: DOZE_MS },
     ],
-  },
+  })),
 ];

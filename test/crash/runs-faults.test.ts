@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { cancelFault, restartsFault } from './runs-bulk.ts';
+import { shopFault } from './runs-paused-definition.ts';
 import { pausesFault } from './runs-pauses.ts';
 import { restartFault } from './runs-restarts.ts';
+import { overlapFault } from './runs-schedules.ts';
 import type { Entry, Run, Tree } from './runs-verify.ts';
 
 const AT = Date.parse('2026-11-22T12:00:00Z');
@@ -86,5 +89,75 @@ describe('what the campaign says of a restart', () => {
     ['it says that it was restarted from undefined', again({ restarted_from: undefined })],
   ])('it says "%s"', (said, tree) => {
     expect(restartFault(failed, tree)).toBe(said);
+  });
+});
+
+describe('what the campaign says of an action on many runs', () => {
+  it('what a cancelled run does after the answer is a fault, and what it did before is none', () => {
+    const tree = aTree({}, journalOf(['run.started', ['step.leased', 'prepare'], 'run.finished']));
+    expect(cancelFault(tree, { doneAt: AT + 2 })).toBeUndefined();
+    expect(cancelFault(tree, { doneAt: AT - 1 })).toBe(
+      'entry 2 is run.finished at 2026-11-22T12:00:00.002Z, after the cancel of its group was done',
+    );
+  });
+
+  it('each action restarts each run once: not never, and not more often than it was sent', () => {
+    expect(restartsFault(1, { sent: 1 })).toBeUndefined();
+    expect(restartsFault(1, { sent: 2 })).toBeUndefined();
+    expect(restartsFault(2, { sent: 2 })).toBeUndefined();
+    expect(restartsFault(0, { sent: 2 })).toBe('it was restarted 0 times, by an action sent 2 times');
+    expect(restartsFault(2, { sent: 1 })).toBe('it was restarted 2 times, by an action sent 1 times');
+  });
+});
+
+describe('what the campaign says of a paused definition', () => {
+  const pause = { from: AT + 100, to: AT + 200 };
+  it('a lease that is offered meanwhile is a fault; before the answer and after the resume it is none', () => {
+    expect(shopFault(aTree(offeredAt(99), []), [pause])).toBeUndefined();
+    expect(shopFault(aTree(offeredAt(201), []), [pause])).toBeUndefined();
+    expect(shopFault(aTree(offeredAt(150), []), [pause])).toBe(
+      'lease l was offered at 2026-11-22T12:00:00.150Z, while its definition was paused',
+    );
+  });
+
+  it('a run that begins meanwhile is a fault; one that goes on to its next step is none', () => {
+    const moved = (...times: number[]): Tree =>
+      aTree(
+        {},
+        times.map((ms, seq) => ({ seq, kind: 'cursor.moved', at: timeAt(ms), data: {} })),
+      );
+    expect(shopFault(moved(50, 150), [pause])).toBeUndefined();
+    expect(shopFault(moved(150), [pause])).toBe(
+      'it began at 2026-11-22T12:00:00.150Z, while its definition was paused',
+    );
+  });
+});
+
+describe('what the campaign says of runs of one schedule', () => {
+  const ran = (id: string, status: string, from: number, to: number): Tree =>
+    aTree({ run_id: id, status }, [
+      { seq: 0, kind: 'run.started', at: timeAt(from), data: {} },
+      { seq: 1, kind: 'cursor.moved', at: timeAt(from), data: {} },
+      { seq: 2, kind: 'run.finished', at: timeAt(to), data: {} },
+    ]);
+
+  it.each(['slow', 'line', 'hasty'] as const)('two of %s that are open at once are a fault', (schedule) => {
+    const one = ran('a', 'succeeded', 0, 10);
+    expect(overlapFault(schedule, [one, ran('b', 'succeeded', 10, 20)])).toBeUndefined();
+    expect(overlapFault(schedule, [one, ran('b', 'succeeded', 9, 20)])).toBe(
+      `schedule ${schedule} had 2 open runs at once`,
+    );
+  });
+
+  it('runs of a schedule that allows it may overlap', () => {
+    expect(overlapFault('every', [ran('a', 'succeeded', 0, 10), ran('b', 'succeeded', 9, 20)])).toBeUndefined();
+  });
+
+  it('one that was cancelled while no other began is a fault', () => {
+    const cancelled = ran('a', 'cancelled', 0, 10);
+    expect(overlapFault('hasty', [cancelled, ran('b', 'succeeded', 10, 20)])).toBeUndefined();
+    expect(overlapFault('hasty', [cancelled, ran('b', 'succeeded', 11, 20)])).toBe(
+      'run a of schedule hasty was cancelled, and no run began then',
+    );
   });
 });

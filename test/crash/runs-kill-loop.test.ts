@@ -4,7 +4,7 @@ import { runsKillLoop } from './runs-kill-loop.ts';
 
 const CYCLES = 20;
 
-it('keeps every acknowledged step, pause, restart and scheduled time, with one winner and no gap, over 20 faults of daemon and workers', async () => {
+it('keeps every acknowledged step, pause, restart, action on many runs and scheduled time, with one winner and no gap, over 20 faults of daemon and workers', async () => {
   const folder = temporaryFolder();
   const seed = Date.now() % 1_000_000;
   console.log(`runs kill loop seed ${seed}`);
@@ -18,6 +18,9 @@ it('keeps every acknowledged step, pause, restart and scheduled time, with one w
       'lateReports',
       'pauses',
       'restarts',
+      'groups',
+      'definitionPauses',
+      'schedulePauses',
       'laterStarts',
       'scheduledTimes',
       'skippedTimes',

@@ -1,8 +1,10 @@
 /**
  * Kills daemon and workers with SIGKILL under a load of durable runs, again and again, and holds the service to what it had
- * acknowledged. Every third time workers are not killed but stopped, until their leases have expired, and continued. Meanwhile schedules fire,
- * runs are paused and resumed, failed ones restarted, and some begin later. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
- * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`.
+ * acknowledged. Every third time workers are not killed but stopped, until their leases have expired, and continued. Meanwhile schedules fire
+ * and are paused, runs and a definition are paused and resumed, failed runs restarted, groups of runs cancelled, paused and restarted with one
+ * call, and some runs begin later. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
+ * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`;
+ * `--cycle-ms` says how long a cycle lets the service work at the most.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,17 +17,19 @@ import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { seededRandom } from './ledger.ts';
 import type { Ask } from './runs-asking.ts';
+import { actOnGroups, cancelFault, endOf, restartsFault } from './runs-bulk.ts';
+import { keepShop, shopFault } from './runs-paused-definition.ts';
 import { type Hold, pauseAtRandom, pausesFault } from './runs-pauses.ts';
 import { mendRuns, restartFault } from './runs-restarts.ts';
-import { checkSchedules, type Fired, keepSchedules } from './runs-schedules.ts';
+import { checkSchedules, endsOf, type Fired, keepSchedules, overlapFault, type ScheduleId } from './runs-schedules.ts';
 import {
   awaitTrace,
   call,
   countOpenRuns,
-  heldIn,
-  keysFault,
+  createKeyUse,
   readApi,
   readTree,
+  type Run,
   runFault,
   type Trace,
   type Tree,
@@ -51,6 +55,11 @@ const PAUSERS = 3;
 /** Which runs may be paused: the last that were started. */
 const PAUSED_OF = 30;
 const LATEST_START_MS = 1500;
+/** How long a cycle lets the service work. */
+const SHORTEST_CYCLE_MS = 200;
+const LONGEST_CYCLE_MS = 1600;
+/** Ended runs that are looked at at once. */
+const CHECKS_AT_ONCE = 8;
 
 /** A run as its starter knows it: `runId` is there once the start was acknowledged, `sent` says how many of its events were. */
 type Started = {
@@ -82,7 +91,7 @@ export type RunsKillFigures = {
   readonly workerKills: number;
   /** Faults of workers that stopped them past their leases and continued them. */
   readonly workerStops: number;
-  /** Reports of stopped workers that came too late, and were refused. */
+  /** Reports of stopped workers that came too late, and were fenced. */
   readonly lateReports: number;
   readonly runs: number;
   readonly bodies: number;
@@ -93,6 +102,11 @@ export type RunsKillFigures = {
   /** Pauses that were acknowledged, and held. */
   readonly pauses: number;
   readonly restarts: number;
+  /** Groups of runs that were cancelled, paused and resumed, or restarted with one call. */
+  readonly groups: number;
+  /** Pauses of a definition, and of a schedule. */
+  readonly definitionPauses: number;
+  readonly schedulePauses: number;
   readonly laterStarts: number;
   /** Times of schedules that are proved to have started one run, or to be skipped for overlap. */
   readonly scheduledTimes: number;
@@ -100,6 +114,44 @@ export type RunsKillFigures = {
   readonly lateTimes: number;
   /** Times that were missed while the service was away, and started their run all the same. */
   readonly caughtUpTimes: number;
+  /** Cycles in a minute, without the check at the end; and where their time went, in seconds. */
+  readonly killsPerMinute: number;
+  readonly seconds: Readonly<Record<Phase, number>>;
+};
+/** What a cycle does, one after the other. */
+type Phase = 'load' | 'kill' | 'away' | 'look' | 'start' | 'stopped' | 'bring' | 'check';
+
+/** Measures what takes how long: each call ends the phase before it. */
+const createStopwatch = () => {
+  const seconds: Record<Phase, number> = {
+    load: 0,
+    kill: 0,
+    away: 0,
+    look: 0,
+    start: 0,
+    stopped: 0,
+    bring: 0,
+    check: 0,
+  };
+  let from = performance.now();
+  return {
+    ended: (phase: Phase): void => {
+      const now = performance.now();
+      seconds[phase] += (now - from) / 1000;
+      from = now;
+    },
+    seconds: (): Record<Phase, number> =>
+      Object.fromEntries(Object.entries(seconds).map(([name, s]) => [name, Math.round(s)])) as Record<Phase, number>,
+  };
+};
+
+/** Does something with each, some of them at once. */
+const forEach = async <T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
+  const left = list.values();
+  const next = async (): Promise<void> => {
+    for (const one of left) await work(one);
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, next));
 };
 
 type Worker = { readonly child: ChildProcess; readonly ledger: string };
@@ -154,7 +206,9 @@ type Campaign = {
   readonly cycles: number;
   readonly seed: number;
   readonly folder: string;
-  readonly onCycle?: (cycle: number) => void;
+  /** How long a cycle lets the service work at the most. */
+  readonly cycleMs?: number;
+  readonly onCycle?: (cycle: number, killsPerMinute: number) => void;
 };
 
 /** @throws Error that names the seed and the run on the first promise that does not hold */
@@ -197,7 +251,9 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   const meanwhile = Promise.all([
     Promise.all(Array.from({ length: PAUSERS }, (_, index) => pauser(index))),
     mendRuns({ ask, seed, random: seededRandom(seed + 1 + PAUSERS), isOver: () => isOver }),
-    keepSchedules(ask, () => isOver),
+    actOnGroups({ ask, seed, random: seededRandom(seed + 2 + PAUSERS), isOver: () => isOver }),
+    keepShop({ ask, seed, random: seededRandom(seed + 3 + PAUSERS), isOver: () => isOver }),
+    keepSchedules(ask, seededRandom(seed + 4 + PAUSERS), () => isOver),
   ]);
   atEnd(() => {
     isOver = true;
@@ -243,11 +299,15 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     }
   };
 
-  const openRuns = (): Promise<number> => countOpenRuns(dispatcher, url);
+  const openRuns = (definition?: string): Promise<number> => countOpenRuns(dispatcher, url, definition);
+  const longestMs = Math.max(SHORTEST_CYCLE_MS, options.cycleMs ?? LONGEST_CYCLE_MS);
+  const watch = createStopwatch();
+  const beganAt = performance.now();
+  let killsPerMinute = 0;
 
   for (let cycle = 0; cycle < options.cycles && !isBroken; cycle += 1) {
     let stopped = false;
-    let room = MAX_OPEN - (await openRuns());
+    let room = MAX_OPEN - (await openRuns('load'));
     const starter = async (): Promise<void> => {
       while (!stopped && room > 0) {
         room -= 1;
@@ -257,8 +317,9 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       }
     };
     const starters = Array.from({ length: STARTERS }, starter);
-    await sleep(200 + Math.floor(random() * 1400));
+    await sleep(SHORTEST_CYCLE_MS + Math.floor(random() * (longestMs - SHORTEST_CYCLE_MS)));
     stopped = true;
+    watch.ended('load');
     const victims = random();
     const isOutage = cycle % OUTAGE_EVERY === OUTAGE_EVERY - 1;
     const hitsDaemon = victims < 0.75 || isOutage;
@@ -277,7 +338,9 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       await Promise.all(workers.map(kill));
     }
     await Promise.all(starters);
+    watch.ended('kill');
     if (isOutage) await sleep(OUTAGE_MS);
+    watch.ended('away');
     if (hitsDaemon) {
       await dispatcher.destroy();
       // Nobody writes now: whatever the kill left, each open run has something that will move it.
@@ -285,19 +348,24 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       const stuck = await store.stuckRuns(10);
       await store.close();
       if (stuck.length > 0) throw fail(`cycle ${cycle}: stuck runs ${JSON.stringify(stuck)}`);
+      watch.ended('look');
       daemon = await startDaemon(folder, flags);
       dispatcher = new Agent({ connections: 32 });
+      watch.ended('start');
     }
     if (stopsWorkers) {
       await sleep(STOP_MS);
       for (const { child } of workers) child.kill('SIGCONT');
+      watch.ended('stopped');
     } else if (hitsWorkers)
       for (const [index] of workers.entries()) workers[index] = spawnWorker(url, folder, (spawned += 1));
-    for (const one of started) if (!isBrought(one)) await bring(one, () => false);
-    options.onCycle?.(cycle);
+    await Promise.all(started.filter((one) => !isBrought(one)).map((one) => bring(one, () => false)));
+    watch.ended('bring');
+    killsPerMinute = ((cycle + 1) / (performance.now() - beganAt)) * 60_000;
+    options.onCycle?.(cycle, killsPerMinute);
   }
   isOver = true;
-  const [held, mended] = await meanwhile.catch((error: unknown) => {
+  const [held, mended, groups, shop, rests] = await meanwhile.catch((error: unknown) => {
     throw fail(String(error));
   });
   const holds = held.flat();
@@ -328,17 +396,17 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     if (names.length < 2 || names.some((name, at) => name !== (at % 2 === 0 ? 'wait.opened' : 'wait.ended')))
       throw fail(`trace ${trace_id}: its root has the events ${names.join(', ')}`);
   };
-  const trees: Tree[] = [];
-  const check = async (rootId: string, rootEnds: 'succeeded' | 'failed' = 'succeeded'): Promise<Tree> => {
+  const keyUse = createKeyUse();
+  const check = async (rootId: string, ...rootEnds: readonly Run['status'][]): Promise<Tree> => {
     const tree = await readTree(dispatcher, url, rootId);
-    trees.push(tree);
+    keyUse.add(tree);
     for (const one of treesIn(tree)) {
       const { run_id: runId, definition_id: definition, status, error, attempts } = one.run;
       const about = (what: string | undefined): void => {
         if (what !== undefined) throw fail(`run ${runId} (${definition}): ${what}`);
       };
-      const ends = one === tree ? rootEnds : 'succeeded';
-      if (status !== ends) about(`it is ${status}: ${JSON.stringify(error)}`);
+      const ends: readonly Run['status'][] = one === tree && rootEnds.length > 0 ? rootEnds : ['succeeded'];
+      if (!ends.includes(status)) about(`it is ${status}: ${JSON.stringify(error)}`);
       about(runFault(one));
       for (const attempt of attempts) {
         if (attempt.status === 'orphaned') orphans += 1;
@@ -357,7 +425,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     return tree;
   };
 
-  for (const { runId, n, startAt } of started) {
+  await forEach(started, async ({ runId, n, startAt }) => {
     if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
     const tree = await check(runId);
     const first = tree.journal.find(({ kind }) => kind === 'cursor.moved');
@@ -367,19 +435,52 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     if (events !== 1) throw fail(`run ${runId} took ${events} events, and waits for any one`);
     const broken = pausesFault(tree, holds);
     if (broken !== undefined) throw fail(broken);
-  }
-  for (const { failed, again } of mended) {
+  });
+  const restartsOf = async (runId: string): Promise<string[]> => {
+    type List = { runs: { run_id: string }[] };
+    const { runs } = await readApi<List>(dispatcher, url, `/runs?restarted_from=${runId}`);
+    return runs.map(({ run_id }) => run_id);
+  };
+  await forEach(mended, async ({ failed, again }) => {
     const fault = restartFault(await check(failed, 'failed'), await check(again));
     if (fault !== undefined) throw fail(`run ${again}, restarted from ${failed}: ${fault}`);
     if (times(again, 'prepare') > 0) throw fail(`run ${again} did again what ${failed} had done`);
-    const { runs } = await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?restarted_from=${failed}`);
-    if (runs.length !== 1) throw fail(`run ${failed} was restarted ${runs.length} times, under one key`);
-  }
-  const fired: Fired = await checkSchedules(ask).catch((error: unknown) => {
+    const restarts = await restartsOf(failed);
+    if (restarts.length !== 1) throw fail(`run ${failed} was restarted ${restarts.length} times, under one key`);
+  });
+  const inGroups = groups.flatMap((group) => group.runIds.map((runId) => ({ runId, group })));
+  await forEach(inGroups, async ({ runId, group }) => {
+    const about = (id: string, what: string | undefined): void => {
+      if (what !== undefined) throw fail(`run ${id} of a group (${group.action}): ${what}`);
+    };
+    const tree = await check(runId, endOf(group));
+    about(runId, pausesFault(tree, group.holds));
+    if (group.action === 'cancel') about(runId, cancelFault(tree, group));
+    if (group.action !== 'restart') return;
+    const restarts = await restartsOf(runId);
+    about(runId, restartsFault(restarts.length, group));
+    for (const again of restarts) {
+      about(again, restartFault(tree, await check(again, 'failed'), 'failed'));
+      if (times(again, 'prepare') > 0) about(again, `it did again what ${runId} had done`);
+    }
+  });
+  await forEach(shop.runIds, async (runId) => {
+    const fault = shopFault(await check(runId), shop.pauses);
+    if (fault !== undefined) throw fail(`run ${runId}: ${fault}`);
+  });
+  const fired: Fired = await checkSchedules(ask, rests).catch((error: unknown) => {
     throw fail(String(error));
   });
-  for (const runId of fired.startedRuns) await check(runId);
-  const keys = keysFault(trees);
+  const scheduled = new Map<ScheduleId, Tree[]>();
+  await forEach(fired.startedRuns, async ({ runId, schedule }) => {
+    const tree = await check(runId, ...endsOf(schedule));
+    scheduled.set(schedule, [...(scheduled.get(schedule) ?? []), tree]);
+  });
+  for (const [schedule, runs] of scheduled) {
+    const fault = overlapFault(schedule, runs);
+    if (fault !== undefined) throw fail(fault);
+  }
+  const keys = keyUse.fault();
   if (keys !== undefined) throw fail(keys);
   const { actors: keysLeft } = await readApi<{ actors: { id: string }[] }>(dispatcher, url, '/actors?type=limit');
   for (const { id } of keysLeft) {
@@ -393,6 +494,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   const refused = lines.flatMap(([what]) => (what?.startsWith('refused-') === true ? [what] : []));
   const strange = refused.find((what) => what !== 'refused-fenced' && what !== 'refused-run_terminal');
   if (strange !== undefined) throw fail(`a late complete was ${strange}`);
+  watch.ended('check');
   const code = await daemon.stop('SIGTERM');
   if (code !== 0) throw fail(`the last stop ended with ${code}`);
   return {
@@ -400,19 +502,24 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     daemonKills,
     workerKills,
     workerStops,
-    lateReports: refused.length,
-    runs: started.length + mended.length * 2 + fired.startedRuns.length,
+    lateReports: refused.filter((what) => what === 'refused-fenced').length,
+    runs: started.length + mended.length * 2 + inGroups.length + shop.runIds.length + fired.startedRuns.length,
     bodies: bodies.length,
     acknowledgedCompletes: lines.filter(([what]) => what === 'done').length,
     orphans,
-    held: heldIn(trees),
+    held: keyUse.held(),
     pauses: holds.length,
     restarts: mended.length,
+    groups: groups.length,
+    definitionPauses: shop.pauses.length,
+    schedulePauses: rests.length,
     laterStarts: started.filter(({ startAt }) => startAt !== undefined).length,
     scheduledTimes: fired.times,
     skippedTimes: fired.skipped,
     lateTimes: fired.late,
     caughtUpTimes: fired.caughtUp,
+    killsPerMinute: Math.round(killsPerMinute * 10) / 10,
+    seconds: watch.seconds(),
   };
 };
 
@@ -421,6 +528,7 @@ if (import.meta.main) {
     options: {
       cycles: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      'cycle-ms': { type: 'string', default: String(LONGEST_CYCLE_MS) },
     },
   });
   const folder = temporaryFolder();
@@ -430,8 +538,9 @@ if (import.meta.main) {
       cycles: Number(values.cycles),
       seed: Number(values.seed),
       folder: folder.path,
-      onCycle: (cycle) => {
-        if (cycle % 50 === 49) console.log(`${cycle + 1} cycles`);
+      cycleMs: Number(values['cycle-ms']),
+      onCycle: (cycle, killsPerMinute) => {
+        if (cycle % 50 === 49) console.log(`${cycle + 1} cycles, ${killsPerMinute.toFixed(1)} a minute`);
       },
     });
     console.log(JSON.stringify(figures));

@@ -7,7 +7,7 @@ import { type Entry, type Tree, treesIn } from './runs-verify.ts';
 export type Hold = { readonly runId: string; readonly from: number; readonly to: number };
 
 /** Clocks of two processes on one machine: each rounds to a millisecond. */
-const CLOCKS_DIFFER_MS = 2;
+export const CLOCKS_DIFFER_MS = 2;
 const BETWEEN_MS = 100;
 const LONGEST_HOLD_MS = 1500;
 

@@ -47,12 +47,19 @@ export const mendRuns = async (options: {
   return mended;
 };
 
-/** Says how a restarted run does not begin where the other failed, or nothing. */
-export const restartFault = (failed: Tree, again: Tree): string | undefined => {
+/**
+ * Says how a restarted run does not begin where the other failed, or nothing.
+ * @param ends `failed` where it was restarted with what had made it fail
+ */
+export const restartFault = (
+  failed: Tree,
+  again: Tree,
+  ends: 'succeeded' | 'failed' = 'succeeded',
+): string | undefined => {
   const { restarted_from: from, attempts, status } = again.run;
   if (failed.run.status !== 'failed' || failed.run.error?.step_id !== FAILED_STEP)
     return `the run that was to fail is ${failed.run.status}, at ${failed.run.error?.step_id}`;
-  if (status !== 'succeeded') return `the restarted run is ${status}: ${JSON.stringify(again.run.error)}`;
+  if (status !== ends) return `the restarted run is ${status}: ${JSON.stringify(again.run.error)}`;
   if (from?.run_id !== failed.run.run_id || from.step_id !== FAILED_STEP || from.visit !== 1)
     return `it says that it was restarted from ${JSON.stringify(from)}`;
   const [first] = again.journal.filter(({ kind }) => kind === 'cursor.moved');

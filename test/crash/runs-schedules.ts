@@ -3,22 +3,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GRACE_MS } from '../../src/model/schedule/plan.ts';
 import type { components } from '../../src/model/generated/openapi.ts';
 import { type Ask, insist } from './runs-asking.ts';
+import { CLOCKS_DIFFER_MS } from './runs-pauses.ts';
+import { mostAtOnce, spanOfRun, type Tree } from './runs-verify.ts';
 
 type Schedule = components['schemas']['Schedule'];
 
-/** Each starts the definition of its name. All times fire that came while the service was away, so only what overlaps is skipped. */
+/** The schedule that is paused and resumed. */
+const RESTS = 'rests';
+const LONGEST_REST_MS = 3000;
+
+/** Each starts the definition of its name. All times fire that came while the service was away, or the schedule was paused, so only what overlaps is skipped. */
 const SCHEDULES = [
   { id: 'every', every_ms: 1000, overlap: 'allow' },
   { id: 'cron', cron: '*/2 * * * * *', overlap: 'allow' },
   { id: 'slow', every_ms: 1000, overlap: 'skip' },
+  { id: 'line', every_ms: 1000, overlap: 'queue' },
+  { id: 'hasty', every_ms: 2000, overlap: 'cancel_running' },
+  { id: RESTS, every_ms: 1000, overlap: 'allow' },
 ] as const;
 type Given = (typeof SCHEDULES)[number];
+export type ScheduleId = Given['id'];
 
 const periodOf = (given: Given): number => ('every_ms' in given ? given.every_ms : 2000);
 
 /** What the schedules did. */
 export type Fired = {
-  readonly startedRuns: readonly string[];
+  readonly startedRuns: readonly { readonly runId: string; readonly schedule: ScheduleId }[];
   readonly times: number;
   readonly skipped: number;
   /** Times that started their run later than a service that runs would have. */
@@ -26,6 +36,8 @@ export type Fired = {
   /** So late that they were missed, and were caught up. */
   readonly caughtUp: number;
 };
+/** From the answer to a pause of the schedule until its resume was sent, by the clock of this process. */
+export type Rest = { readonly from: number; readonly to: number };
 
 /** Whole for each of them: their times are this one and every period from it. */
 const GRID_MS = 2000;
@@ -41,16 +53,33 @@ const makeSchedules = async (ask: Ask): Promise<void> => {
 };
 
 /**
- * Makes the schedules, reads what they did last until it is over, and stops them: nothing is started any more.
+ * Makes the schedules, reads what they did last until it is over, and stops them: nothing is started any more. One of them is paused and
+ * resumed again and again.
+ * @returns the pauses
  * @throws Error on a time that was skipped for another reason than its own
  */
-export const keepSchedules = async (ask: Ask, isOver: () => boolean): Promise<void> => {
+export const keepSchedules = async (ask: Ask, random: () => number, isOver: () => boolean): Promise<Rest[]> => {
   await makeSchedules(ask);
-  while (!isOver()) {
-    for (const given of SCHEDULES) await readSchedule(ask, given);
-    await sleep(500);
-  }
+  const rests: Rest[] = [];
+  const rest = async (): Promise<void> => {
+    while (!isOver()) {
+      await sleep(random() * LONGEST_REST_MS);
+      await insist(ask, 'POST', `/schedules/${RESTS}/pause`, {}, [200]);
+      const from = Date.now();
+      await sleep(random() * LONGEST_REST_MS);
+      rests.push({ from, to: Date.now() });
+      await insist(ask, 'POST', `/schedules/${RESTS}/resume`, {}, [200]);
+    }
+  };
+  const read = async (): Promise<void> => {
+    while (!isOver()) {
+      for (const given of SCHEDULES) await readSchedule(ask, given);
+      await sleep(500);
+    }
+  };
+  await Promise.all([rest(), read()]);
   for (const { id } of SCHEDULES) await insist(ask, 'POST', `/schedules/${id}/pause`, {}, [200]);
+  return rests;
 };
 
 /** Its first time: the one it starts at, or the next after it was made, as the making may have been late. */
@@ -86,23 +115,26 @@ const listRuns = async (ask: Ask, definition: string): Promise<string[]> => {
  * Compares what the stopped schedules started and skipped with their times, which are counted here.
  * @throws Error on the first time that was lost, came twice, or was skipped without its reason
  */
-export const checkSchedules = async (ask: Ask): Promise<Fired> => {
-  const startedRuns: string[] = [];
+export const checkSchedules = async (ask: Ask, rests: readonly Rest[]): Promise<Fired> => {
+  const startedRuns: { runId: string; schedule: ScheduleId }[] = [];
   const all = { times: 0, skipped: 0, late: 0, caughtUp: 0 };
   for (const given of SCHEDULES) {
     const { id, overlap } = given;
     const schedule = await readSchedule(ask, given);
-    const { firings, started, skipped } = schedule;
-    const [newest] = firings;
-    if (newest === undefined) throw new Error(`schedule ${id} never fired`);
+    const { firings, started, skipped, waiting } = schedule;
+    if (firings.length === 0) throw new Error(`schedule ${id} never fired`);
+    // One that waits is older than those that were skipped behind it.
+    const newest = Math.max(
+      ...[...firings, ...(waiting === undefined ? [] : [waiting])].map(({ nominal_at }) => Date.parse(nominal_at)),
+    );
     const times: number[] = [];
-    for (let at = firstTimeOf(given, schedule); at <= Date.parse(newest.nominal_at); at += periodOf(given))
-      times.push(at);
-    if (times.at(-1) !== Date.parse(newest.nominal_at)) throw new Error(`schedule ${id} fired at ${newest.nominal_at}`);
+    for (let at = firstTimeOf(given, schedule); at <= newest; at += periodOf(given)) times.push(at);
+    if (times.at(-1) !== newest) throw new Error(`schedule ${id} fired at ${nameOf(newest)}`);
     const runs = await listRuns(ask, id);
-    if (started + skipped !== times.length || started !== runs.length)
+    const waits = waiting === undefined ? 0 : 1;
+    if (started + skipped + waits !== times.length || started !== runs.length)
       throw new Error(
-        `schedule ${id} counts ${started} started and ${skipped} skipped of ${times.length} times, and ${runs.length} runs are there; it was made at ${schedule.created_at}`,
+        `schedule ${id} counts ${started} started, ${skipped} skipped and ${waits} waiting of ${times.length} times, and ${runs.length} runs are there; it was made at ${schedule.created_at}`,
       );
     if (overlap === 'allow') {
       const named = new Set<string>();
@@ -112,7 +144,12 @@ export const checkSchedules = async (ask: Ask): Promise<Fired> => {
         const { status, body } = await insist(ask, 'POST', '/runs', start, [200, 201]);
         if (status === 201) throw new Error(`schedule ${id} never started ${nameOf(at)}`);
         named.add(body['run_id'] as string);
-        const lateMs = Date.parse(body['created_at'] as string) - at;
+        const createdAt = Date.parse(body['created_at'] as string);
+        const isAtRest = ({ from, to }: Rest): boolean =>
+          createdAt > from + CLOCKS_DIFFER_MS && createdAt < to - CLOCKS_DIFFER_MS;
+        if (id === RESTS && rests.some(isAtRest))
+          throw new Error(`schedule ${id} started ${nameOf(at)} at ${nameOf(createdAt)}, while it was paused`);
+        const lateMs = createdAt - at;
         if (lateMs > LATE_MS) all.late += 1;
         if (lateMs > GRACE_MS) all.caughtUp += 1;
       }
@@ -121,7 +158,7 @@ export const checkSchedules = async (ask: Ask): Promise<Fired> => {
           `schedule ${id} has ${times.length} times, ${named.size} runs by their keys, and ${runs.length} runs`,
         );
     }
-    startedRuns.push(...runs);
+    startedRuns.push(...runs.map((runId) => ({ runId, schedule: id })));
     all.times += times.length;
     all.skipped += skipped;
   }
@@ -131,3 +168,25 @@ export const checkSchedules = async (ask: Ask): Promise<Fired> => {
 /** A service that runs looks at what is due each second. */
 const LATE_MS = 2000;
 const nameOf = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z');
+
+/** Which ends a run of a schedule may have. */
+export const endsOf = (schedule: ScheduleId): readonly ('succeeded' | 'cancelled')[] =>
+  schedule === 'hasty' ? ['succeeded', 'cancelled'] : ['succeeded'];
+
+/**
+ * Says which runs of a schedule that allows no overlap overlapped, or which one was cancelled without a successor, or nothing.
+ * @param runs all that it started
+ */
+export const overlapFault = (schedule: ScheduleId, runs: readonly Tree[]): string | undefined => {
+  if (SCHEDULES.some(({ id, overlap }) => id === schedule && overlap === 'allow')) return undefined;
+  const most = mostAtOnce(runs.flatMap(spanOfRun));
+  if (most > 1) return `schedule ${schedule} had ${most} open runs at once`;
+  const begins = new Set(runs.flatMap(spanOfRun).map(([from]) => from));
+  const lost = runs.find(({ run, journal }) => {
+    const end = journal.at(-1);
+    return run.status === 'cancelled' && (end === undefined || !begins.has(Date.parse(end.at)));
+  });
+  return lost === undefined
+    ? undefined
+    : `run ${lost.run.run_id} of schedule ${schedule} was cancelled, and no run began then`;
+};

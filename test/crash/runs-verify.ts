@@ -35,8 +35,10 @@ export const readApi = async <T>(dispatcher: Agent, url: string, path: string): 
  * Counts runs that have not ended. Statuses are read one after another, so a run that goes from one to another meanwhile is in neither
  * list: where something moved, none counts as one.
  */
-export const countOpenRuns = async (dispatcher: Agent, url: string): Promise<number> => {
-  const list = async (query: string) => (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?${query}`)).runs;
+export const countOpenRuns = async (dispatcher: Agent, url: string, definition?: string): Promise<number> => {
+  const of = definition === undefined ? '' : `&definition_id=${definition}`;
+  const list = async (query: string) =>
+    (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?${query}${of}`)).runs;
   const lastMoved = await list('limit=1');
   let count = 0;
   for (const status of ['scheduled', 'queued', 'running', 'waiting', 'paused'])
@@ -104,10 +106,10 @@ export const runFault = ({ run, journal, children }: Tree): string | undefined =
   return journalFault(journal) ?? attemptsFault(run.attempts);
 };
 
-type Span = readonly [from: number, to: number];
+export type Span = readonly [from: number, to: number];
 
 /** Most that go on at one moment. What ends in a millisecond has ended before what begins in it: a place is freed, then taken. */
-const mostAtOnce = (spans: readonly Span[]): number => {
+export const mostAtOnce = (spans: readonly Span[]): number => {
   const changes = spans.flatMap(([from, to]) => [[from, 1] as const, [Math.max(from, to), -1] as const]);
   let now = 0;
   let most = 0;
@@ -116,7 +118,7 @@ const mostAtOnce = (spans: readonly Span[]): number => {
 };
 
 /** From the entry into a run's first step to its end. */
-const spanOfRun = ({ journal }: Tree): Span[] => {
+export const spanOfRun = ({ journal }: Tree): Span[] => {
   const from = journal.find(({ kind }) => kind === 'cursor.moved');
   const to = journal.at(-1);
   return from === undefined || to === undefined ? [] : [[Date.parse(from.at), Date.parse(to.at)]];
@@ -131,30 +133,39 @@ const spansOfStep = ({ journal }: Tree, step: string): Span[] =>
     return end === undefined ? [] : [[Date.parse(entry.at), Date.parse(end.at)]];
   });
 
-/** Says which key of `runs-definitions.ts` had more holders or more starts than it may, by the times of all journals, or nothing. */
-export const keysFault = (trees: readonly Tree[]): string | undefined => {
-  const all = trees.flatMap(treesIn);
-  const kids = mostAtOnce(all.filter(({ run }) => run.definition_id === 'kid').flatMap(spanOfRun));
-  if (kids > KEYS.kids.limit) return `${kids} runs held the key of ${KEYS.kids.limit} at once`;
-  const desk = mostAtOnce(all.flatMap((tree) => spansOfStep(tree, 'finish')));
-  if (desk > KEYS.desk.limit) return `${desk} attempts held the key of ${KEYS.desk.limit} at once`;
-  const starts = all
-    .flatMap((tree) => spansOfStep(tree, 'reserve'))
-    .map(([from]) => from)
-    .toSorted((a, b) => a - b);
-  for (const [at, from] of starts.entries()) {
-    const over = starts[at + KEYS.till.limit];
-    if (over !== undefined && over - from < KEYS.till.per_ms)
-      return `${KEYS.till.limit + 1} attempts began within ${over - from} ms, of ${KEYS.till.limit} in ${KEYS.till.per_ms}`;
-  }
-  return undefined;
+/** What runs of `runs-definitions.ts` took of their keys, by the times of their journals. */
+export const createKeyUse = () => {
+  const kids: Span[] = [];
+  const desk: Span[] = [];
+  const till: number[] = [];
+  let held = 0;
+  return {
+    add: (tree: Tree): void => {
+      for (const one of treesIn(tree)) {
+        if (one.run.definition_id === 'kid') kids.push(...spanOfRun(one));
+        desk.push(...spansOfStep(one, 'finish'));
+        till.push(...spansOfStep(one, 'reserve').map(([from]) => from));
+        held += one.journal.filter(({ kind }) => kind === 'run.held').length;
+      }
+    },
+    /** How many waited for a key, in runs and in steps. */
+    held: (): number => held,
+    /** Says which key had more holders or more starts than it may, or nothing. */
+    fault: (): string | undefined => {
+      const inKids = mostAtOnce(kids);
+      if (inKids > KEYS.kids.limit) return `${inKids} runs held the key of ${KEYS.kids.limit} at once`;
+      const atDesk = mostAtOnce(desk);
+      if (atDesk > KEYS.desk.limit) return `${atDesk} attempts held the key of ${KEYS.desk.limit} at once`;
+      const starts = till.toSorted((a, b) => a - b);
+      for (const [at, from] of starts.entries()) {
+        const over = starts[at + KEYS.till.limit];
+        if (over !== undefined && over - from < KEYS.till.per_ms)
+          return `${KEYS.till.limit + 1} attempts began within ${over - from} ms, of ${KEYS.till.limit} in ${KEYS.till.per_ms}`;
+      }
+      return undefined;
+    },
+  };
 };
-
-/** How many waited for a key, in runs and in steps. */
-export const heldIn = (trees: readonly Tree[]): number =>
-  trees
-    .flatMap(treesIn)
-    .reduce((sum, { journal }) => sum + journal.filter(({ kind }) => kind === 'run.held').length, 0);
 
 /** Ids of a run's own span. @see Interface decisions, "12. Decided since", "Runs as traces" */
 const spanIdOf = (runId: string): string => runId.replaceAll('-', '').slice(16);
