@@ -76,6 +76,35 @@ const costOfMeter = (tokens: number, ratePerMillion: number): number => (tokens 
 
 const atLeastZero = (tokens: number): number => (tokens > 0 ? tokens : 0);
 
+/** What is counted and charged by itself; each has a rate of the same name. */
+export type Meter = keyof Rates;
+
+/** The rate of the meter that stands in where a meter has none of its own. */
+const FALLBACKS = {
+  cacheRead: 'input',
+  cacheWrite: 'input',
+  cacheWrite5m: 'cacheWrite',
+  cacheWrite1h: 'cacheWrite',
+  audioInput: 'input',
+  audioOutput: 'output',
+  reasoning: 'output',
+} as const satisfies Partial<Record<Meter, Meter>>;
+
+/**
+ * The meter at whose rate a meter is charged: itself, or the one that stands in.
+ * @see Interface specification, "Cost", "Meters and fallbacks"
+ */
+export const ratedAs = (meter: Meter, rates: Rates): Meter => {
+  let at = meter;
+  while (at !== 'input' && at !== 'output' && rates[at] === undefined) at = FALLBACKS[at];
+  return at;
+};
+
+const rateOf = (meter: Meter, rates: Rates): number => rates[ratedAs(meter, rates)] ?? 0;
+
+/** Charges the tokens of one meter. @returns currency units, unrounded */
+type Charge = (meter: Meter, tokens: number) => number;
+
 /**
  * Input side: each metered count at its own rate, the remainder at `input`.
  *
@@ -83,8 +112,8 @@ const atLeastZero = (tokens: number): number => (tokens > 0 ? tokens : 0);
  * charged at the general rate. Cached tokens are inside the input count by convention; where they are more than it, the
  * emitter counts them apart, and the input count holds none of them.
  */
-const inputCost = (inputTokens: number, details: Usage['inputDetails'], rates: Rates): number => {
-  if (details === undefined) return costOfMeter(inputTokens, rates.input);
+const inputCost = (inputTokens: number, details: Usage['inputDetails'], charge: Charge): number => {
+  if (details === undefined) return charge('input', inputTokens);
   const cacheRead = details.cacheRead ?? 0;
   const write5m = details.cacheWrite5m ?? 0;
   const write1h = details.cacheWrite1h ?? 0;
@@ -92,15 +121,13 @@ const inputCost = (inputTokens: number, details: Usage['inputDetails'], rates: R
   const audio = details.audio ?? 0;
   const cached = cacheRead + write5m + write1h + writeOther;
   const cachedInsideInput = cached > inputTokens ? 0 : cached;
-  const remainder = details.text ?? atLeastZero(inputTokens - cachedInsideInput - audio);
-  const writeRate = rates.cacheWrite ?? rates.input;
   return (
-    costOfMeter(remainder, rates.input) +
-    costOfMeter(cacheRead, rates.cacheRead ?? rates.input) +
-    costOfMeter(writeOther, writeRate) +
-    costOfMeter(write5m, rates.cacheWrite5m ?? writeRate) +
-    costOfMeter(write1h, rates.cacheWrite1h ?? writeRate) +
-    costOfMeter(audio, rates.audioInput ?? rates.input)
+    charge('input', details.text ?? atLeastZero(inputTokens - cachedInsideInput - audio)) +
+    charge('cacheRead', cacheRead) +
+    charge('cacheWrite', writeOther) +
+    charge('cacheWrite5m', write5m) +
+    charge('cacheWrite1h', write1h) +
+    charge('audioInput', audio)
   );
 };
 
@@ -108,16 +135,88 @@ const inputCost = (inputTokens: number, details: Usage['inputDetails'], rates: R
  * Output side. Reasoning is a meter of its own only where the book has a rate for it; else it stays inside the remainder,
  * and so is not charged at all beside an explicit `text` count.
  */
-const outputCost = (outputTokens: number, details: Usage['outputDetails'], rates: Rates): number => {
-  if (details === undefined) return costOfMeter(outputTokens, rates.output);
+const outputCost = (outputTokens: number, details: Usage['outputDetails'], rates: Rates, charge: Charge): number => {
+  if (details === undefined) return charge('output', outputTokens);
   const audio = details.audio ?? 0;
   const reasoning = rates.reasoning === undefined ? 0 : (details.reasoning ?? 0);
-  const remainder = details.text ?? atLeastZero(outputTokens - audio - reasoning);
   return (
-    costOfMeter(remainder, rates.output) +
-    costOfMeter(audio, rates.audioOutput ?? rates.output) +
-    costOfMeter(reasoning, rates.reasoning ?? rates.output)
+    charge('output', details.text ?? atLeastZero(outputTokens - audio - reasoning)) +
+    charge('audioOutput', audio) +
+    charge('reasoning', reasoning)
   );
+};
+
+/** Both counts, one of them derived from the total where that is possible. */
+export const countedSides = ({
+  inputTokens,
+  outputTokens,
+  totalTokens,
+}: Usage): { readonly input: number | undefined; readonly output: number | undefined } => ({
+  input:
+    inputTokens === undefined && outputTokens !== undefined && totalTokens !== undefined
+      ? atLeastZero(totalTokens - outputTokens)
+      : inputTokens,
+  output:
+    outputTokens === undefined && inputTokens !== undefined && totalTokens !== undefined
+      ? atLeastZero(totalTokens - inputTokens)
+      : outputTokens,
+});
+
+/** One meter on a bill. `amount` is exactly what pricing added up. */
+export type ReceiptLine = {
+  readonly side: 'input' | 'output';
+  readonly meter: Meter;
+  readonly tokens: number;
+  /** Currency units per million tokens. */
+  readonly rate: number;
+  readonly ratedAs: Meter;
+  readonly amount: number;
+};
+
+/** Charges both sides of a usage; `onLine` gets each meter in the order in which its amount is added. */
+const chargeUsage = (
+  usage: Usage,
+  rates: Rates,
+  onLine?: (line: ReceiptLine) => void,
+): Pick<Cost, 'totalCost' | 'inputCost' | 'outputCost'> | undefined => {
+  const chargeOf =
+    (side: ReceiptLine['side']): Charge =>
+    (meter, tokens) => {
+      const rate = rateOf(meter, rates);
+      const amount = costOfMeter(tokens, rate);
+      if (onLine !== undefined && tokens > 0)
+        onLine({ side, meter, tokens, rate, ratedAs: ratedAs(meter, rates), amount });
+      return amount;
+    };
+  const { totalTokens, inputDetails, outputDetails } = usage;
+  const counted = countedSides(usage);
+  if (counted.input === undefined && counted.output === undefined)
+    return totalTokens === undefined
+      ? undefined
+      : { totalCost: inputCost(totalTokens, inputDetails, chargeOf('input')) };
+  const input =
+    counted.input === undefined && inputDetails === undefined
+      ? undefined
+      : inputCost(counted.input ?? 0, inputDetails, chargeOf('input'));
+  const output =
+    counted.output === undefined && outputDetails === undefined
+      ? undefined
+      : outputCost(counted.output ?? 0, outputDetails, rates, chargeOf('output'));
+  return {
+    totalCost: (input ?? 0) + (output ?? 0),
+    ...(input !== undefined && { inputCost: input }),
+    ...(output !== undefined && { outputCost: output }),
+  };
+};
+
+/**
+ * The meters by which a usage is priced, in the order in which pricing adds them: their amounts give its figures exactly,
+ * each side by itself and then both.
+ */
+export const chargedLines = (usage: Usage, rates: Rates): readonly ReceiptLine[] => {
+  const lines: ReceiptLine[] = [];
+  chargeUsage(usage, rates, (line) => lines.push(line));
+  return lines;
 };
 
 /**
@@ -133,32 +232,8 @@ const outputCost = (outputTokens: number, details: Usage['outputDetails'], rates
 export const priceUsage = (model: string, usage: Usage, book: PriceBook): Cost | undefined => {
   const rates = resolveModel(model, book);
   if (rates === undefined) return undefined;
-  const { totalTokens, inputDetails, outputDetails } = usage;
-  let { inputTokens, outputTokens } = usage;
-  if (totalTokens !== undefined) {
-    if (inputTokens === undefined && outputTokens !== undefined) inputTokens = atLeastZero(totalTokens - outputTokens);
-    else if (outputTokens === undefined && inputTokens !== undefined)
-      outputTokens = atLeastZero(totalTokens - inputTokens);
-  }
-  const estimate = { currency: book.currency, isEstimated: true, priceBookId: book.id } as const;
-  if (inputTokens === undefined && outputTokens === undefined) {
-    if (totalTokens === undefined) return undefined;
-    return { totalCost: inputCost(totalTokens, inputDetails, rates), ...estimate };
-  }
-  const input =
-    inputTokens === undefined && inputDetails === undefined
-      ? undefined
-      : inputCost(inputTokens ?? 0, inputDetails, rates);
-  const output =
-    outputTokens === undefined && outputDetails === undefined
-      ? undefined
-      : outputCost(outputTokens ?? 0, outputDetails, rates);
-  return {
-    totalCost: (input ?? 0) + (output ?? 0),
-    ...(input !== undefined && { inputCost: input }),
-    ...(output !== undefined && { outputCost: output }),
-    ...estimate,
-  };
+  const charged = chargeUsage(usage, rates);
+  return charged && { ...charged, currency: book.currency, isEstimated: true, priceBookId: book.id };
 };
 
 /**

@@ -236,7 +236,12 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
     authenticator,
     audit,
     defaultProject: 'default',
-    priceBook: { currency: 'USD', rates: new Map([['m-small', { input: 1, output: 2 }]]) },
+    priceBook: {
+      id: 'test',
+      currency: 'USD',
+      asOf: '2026-01-01',
+      rates: new Map([['m-small', { input: 1, output: 2 }]]),
+    },
     version: '1.2.3',
     clock,
   };

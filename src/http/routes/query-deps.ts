@@ -13,8 +13,8 @@ export type QueryDeps = {
   readonly audit: AuditLog;
   /** The daemon's `--project`. */
   readonly defaultProject: string;
-  /** Which ids of models are one, and the currency where nothing was priced. */
-  readonly priceBook: Pick<PriceBook, 'currency' | 'rates'>;
+  /** Which ids of models are one, the currency where nothing was priced, and what explains a cost. */
+  readonly priceBook: PriceBook;
   /** Version of the build. */
   readonly version: string;
   readonly clock: () => UnixNano;

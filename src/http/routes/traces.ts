@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import { receiptOf } from '../../ingest/receipt.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { Page, Paging, TraceFilter } from '../../store/signals/query.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
+import { receiptToWire } from '../codec/receipt.ts';
 import { logToWire } from '../codec/signal.ts';
 import { spanToWire } from '../codec/span.ts';
 import { facetsToWire, traceToWire } from '../codec/trace.ts';
@@ -129,7 +131,7 @@ const include = (store: SignalStore, traceId: string, projects: ProjectReach, as
 };
 
 /** Traces and their spans. @see Interface specification, "Query API: traces, scores, feedback" */
-export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[] => {
+export const traceRoutes = ({ store, defaultProject, priceBook, clock }: QueryDeps): Route[] => {
   const ownerOf = async (request: FastifyRequest): Promise<string | undefined> => {
     const { trace_id } = request.params as PathOf<'getTrace'>;
     return (await store.projectsOfTrace(trace_id, 'all'))[0];
@@ -246,7 +248,11 @@ export const traceRoutes = ({ store, defaultProject, clock }: QueryDeps): Route[
         const span = await store.findSpan(traceId, spanId, reach);
         if (span === undefined) return refuseMiss(store, request, traceId, reach, `span ${spanId} of trace ${traceId}`);
         request.audit.projects = [span.correlation.project];
-        return { span: spanToWire(span, true) };
+        const { include: included } = request.query as QueryOf<'getSpan'>;
+        return {
+          span: spanToWire(span, true),
+          ...(included === 'receipt' && { receipt: receiptToWire(receiptOf(span, priceBook)) }),
+        };
       },
     },
     {

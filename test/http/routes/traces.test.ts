@@ -580,3 +580,44 @@ describe('facets of the trace list', () => {
     expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'invalid_parameter', field]);
   });
 });
+
+describe('the receipt of a span', () => {
+  const usage = { inputTokens: 3, outputTokens: 5 };
+  const cost = {
+    totalCost: 3 / 1e6 + 10 / 1e6,
+    inputCost: 3 / 1e6,
+    outputCost: 10 / 1e6,
+    currency: 'USD',
+    isEstimated: true,
+    priceBookId: 'test',
+  };
+  const at = `/v1/api/traces/${TRACE}/spans/${SPAN}`;
+
+  it('comes with the span when it is asked for, and adds up to its cost', async () => {
+    const span = aSpan({ model: 'm-small', usage, cost });
+    const { ask } = await start({ store: { findSpan: async () => span } });
+    expect((await ask(at)).body).not.toHaveProperty('receipt');
+    const { body } = await ask(`${at}?include=receipt`);
+    expect(body.receipt).toEqual({
+      outcome: 'priced',
+      price_book: { id: 'test', as_of: '2026-01-01', entry: 'm-small', currency: 'USD', input_rate: 1 },
+      lines: [
+        { side: 'input', meter: 'input', tokens: 3, rate: 1, rated_as: 'input', amount: 3 / 1e6 },
+        { side: 'output', meter: 'output', tokens: 5, rate: 2, rated_as: 'output', amount: 10 / 1e6 },
+      ],
+      not_priced: [],
+    });
+    const [input, output] = body.receipt.lines;
+    expect(input.amount + output.amount).toBe(body.span.cost.total_cost);
+  });
+
+  it('says why there is no cost, and refuses to include anything else', async () => {
+    const { ask } = await start({ store: { findSpan: async () => aSpan({ model: 'unheard-of', usage }) } });
+    expect((await ask(`${at}?include=receipt`)).body.receipt).toEqual({
+      outcome: 'unpriced',
+      reason: 'model_not_in_book',
+    });
+    const refused = await ask(`${at}?include=all`);
+    expect([refused.status, refused.body.field]).toEqual([400, 'include']);
+  });
+});
