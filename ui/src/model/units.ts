@@ -74,6 +74,14 @@ export const formatMoney = (cost: Money | null | undefined): string => {
       : symbol + digits;
 };
 
+const EXACT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 12 });
+
+/** As many digits as the service keeps of a sum: for bills, whose lines must add up before the reader's eyes. */
+export const formatExactMoney = ({ total_cost, currency = 'USD' }: Money): string => {
+  const symbol = SYMBOLS[currency];
+  return symbol === undefined ? `${EXACT.format(total_cost)} ${currency}` : symbol + EXACT.format(total_cost);
+};
+
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB'] as const;
 
 export const formatBytes = (bytes: number): string => {

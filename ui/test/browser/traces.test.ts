@@ -418,6 +418,78 @@ describe('a trace of many calls', () => {
   });
 });
 
+describe('an agent that asks a model three times', () => {
+  const trace = hex(16);
+  const root = hex(8);
+  const asks = [hex(8), hex(8), hex(8)] as const;
+  const correlation = { project: 'agent' };
+  const messages = [
+    { role: 'system', content: 'be brief' },
+    { role: 'user', content: 'where is my refund' },
+    { role: 'assistant', content: 'looking' },
+    { role: 'tool', name: 'search', content: 'nothing' },
+    { role: 'assistant', content: 'looking again' },
+    { role: 'tool', name: 'search', content: 'nothing either' },
+  ];
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    await stage.ingest({
+      spans: [
+        aSpan({
+          trace_id: trace,
+          span_id: root,
+          name: 'refund agent',
+          kind: 'agent_run',
+          from: 0,
+          to: 900,
+          correlation,
+        }),
+        ...asks.map((span_id, at) =>
+          aSpan({
+            trace_id: trace,
+            span_id,
+            parent_span_id: root,
+            name: `ask ${at}`,
+            kind: 'model_generation',
+            from: at * 200,
+            to: at * 200 + 100,
+            model: 'gpt-4o-mini',
+            usage: {
+              input_tokens: 1000 * (at + 1),
+              output_tokens: 10,
+              ...(at === 0 ? {} : { input_details: { cache_read: 900 * at } }),
+            },
+            input: messages.slice(0, 2 + at * 2),
+            output: { role: 'assistant', content: `answer ${at}` },
+            correlation,
+          }),
+        ),
+      ],
+    });
+  });
+
+  it('11: shows the bill of a call: meters times rates, the row of the book, a sum that is the cost of the API', async () => {
+    page = await stage.open(`/traces/${trace}?project=agent&span=${asks[1]}&view=waterfall&tab=usage`);
+    const bill = page.getByRole('table', { name: 'Receipt' });
+    await bill.waitFor();
+    const cells = await bill
+      .getByRole('row')
+      .evaluateAll((rows) => rows.slice(1).map((row) => [...row.children].map((cell) => cell.textContent)));
+    expect(cells.map(([meter, tokens]) => [meter, tokens])).toEqual([
+      ['input', '1,100'],
+      ['cache read', '900'],
+      ['output', '10'],
+    ]);
+    const answer = await fetch(new URL(`/v1/api/traces/${trace}/spans/${asks[1]}`, stage.url));
+    const { span } = (await answer.json()) as { span: { cost: { total_cost: number } } };
+    const sum = cells.reduce((total, [, , , amount]) => total + Number(amount?.slice(1)), 0);
+    expect(sum).toBeCloseTo(span.cost.total_cost, 12);
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByText(', the cost of the span.').waitFor();
+    await inspector.getByText('The cache saved').waitFor();
+  });
+});
+
 describe('payloads of strangers', () => {
   const trace = hex(16);
   const hostile =

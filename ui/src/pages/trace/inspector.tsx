@@ -3,8 +3,9 @@ import { useEffect, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { readConversation } from '../../model/conversation.ts';
+import type { CostReceipt } from '../../model/receipt.ts';
 import { childrenOf, durationOf, type Span, type TraceRows } from '../../model/trace.ts';
-import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
+import { formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { Facts } from '../../widgets/facts.tsx';
@@ -15,6 +16,7 @@ import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import css from './trace.module.css';
+import { UsageAndCost } from './usage-and-cost.tsx';
 
 type Schemas = components['schemas'];
 
@@ -30,56 +32,18 @@ const useRested = (value: string): string => {
   return rested;
 };
 
+/** One span with its payloads, and how its cost came about. */
 export const spanQuery = (traceId: string, spanId: string) => ({
   queryKey: ['span', traceId, spanId],
-  queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Span> =>
-    (
-      await ask(
-        api.GET('/v1/api/traces/{trace_id}/spans/{span_id}', {
-          params: { path: { trace_id: traceId, span_id: spanId } },
-          signal,
-        }),
-      )
-    ).span,
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+    ask(
+      api.GET('/v1/api/traces/{trace_id}/spans/{span_id}', {
+        params: { path: { trace_id: traceId, span_id: spanId }, query: { include: 'receipt' } },
+        signal,
+      }),
+    ),
   staleTime: 30_000,
 });
-
-const UsageAndCost = ({ usage, cost, model, provider }: Span) => (
-  <Facts
-    facts={[
-      ['Model', model],
-      ['Provider', provider],
-      ['Input tokens', formatCount(usage?.input_tokens)],
-      [
-        '… from cache',
-        usage?.input_details?.cache_read === undefined ? undefined : formatCount(usage.input_details.cache_read),
-      ],
-      [
-        '… to cache',
-        usage?.input_details?.cache_write === undefined ? undefined : formatCount(usage.input_details.cache_write),
-      ],
-      ['Output tokens', formatCount(usage?.output_tokens)],
-      [
-        '… reasoning',
-        usage?.output_details?.reasoning === undefined ? undefined : formatCount(usage.output_details.reasoning),
-      ],
-      ['Cost', cost === undefined ? '— not priced' : `${formatMoney(cost)}${cost.is_estimated ? ' est.' : ''}`],
-      [
-        'Input cost',
-        cost?.input_cost === undefined
-          ? undefined
-          : formatMoney({ total_cost: cost.input_cost, currency: cost.currency }),
-      ],
-      [
-        'Output cost',
-        cost?.output_cost === undefined
-          ? undefined
-          : formatMoney({ total_cost: cost.output_cost, currency: cost.currency }),
-      ],
-      ['Price book', cost?.price_book_id],
-    ]}
-  />
-);
 
 const Scores = ({ scores }: { readonly scores: readonly Schemas['Score'][] }) => (
   <ul className={css['entries']}>
@@ -134,6 +98,7 @@ type InspectorProps = {
 
 const tabsOf = (
   span: Span,
+  receipt: CostReceipt | undefined,
   isComplete: boolean,
   scores: readonly Schemas['Score'][],
   feedback: readonly Schemas['Feedback'][],
@@ -174,7 +139,7 @@ const tabsOf = (
       : undefined,
     span.usage === undefined && span.cost === undefined && span.model === undefined
       ? undefined
-      : { id: 'usage', name: 'Usage & cost', content: () => <UsageAndCost {...span} /> },
+      : { id: 'usage', name: 'Usage & cost', content: () => <UsageAndCost span={span} receipt={receipt} /> },
     Object.keys(span.attributes ?? {}).length === 0
       ? undefined
       : { id: 'attributes', name: 'Attributes', content: () => <Attributes attributes={span.attributes ?? {}} /> },
@@ -204,18 +169,20 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
   const isMissing = rows.isMissing[row] === 1;
   const full = useQuery({ ...spanQuery(traceId, rested), enabled: rested === spanId && spanId !== '' && !isMissing });
   const complete = rested === spanId ? full.data : undefined;
-  const span = complete ?? light;
+  const span = complete?.span ?? light;
+  const receipt = complete?.receipt;
   const tabs = useMemo(
     () =>
       span === undefined
         ? []
         : tabsOf(
             span,
+            receipt,
             complete !== undefined,
             scores.filter((score) => score.span_id === spanId || (span.is_root && score.span_id === undefined)),
             feedback.filter((given) => given.span_id === spanId || (span.is_root && given.span_id === undefined)),
           ),
-    [span, complete, scores, feedback, spanId],
+    [span, receipt, complete, scores, feedback, spanId],
   );
   if (span === undefined) return null;
   if (isMissing)
@@ -262,7 +229,7 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
       </div>
       <Loaded
         query={{
-          data: complete ?? (full.error === null ? light : undefined),
+          data: span !== undefined && (complete !== undefined || full.error === null) ? span : undefined,
           error: full.error,
           refetch: full.refetch,
         }}

@@ -51,7 +51,7 @@ type EntryProps = {
 const Entry = ({ traceId, rows, row, onSelect }: EntryProps) => {
   const light = rows.spans[row];
   const { data } = useQuery({ ...spanQuery(traceId, light?.span_id ?? ''), enabled: light !== undefined });
-  const turns = useMemo(() => (data === undefined ? [] : turnsOf(data)), [data]);
+  const turns = useMemo(() => (data === undefined ? [] : turnsOf(data.span)), [data]);
   if (light === undefined) return null;
   return (
     <article className={css['entry']} style={{ marginLeft: `${Math.min(rows.depth[row] ?? 0, 8) * 14}px` }}>
