@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { emitCpp, emitCppHeader } from '../../tools/codegen/emit-cpp.ts';
 import { emitGo } from '../../tools/codegen/emit-go.ts';
+import { emitJava } from '../../tools/codegen/emit-java.ts';
 import { emitPython } from '../../tools/codegen/emit-python.ts';
+import { emitRust } from '../../tools/codegen/emit-rust.ts';
 import { type Models, readModels } from '../../tools/codegen/models.ts';
 
 /** What is read of one operation that answers with the schema `Thing`. */
@@ -140,6 +143,73 @@ describe('the emitters', () => {
         '}',
       ].join('\n'),
     );
+  });
+
+  it('Rust: null in a member of any JSON is not taken for an absent one', () => {
+    const rust = emitRust(models);
+    expect(rust).toContain(
+      [
+        '    #[serde(skip_serializing_if = "Option::is_none")]',
+        '    pub count: Option<i64>,',
+        '    #[serde(',
+        '        default,',
+        '        deserialize_with = "present",',
+        '        skip_serializing_if = "Option::is_none"',
+        '    )]',
+        '    pub any: Option<Value>,',
+        '    pub object: Object,',
+      ].join('\n'),
+    );
+    expect(rust).toContain('    pub nothing: Option<f64>,\n}');
+  });
+
+  it('Java: what may be absent is boxed, and only what a member must hold is written as null', () => {
+    const record = emitJava(models).find(({ name }) => name === 'Thing')?.text;
+    expect(record).toContain(
+      [
+        'public record Thing(',
+        '    @JsonProperty("class") String class_,',
+        '    @JsonProperty("count") Long count,',
+        '    @JsonProperty("any") JsonNode any,',
+        '    @JsonProperty("object") ObjectNode object,',
+        '    @JsonProperty("parts") List<Part> parts,',
+        '    @JsonInclude @JsonProperty("nothing") Double nothing',
+        ') {',
+      ].join('\n'),
+    );
+  });
+
+  it('C++: what may be absent is optional, and an object stands before those that hold it', () => {
+    const header = emitCppHeader(models);
+    expect(header).toContain(
+      [
+        'struct Thing {',
+        '  /// Says `why`.',
+        '  std::string class_{};',
+        '  std::optional<std::int64_t> count{};',
+        '  std::optional<Json> any{};',
+        '  Json object = Json::object();',
+        '  std::optional<std::vector<Part>> parts{};',
+        '  std::optional<double> nothing{};',
+        '};',
+      ].join('\n'),
+    );
+    expect(header.indexOf('struct Part {')).toBeLessThan(header.indexOf('struct Thing {'));
+    expect(emitCpp(models)).toContain('  put_nullable(out, "nothing", value.nothing);');
+  });
+
+  it('only what a caller sends has a builder in Java', () => {
+    const request = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Sent' } } } };
+    const answer = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Got' } } } };
+    const object = { type: 'object', properties: { a: { type: 'string' } } };
+    const files = emitJava(
+      readModels({
+        paths: { '/x': { post: { operationId: 'x', requestBody: request, responses: { 200: answer } } } },
+        components: { schemas: { Sent: object, Got: object, ErrorBody: object } },
+      }),
+    );
+    expect(files.find(({ name }) => name === 'Sent')?.text).toContain('public static final class Builder');
+    expect(files.find(({ name }) => name === 'Got')?.text).not.toContain('Builder');
   });
 
   it('enums stay open: Python takes any text, Go has a type over it', () => {

@@ -18,6 +18,8 @@ export type ObjectModel = {
   /** A sentence or more, as the document says it; empty where it says nothing. */
   readonly doc: string;
   readonly members: readonly Member[];
+  /** A request holds it, so a caller makes it. */
+  readonly isSent: boolean;
 };
 
 /** An open enum: these values are known, others may come. */
@@ -145,7 +147,7 @@ export const readModels = (document: Tree): Models => {
     const entries = Object.entries(treeIn(schema, 'properties'));
     // Entered before its members, so that a schema may refer to itself.
     const doc = sentence(schema['description']);
-    objects.set(name, { name, doc, members: [] });
+    objects.set(name, { name, doc, members: [], isSent: false });
     const members = entries.map(([key, inner]): Member => {
       if (!isTree(inner)) throw new TypeError(`${name}.${key} is not a schema`);
       const types = inner['type'];
@@ -161,7 +163,7 @@ export const readModels = (document: Tree): Models => {
         doc: withUnit(key, meaningOf(inner)),
       };
     });
-    objects.set(name, { name, doc, members });
+    objects.set(name, { name, doc, members, isSent: false });
     return { kind: 'object', name };
   };
 
@@ -207,19 +209,27 @@ export const readModels = (document: Tree): Models => {
     }
   };
 
+  const markSent = (type: Type): void => {
+    if (type.kind === 'list' || type.kind === 'map') markSent(type.of);
+    if (type.kind !== 'object') return;
+    const model = objects.get(type.name);
+    if (model === undefined || model.isSent) return;
+    objects.set(type.name, { ...model, isSent: true });
+    for (const member of model.members) markSent(member.type);
+  };
+  /** The type of a body of JSON; none of another body. */
+  const typesIn = (body: unknown, place: string): readonly Type[] => {
+    const content = isTree(body) && isTree(body['content']) ? body['content']['application/json'] : undefined;
+    return isTree(content) ? [typeOf(treeIn(content, 'schema'), place)] : [];
+  };
+
   for (const item of Object.values(treeIn(document, 'paths'))) {
     if (!isTree(item)) continue;
     for (const operation of Object.values(item)) {
       if (!isTree(operation) || typeof operation['operationId'] !== 'string') continue;
       const place = pascalCase(operation['operationId']);
-      const bodies = [
-        [operation['requestBody'], `${place}Request`] as const,
-        ...Object.values(treeIn(operation, 'responses')).map((answer) => [answer, `${place}Response`] as const),
-      ];
-      for (const [body, named] of bodies) {
-        const content = isTree(body) && isTree(body['content']) ? body['content']['application/json'] : undefined;
-        if (isTree(content)) typeOf(treeIn(content, 'schema'), named);
-      }
+      for (const type of typesIn(operation['requestBody'], `${place}Request`)) markSent(type);
+      for (const answer of Object.values(treeIn(operation, 'responses'))) typesIn(answer, `${place}Response`);
     }
   }
   typeOf({ $ref: '#/components/schemas/ErrorBody' }, 'ErrorBody');

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { emitCpp, emitCppHeader } from './emit-cpp.ts';
 import { emitGo } from './emit-go.ts';
+import { emitJava } from './emit-java.ts';
 import { emitPython } from './emit-python.ts';
+import { emitRust } from './emit-rust.ts';
 import { type Models, readModels } from './models.ts';
 import { sdkDocument, type Tree } from './sdk-document.ts';
 
@@ -26,8 +29,18 @@ export const headed = (what: string, source: string, content: string, comment = 
 type Emitter = (models: Models, head: (content: string, comment?: string) => string) => readonly Output[];
 
 const emitters: readonly Emitter[] = [
-  (models, head) => [{ path: 'sdk/go/wire/wire.go', text: head(emitGo(models)) }],
   (models, head) => [{ path: 'sdk/python/src/svc/_wire.py', text: head(emitPython(models), '#') }],
+  (models, head) => [{ path: 'sdk/go/wire/wire.go', text: head(emitGo(models)) }],
+  (models, head) => [{ path: 'sdk/rust/src/wire.rs', text: head(emitRust(models)) }],
+  (models, head) =>
+    emitJava(models).map(({ name, text }) => ({
+      path: `sdk/java/src/main/java/dev/svc/wire/${name}.java`,
+      text: head(text),
+    })),
+  (models, head) => [
+    { path: 'sdk/cpp/include/svc/wire.hpp', text: head(emitCppHeader(models)) },
+    { path: 'sdk/cpp/src/wire.cpp', text: head(emitCpp(models)) },
+  ],
 ];
 
 /**
