@@ -43,8 +43,13 @@ export const leasedRunStatuses = ['running', 'paused'] as const satisfies readon
 export const hasEnded = (status: RunStatus): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
-/** What an open run waits for: an event, a sleep, the next try, its children, or a worker. */
-export type WaitingOn = 'event' | 'timer' | 'backoff' | 'children' | 'worker';
+/**
+ * What an open run waits for: an event, a sleep or its start, the next try, its children, a worker, a worker that fell silent, or a
+ * concurrency or rate key.
+ */
+export const waitedOn = ['event', 'timer', 'backoff', 'children', 'worker', 'orphan', 'key'] as const;
+export type WaitingOn = (typeof waitedOn)[number];
+export const waitedForBesideWorkers = waitedOn.filter((on) => on !== 'worker');
 
 /**
  * Why a run is held back. `definition_paused`: somebody paused its definition, and it has not begun. `concurrency_key`: as many hold its

@@ -10,16 +10,19 @@ import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
 import type { ActorSummary } from './runs-service.ts';
 
 /** Holders, and those who wait, that are shown of one key. */
-const MOST_SHOWN = 100;
+export const MOST_SHOWN = 100;
 
-type Clocks = {
+export type Clocks = {
   readonly steady: () => UnixMs;
   /** What the wall clock will show at a time of the steady one. */
   readonly wallOf: (steady: UnixMs) => UnixMs;
 };
 
 /** When a rate next has room, by the wall clock; absent where it has room, or is no rate. */
-const nextAtOf = ({ starts, limit, perMs }: LimitRecord, { steady, wallOf }: Clocks): { readonly nextAt?: UnixMs } => {
+export const nextAtOf = (
+  { starts, limit, perMs }: LimitRecord,
+  { steady, wallOf }: Clocks,
+): { readonly nextAt?: UnixMs } => {
   if (perMs === undefined) return {};
   const at = roomAt(startsWithin(starts, perMs, steady()), limit, perMs);
   return at === undefined ? {} : { nextAt: wallOf(at) };

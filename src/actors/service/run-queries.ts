@@ -16,9 +16,16 @@ import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
 import { type StoredRuns, within } from './stored-runs.ts';
 
+/** Most runs that are counted of one thing that runs wait for: by an index alone, and where each row is looked at. */
+const MOST_COUNTED = 10_000;
+const MOST_LOOKED_AT = 1_000;
+
 /** What is asked about runs. */
 export const createRunQueries = (host: {
-  readonly store: Pick<RunStore, 'findRun' | 'listRuns' | 'journal' | 'journalBefore' | 'findAttempt' | 'whereWaits'>;
+  readonly store: Pick<
+    RunStore,
+    'findRun' | 'listRuns' | 'countWaiting' | 'journal' | 'journalBefore' | 'findAttempt' | 'whereWaits'
+  >;
   readonly storedRuns: StoredRuns;
   /** What the wall clock will show at a time of the steady one. */
   readonly wallOf: (steady: UnixMs) => UnixMs;
@@ -89,6 +96,13 @@ export const createRunQueries = (host: {
           ok: true,
           value: pageOf(runs, limit, (last) => [last.updatedAt, last.runId]),
         };
+      }),
+
+    countWaitingRuns: (query) =>
+      attempt(async () => {
+        const { reach: _, status: __, ...others } = query;
+        const isFiltered = Object.values(others).some((value) => value !== undefined);
+        return { ok: true, value: await store.countWaiting(query, isFiltered ? MOST_LOOKED_AT : MOST_COUNTED) };
       }),
 
     projectOfRun: async (runId) => (await recordOf(runId))?.project,

@@ -20,7 +20,7 @@ import type { StepError } from '../../model/definition/step-error.ts';
 import type { GivenSchedule } from '../../model/schedule/parse.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RunStart } from '../run/messages.ts';
-import type { RunFilter } from '../../store/runs/run-store.ts';
+import type { LimitKind, RunFilter, WaitingCount } from '../../store/runs/run-store.ts';
 import type { BulkAction, BulkView } from '../bulk/messages.ts';
 import type { PausedWork } from '../definition/paused-work.ts';
 import type { IdleSchedule } from '../schedule/idle-schedules.ts';
@@ -325,6 +325,8 @@ export interface RunQueries {
   ): Promise<Result<RunDetail>>;
   /** Newest-updated first. */
   listRuns(query: RunQuery): Promise<Result<Page<RunSummary>>>;
+  /** How many of the runs of a list wait for each thing beside a worker, as far as they are counted. */
+  countWaitingRuns(query: Omit<RunFilter, 'waitingOn'>): Promise<Result<readonly WaitingCount[]>>;
   /** The project that owns a run, for audit rows of refused reads; absent when there is no such run. */
   projectOfRun(runId: string): Promise<string | undefined>;
   /** With `maxBytes` a page of large entries may end before its limit (`isCut`); the rest follows after `nextAfter`. */
@@ -437,6 +439,42 @@ export interface WorkerQueries {
   listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
 }
 
+/** A concurrency or rate key in use. */
+export type LimitInfo = {
+  readonly limitId: string;
+  readonly kind: LimitKind;
+  readonly project: string;
+  readonly definitionId: string;
+  readonly definitionVersion: number;
+  /** The task whose key it is; absent for a key of the run itself. */
+  readonly stepId?: string;
+  readonly key: string;
+  readonly limit: number;
+  readonly perMs?: number;
+  /** Holders; of a rate, the starts that count now. */
+  readonly used: number;
+  readonly waiting: number;
+  readonly movedAt: UnixMs;
+  /** When a rate next has room; absent where it has. */
+  readonly nextAt?: UnixMs;
+};
+export type LimitPlaceInfo = {
+  readonly runId: string;
+  readonly stepId?: string;
+  readonly priority: number;
+  readonly since: UnixMs;
+};
+export type LimitDetail = LimitInfo & {
+  readonly holders: readonly LimitPlaceInfo[];
+  readonly line: readonly LimitPlaceInfo[];
+};
+
+export interface LimitQueries {
+  /** By id. */
+  listLimits(query: Asking & Paging & { readonly isWaitedFor?: true }): Promise<Result<Page<LimitInfo>>>;
+  getLimit(request: Asking & { readonly limitId: string }): Promise<Result<LimitDetail>>;
+}
+
 /** Actors, as debugging sees them. @see Interface decisions, "10. Actors and machines, for debugging" */
 export interface ActorDirectory {
   listActors(
@@ -499,6 +537,7 @@ export interface RunsService
     DefinitionCommands,
     DefinitionQueries,
     WorkerQueries,
+    LimitQueries,
     ActorDirectory,
     MachineDirectory,
     RunAdministration {

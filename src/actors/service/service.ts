@@ -18,6 +18,7 @@ import { createDefinitionCommands } from './definition-commands.ts';
 import { createDefinitionQueries } from './definition-queries.ts';
 import { createEventQueries } from './event-queries.ts';
 import type { Followers } from './follow-journal.ts';
+import { createLimitQueries } from './limit-queries.ts';
 import { createMachineDirectory } from './machine-directory.ts';
 import { createRunCommands } from './run-commands.ts';
 import { createRunQueries } from './run-queries.ts';
@@ -67,6 +68,7 @@ export const createService = (host: {
   ...createDefinitionCommands(host),
   ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
+  ...createLimitQueries(host),
   ...createActorDirectory(host.actors),
   ...createMachineDirectory(host.store, host.programs),
   ...createRunAdministration(host),

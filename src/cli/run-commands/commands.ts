@@ -33,6 +33,8 @@ const waits = namesOf<NonNullable<RunFilters['waiting_on']>>({
   backoff: true,
   children: true,
   worker: true,
+  orphan: true,
+  key: true,
 });
 
 /** The bounds are the service's own: it says which number is beyond them. */

@@ -4,6 +4,7 @@ import { bulkRoutes } from './bulk.ts';
 import { definitionRoutes } from './definitions.ts';
 import type { StreamTiming } from '../answer/event-stream.ts';
 import type { Route } from '../route.ts';
+import { limitRoutes } from './limits.ts';
 import { runRoutes } from './runs.ts';
 import type { RunsDeps } from './runs-deps.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -37,6 +38,7 @@ export const runsSurface = (deps: RunsDeps, enabled: boolean, timing?: StreamTim
     ...workerRoutes(deps),
     ...definitionRoutes(deps),
     ...bulkRoutes(deps),
+    ...limitRoutes(deps),
     ...scheduleRoutes(deps),
     ...subjectRoutes(deps),
   ];

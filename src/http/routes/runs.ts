@@ -3,7 +3,7 @@ import { Refusal, type Result } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { ownProject } from '../../model/scope.ts';
 import { parseLaterTime, type UnixNano } from '../../model/time.ts';
-import type { Paging } from '../../store/signals/query.ts';
+import type { Paging, Window } from '../../store/signals/query.ts';
 import { asksForStream } from '../answer/negotiation.ts';
 import {
   attemptToWire,
@@ -17,7 +17,7 @@ import {
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../answer/event-stream.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { given, LIST_BYTES, ROW_BYTES, pageBody } from '../lists/listing.ts';
+import { given, LIST_BYTES, ROW_BYTES, pageBody, projectsOf, windowOf } from '../lists/listing.ts';
 import { listRows } from '../lists/read-on.ts';
 import type { Route } from '../route.ts';
 import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
@@ -33,13 +33,28 @@ export const boundMs = (at: UnixNano | undefined): number | undefined =>
 
 const CORRELATION = 'correlation.';
 /** The members of the correlation that a list of runs asks for; absent when it asks for none. */
-const correlationOf = (query: QueryOf<'listRuns'>): [name: string, value: string][] | undefined => {
+const correlationOf = (
+  query: QueryOf<'listRuns' | 'countWaitingRuns'>,
+): [name: string, value: string][] | undefined => {
   const named = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     name.startsWith(CORRELATION) ? [[name.slice(CORRELATION.length), String(value)]] : [],
   );
   if (query.session_id !== undefined) named.push(['session_id', query.session_id]);
   return named.length === 0 ? undefined : named;
 };
+
+/** The filters of a list of runs, and of what is counted of it. */
+const filtersOf = (query: QueryOf<'listRuns' | 'countWaitingRuns'>, window: Window) =>
+  given({
+    status: query.status,
+    definitionId: query.definition_id,
+    userId: query.user_id,
+    parentRunId: query.parent_run_id,
+    restartedFrom: query.restarted_from,
+    correlation: correlationOf(query),
+    from: boundMs(window.from),
+    to: boundMs(window.to),
+  });
 
 async function* asEvents<T extends { readonly seq: number }>(
   pages: AsyncIterable<readonly T[]>,
@@ -153,20 +168,32 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const page = valueOf(
           await runs.listRuns({
             ...paging,
-            ...given({
-              status: query.status,
-              definitionId: query.definition_id,
-              userId: query.user_id,
-              parentRunId: query.parent_run_id,
-              restartedFrom: query.restarted_from,
-              waitingOn: query.waiting_on,
-              correlation: correlationOf(query),
-              from: boundMs(window.from),
-              to: boundMs(window.to),
-            }),
+            ...filtersOf(query, window),
+            ...given({ waitingOn: query.waiting_on }),
           }),
         );
         return pageBody('runs', mapLazily(page.items, runSummaryToWire), cursorAfter(page));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs/waiting',
+      scope: 'read',
+      operationId: 'countWaitingRuns',
+      surface: 'runs',
+      handler: async (request) => {
+        const query = request.query as QueryOf<'countWaitingRuns'>;
+        const reach = projectsOf(request.caller, query.project, defaultProject);
+        const counts = valueOf(
+          await runs.countWaitingRuns({ reach, ...filtersOf(query, windowOf(query, deps.clock())) }),
+        );
+        return {
+          waiting: counts.map(({ waitingOn, count, isCapped }) => ({
+            waiting_on: waitingOn,
+            count,
+            ...(isCapped ? { capped: true } : {}),
+          })),
+        };
       },
     },
     {

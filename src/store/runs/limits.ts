@@ -90,6 +90,8 @@ export type DueLimit = { readonly limitId: string; readonly project: string; rea
 
 export type LimitListQuery = {
   readonly reach: ProjectReach;
+  /** Only those for which somebody waits. */
+  readonly isWaitedFor?: true;
   /** By id, ascending. */
   readonly after?: string;
   readonly limit: number;

@@ -1,15 +1,36 @@
-import type { WaitingOn } from '../../model/run.ts';
+import type { HeldReason, RunStatus, WaitingOn } from '../../model/run.ts';
 import type { RunRecord } from './records.ts';
 import type { RunFilter } from './run-filter.ts';
 import type { RunListQuery } from './run-queries.ts';
 
-/** What a run that has not ended waits for; absent while a worker holds a lease of it or something holds it back, and where its snapshot cannot be read. */
-const waitingOnOf = ({
-  status,
-  snapshot,
-  held,
-}: Pick<RunRecord, 'status' | 'snapshot' | 'held'>): WaitingOn | undefined => {
-  if (status === 'queued') return held === undefined ? 'worker' : undefined;
+/** Why a run is held back that waits for a key. */
+export const heldByKeys = ['concurrency_key', 'rate'] as const satisfies readonly HeldReason[];
+const isHeldByKey = (held: HeldReason): boolean => (heldByKeys as readonly HeldReason[]).includes(held);
+
+/** The statuses of the runs that wait for each thing. */
+export const statusesWaitingOn = {
+  event: ['waiting'],
+  timer: ['waiting', 'scheduled'],
+  backoff: ['waiting'],
+  children: ['waiting'],
+  worker: ['queued'],
+  orphan: ['running'],
+  key: ['queued'],
+} as const satisfies Record<WaitingOn, readonly RunStatus[]>;
+
+/** Whether the worker that holds a lease of the run fell silent. Leases have rows of their own. */
+export type IsOrphaned = (record: Pick<RunRecord, 'runId'>) => boolean;
+
+/**
+ * What a run that has not ended waits for; absent while a worker holds a lease of it or its definition is paused, and where its snapshot
+ * cannot be read.
+ */
+const waitingOnOf = (
+  { runId, status, snapshot, held }: Pick<RunRecord, 'runId' | 'status' | 'snapshot' | 'held'>,
+  isOrphaned: IsOrphaned,
+): WaitingOn | undefined => {
+  if (status === 'queued') return held === undefined ? 'worker' : isHeldByKey(held) ? 'key' : undefined;
+  if (status === 'running') return isOrphaned({ runId }) ? 'orphan' : undefined;
   if (status === 'scheduled') return 'timer';
   if (status !== 'waiting') return undefined;
   try {
@@ -43,11 +64,11 @@ const hasCorrelation = (
 const ORDERED: ReadonlySet<string> = new Set(['reach', 'status', 'after', 'limit'] satisfies (keyof RunListQuery)[]);
 
 /** Whether a list of runs looks at more than their project and status. */
-export const isFiltered = (query: RunListQuery): boolean =>
+export const isFiltered = (query: RunFilter): boolean =>
   Object.entries(query).some(([name, filter]) => !ORDERED.has(name) && filter !== undefined);
 
 /** Whether a run is among those asked for, its project and its place in the list aside. */
-export const matchesRun = (record: RunRecord, query: RunFilter): boolean =>
+export const matchesRun = (record: RunRecord, query: RunFilter, isOrphaned: IsOrphaned): boolean =>
   (query.status === undefined || record.status === query.status) &&
   (query.definitionId === undefined || record.definitionId === query.definitionId) &&
   (query.userId === undefined || record.userId === query.userId) &&
@@ -56,4 +77,4 @@ export const matchesRun = (record: RunRecord, query: RunFilter): boolean =>
   (query.parentRunId === undefined || record.parent?.runId === query.parentRunId) &&
   (query.restartedFrom === undefined || record.restartedFrom?.runId === query.restartedFrom) &&
   hasCorrelation(record, query.correlation) &&
-  (query.waitingOn === undefined || waitingOnOf(record) === query.waitingOn);
+  (query.waitingOn === undefined || waitingOnOf(record, isOrphaned) === query.waitingOn);

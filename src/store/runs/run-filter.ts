@@ -16,5 +16,12 @@ export type RunFilter = {
   readonly correlation?: readonly (readonly [name: string, value: string])[];
 };
 
+/** How many runs wait for one thing, as far as they were counted: `isCapped` where there are more than were looked at. */
+export type WaitingCount = {
+  readonly waitingOn: Exclude<WaitingOn, 'worker'>;
+  readonly count: number;
+  readonly isCapped: boolean;
+};
+
 /** Runs that were found, and the last one that was looked at; without it, there are no more. */
 export type MatchingRuns = { readonly runIds: readonly string[]; readonly upTo?: string };

@@ -2,7 +2,7 @@ import type { DefinitionOwner } from '../../model/definition/owner.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { UnixMs } from '../../model/run.ts';
 import type { LimitListQuery, LimitRecord, LimitRows, WaitingPlace } from './limits.ts';
-import type { MatchingRuns, RunFilter } from './run-filter.ts';
+import type { MatchingRuns, RunFilter, WaitingCount } from './run-filter.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -106,6 +106,10 @@ export interface RunQueries {
   /** A run with all that is asked about it; `undefined` when there is no such run. */
   findRun(runId: string): Promise<RunRows | undefined>;
   listRuns(query: RunListQuery): Promise<readonly RunRecord[]>;
+  /**
+   * How many of these runs wait for each thing beside a worker. Of each thing and project so many are looked at, the newest-updated first.
+   */
+  countWaiting(query: Omit<RunFilter, 'waitingOn'>, most: number): Promise<readonly WaitingCount[]>;
   /** The same runs by id, from beyond `after`: what is found among the next `scan` rows. */
   matchingRuns(query: RunFilter, after: string, scan: number): Promise<MatchingRuns>;
   /**

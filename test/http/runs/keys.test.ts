@@ -52,3 +52,73 @@ describe('a run that waits for a key', () => {
     expect(body.message).toContain('"ada"');
   });
 });
+
+describe('keys in use', () => {
+  it('are listed by id, and each shows who holds it and who waits, since when', async () => {
+    await open({ concurrency });
+    const holder = (await start()).body.run_id;
+    const first = (await start()).body.run_id;
+    const urgent = (await service.post('/runs', { definition_id: 'flow', input: { customer: 'ada' }, priority: 5 }))
+      .body.run_id;
+    await service.must(service.post('/runs', { definition_id: 'flow', input: { customer: 'bob' } }));
+    const { limits } = await service.must(service.get('/limits'));
+    const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+    const ada = {
+      limit_id: expect.any(String),
+      kind: 'concurrency',
+      project: 'default',
+      definition_id: 'flow',
+      definition_version: 1,
+      key: 'ada',
+      limit: 1,
+      used: 1,
+      waiting: 2,
+      moved_at: at,
+    };
+    expect(limits).toHaveLength(2);
+    expect(limits).toContainEqual(ada);
+    expect(limits).toContainEqual({ ...ada, key: 'bob', waiting: 0 });
+    const waited = await service.must(service.get('/limits?waiting=true'));
+    expect(waited.limits).toEqual([ada]);
+    const page = await service.must(service.get('/limits?limit=1'));
+    const rest = await service.must(service.get(`/limits?limit=1&cursor=${page.next_cursor}`));
+    expect([...page.limits, ...rest.limits]).toEqual(limits);
+    expect(await service.must(service.get(`/limits/${waited.limits[0].limit_id}`))).toEqual({
+      ...ada,
+      holders: [{ run_id: holder, priority: 0, since: at }],
+      line: [
+        { run_id: urgent, priority: 5, since: at },
+        { run_id: first, priority: 0, since: at },
+      ],
+    });
+    expect((await service.get('/limits/nobody')).status).toBe(404);
+    expect((await service.get('/limits?waiting=maybe')).status).toBe(400);
+  });
+
+  it('of a rate say how many starts count now, and when there is room', async () => {
+    await open({ rate: { key: 'all', limit: 1, per_ms: 60_000 } });
+    await start();
+    const read = async () => (await service.must(service.get('/limits'))).limits[0];
+    const full = await read();
+    expect(full).toMatchObject({ kind: 'rate', key: 'all', limit: 1, per_ms: 60_000, used: 1, waiting: 0 });
+    expect(Date.parse(full?.next_at ?? '')).toBe(service.now() + 60_001);
+  });
+
+  it('count the runs that wait for them, beside what other runs wait for', async () => {
+    await open({ concurrency });
+    await start();
+    await start();
+    await start();
+    const counts = async (query = '') => {
+      const { waiting } = await service.must(service.get(`/runs/waiting${query}`));
+      return Object.fromEntries(
+        waiting.map((one: { waiting_on: string; count: number }) => [one.waiting_on, one.count]),
+      );
+    };
+    expect(await counts()).toEqual({ event: 0, timer: 0, backoff: 0, children: 0, orphan: 0, key: 2 });
+    expect((await counts('?definition_id=other'))['key']).toBe(0);
+    expect((await counts('?definition_id=flow&status=queued'))['key']).toBe(2);
+    expect((await service.must(service.get('/runs?waiting_on=key'))).runs).toHaveLength(2);
+    expect((await service.get('/runs/waiting?status=asleep')).status).toBe(400);
+  });
+});

@@ -16,12 +16,20 @@ const scopeOf = new Map(surface.map(({ operationId, scope }) => [operationId, sc
 
 const HOUR = 3_600_000;
 /** What one project has of everything. */
-type Things = { readonly run: string; readonly lease: string; readonly bulk: string };
-const NOTHING: Things = { run: crypto.randomUUID(), lease: crypto.randomUUID(), bulk: crypto.randomUUID() };
+type Things = { readonly run: string; readonly lease: string; readonly bulk: string; readonly limit: string };
+const NOTHING: Things = {
+  run: crypto.randomUUID(),
+  lease: crypto.randomUUID(),
+  bulk: crypto.randomUUID(),
+  limit: 'none',
+};
 
 /** Of each id the project, the other one and the service hold a definition with other content, or some of them. */
 const ours = [aFlow('shared', [aTask('ours')]), aFlow('common', [aTask('ours')])];
-const own = [aFlow('shared', [aTask('own')], { version: 7 }), aFlow('secret', [aTask('own')])];
+const own = [
+  aFlow('shared', [aTask('own')], { version: 7 }),
+  aFlow('secret', [aTask('own')], { concurrency: { key: 'secret', limit: 9 } }),
+];
 const theirs = [aFlow('shared', [aTask('theirs')])];
 
 const services: RunsHttp[] = [];
@@ -54,7 +62,8 @@ const aWorld = async (hasThings: boolean): Promise<{ service: RunsHttp; things: 
   await service.start('common', {}, {}, execute);
   const { bulk_id: bulk } = (await service.post('/runs/bulk', cancelOne, execute)).body;
   await service.runs.tick();
-  return { service, things: { run: lease.run_id, lease: lease.lease_id, bulk } };
+  const { limits } = await service.must(service.get('/limits', { key: 'own-read' }));
+  return { service, things: { run: lease.run_id, lease: lease.lease_id, bulk, limit: limits[0].limit_id } };
 };
 
 type Call = (service: RunsHttp, things: Things, key: string) => Promise<Answer>;
@@ -108,6 +117,17 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
   ['listWorkers', '', get(() => '/workers')],
   ['listWorkers', 'by project', get(() => '/workers?project=other')],
   ['listLeases', '', get(() => '/leases')],
+  ['listLimits', '', get(() => '/limits')],
+  // Its id is a digest of names that may be guessed.
+  [
+    'getLimit',
+    'of the project',
+    async (service, { limit }, key) => {
+      const answer = await service.get(`/limits/${limit}`, { key });
+      return { ...answer, text: answer.text.replaceAll(limit, 'ID') };
+    },
+  ],
+  ['countWaitingRuns', '', get(() => '/runs/waiting')],
   ['listDefinitions', '', get(() => '/definitions')],
   ['listDefinitions', 'by project', get(() => '/definitions?project=other')],
   [
@@ -236,6 +256,8 @@ const namedProject: readonly (readonly [operation: string, call: Call])[] = [
       ['listParkedEvents', '/events'],
       ['listWorkers', '/workers'],
       ['listLeases', '/leases'],
+      ['listLimits', '/limits'],
+      ['countWaitingRuns', '/runs/waiting'],
       ['listDefinitions', '/definitions'],
       ['getDefinition', '/definitions/secret'],
       ['getDefinitionVersion', '/definitions/secret/versions/1'],
@@ -261,6 +283,7 @@ const viewOf = async (service: RunsHttp, { run, lease }: Things): Promise<unknow
     ['read', `/runs/${run}`],
     ['read', `/runs/${run}/events`],
     ['read', '/leases'],
+    ['read', '/limits'],
     ['read', '/schedules'],
     ['read', '/schedules/nightly'],
     ['read', '/definitions'],

@@ -252,6 +252,24 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       expect(await ids({ reach: [], limit: 2 })).toEqual([]);
     });
 
+    it('lists only the keys for which somebody waits, where that is asked', async () => {
+      const { store, commit } = await opened();
+      await commit((changes) =>
+        changes.limitsInserted.push(
+          aLimit('a', { waiting: 1 }),
+          aLimit('b'),
+          aLimit('c', { waiting: 2, project: 'q' }),
+          aLimit('d', { waiting: 1 }),
+        ),
+      );
+      const ids = async (query: object) =>
+        (await store.listLimits({ reach: 'all', limit: 9, isWaitedFor: true, ...query })).map(({ limitId }) => limitId);
+      expect(await ids({})).toEqual(['a', 'c', 'd']);
+      expect(await ids({ reach: ['p'] })).toEqual(['a', 'd']);
+      expect(await ids({ after: 'a', limit: 1 })).toEqual(['c']);
+      expect(await ids({ reach: [] })).toEqual([]);
+    });
+
     it('shows who holds a key and who waits for it, over all lines, and where somebody stands', async () => {
       const { store, commit } = await opened();
       await commit((changes) => {

@@ -1,5 +1,6 @@
 import type { Runnable } from '../../../src/store/runs/run-store.ts';
 import { SERVICE } from '../../../src/model/definition/owner.ts';
+import type { HeldReason } from '../../../src/model/run.ts';
 import { describe, expect, it } from 'vitest';
 import { AT, anAttempt, aRun, type OpenRunStore, storesOf } from './factories.ts';
 
@@ -256,6 +257,58 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await list({ definitionId: 'nope' })).toEqual([]);
     });
 
+    it('lists and counts runs that wait for their start, for a key, and for a worker that fell silent', async () => {
+      const { store, commit, put } = await opened();
+      const RUNNING = { status: 'running', snapshot: '{"m":1,"v":{"active":{"one":"leased"}},"c":{}}' } as const;
+      const held = (reason: HeldReason) => ({ status: 'queued', held: reason }) as const;
+      await put(
+        aRun('later', { updatedAt: AT + 9, status: 'scheduled', snapshot: '{"m":1,"v":"scheduled","c":{}}' }),
+        aRun('key', { updatedAt: AT + 8, ...held('concurrency_key') }),
+        aRun('rate', { updatedAt: AT + 7, ...held('rate'), definitionId: 'other' }),
+        aRun('paused', { updatedAt: AT + 6, ...held('definition_paused') }),
+        aRun('orphan', { updatedAt: AT + 5, ...RUNNING }),
+        aRun('busy', { updatedAt: AT + 4, ...RUNNING }),
+        aRun('again', { updatedAt: AT + 3, queueOrder: 1 }),
+        aRun('elsewhere', { updatedAt: AT + 2, ...RUNNING, project: 'q' }),
+        // Paused while it was held: it waits for its resume.
+        aRun('rests', { updatedAt: AT + 1, ...held('rate'), status: 'paused' }),
+      );
+      await commit((changes) =>
+        changes.attemptsInserted.push(
+          anAttempt('l1', 'orphan', { state: 'orphaned' }),
+          anAttempt('l2', 'busy', { state: 'reclaimed', endedAt: AT }),
+          anAttempt('l3', 'busy', { state: 'running', attempt: 2 }),
+          anAttempt('l4', 'again', { state: 'reclaimed', endedAt: AT }),
+          anAttempt('l5', 'elsewhere', { state: 'orphaned' }),
+        ),
+      );
+      const list = async (query: object) =>
+        (await store.listRuns({ reach: 'all', limit: 99, ...query })).map(({ runId }) => runId);
+      expect(await list({ waitingOn: 'timer' })).toEqual(['later']);
+      expect(await list({ waitingOn: 'key' })).toEqual(['key', 'rate']);
+      expect(await list({ waitingOn: 'key', limit: 1 })).toEqual(['key']);
+      expect(await list({ waitingOn: 'key', after: { updatedAt: AT + 8, runId: 'key' } })).toEqual(['rate']);
+      expect(await list({ waitingOn: 'key', definitionId: 'other' })).toEqual(['rate']);
+      expect(await list({ waitingOn: 'worker' })).toEqual(['again']);
+      expect(await list({ waitingOn: 'orphan' })).toEqual(['orphan', 'elsewhere']);
+      expect(await list({ waitingOn: 'orphan', reach: ['q'] })).toEqual(['elsewhere']);
+      expect(await list({ waitingOn: 'orphan', status: 'queued' })).toEqual([]);
+      expect((await store.matchingRuns({ reach: ['p'], waitingOn: 'orphan' }, '', 99)).runIds).toEqual(['orphan']);
+      expect((await store.matchingRuns({ reach: ['p'], waitingOn: 'key' }, '', 99)).runIds).toEqual(['key', 'rate']);
+
+      const counts = async (query: object, most: number) =>
+        (await store.countWaiting({ reach: 'all', ...query }, most))
+          .filter(({ count, isCapped }) => count > 0 || isCapped)
+          .map(({ waitingOn, count, isCapped }) => `${waitingOn} ${count}${isCapped ? '+' : ''}`);
+      expect(await counts({}, 2)).toEqual(['timer 1', 'orphan 2', 'key 2']);
+      expect(await counts({}, 1)).toEqual(['timer 1', 'orphan 2', 'key 1+']);
+      expect(await counts({ reach: ['q'] }, 2)).toEqual(['orphan 1']);
+      expect(await counts({ status: 'queued' }, 2)).toEqual(['key 2']);
+      expect(await counts({ definitionId: 'other' }, 2)).toEqual(['key 1']);
+      // It lies beyond those that were looked at.
+      expect(await counts({ definitionId: 'other' }, 1)).toEqual(['key 0+']);
+    });
+
     it('lists runs by their parent, what they wait for, and members of their correlation', async () => {
       const { store, put } = await opened();
       const waits = (value: string, context: object = {}) => ({
@@ -289,6 +342,16 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await list({ waitingOn: 'backoff' })).toEqual(['backoff']);
       expect(await list({ waitingOn: 'children' })).toEqual(['parent']);
       expect(await list({ waitingOn: 'event', status: 'queued' })).toEqual([]);
+      expect((await store.countWaiting({ reach: 'all' }, 9)).map(({ waitingOn, count }) => [waitingOn, count])).toEqual(
+        [
+          ['event', 1],
+          ['timer', 2],
+          ['backoff', 1],
+          ['children', 1],
+          ['orphan', 0],
+          ['key', 0],
+        ],
+      );
       const session = (value: string) => ['session_id', value];
       expect(await list({ correlation: [session('s1')] })).toEqual(['queued', 'event', 'backoff']);
       expect(await list({ correlation: [session('s1')], reach: ['q'] })).toEqual(['backoff']);

@@ -17,15 +17,28 @@ import { type EventMailbox, noChanges, type StoredRun } from '../../../src/store
 import { openDataFile } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
 import { DUE_BY_STEADY, DUE_BY_WALL } from '../../../src/store/sqlite/runs/lookups.ts';
-import { OF_SESSION, PARKED_IN_PROJECT } from '../../../src/store/sqlite/runs/queries.ts';
+import { LIMIT_READS } from '../../../src/store/sqlite/runs/limits.ts';
+import {
+  COUNT_WAITING,
+  OF_SESSION,
+  ORPHANED_RUNS,
+  PARKED_IN_PROJECT,
+  WAITING_RUNS,
+} from '../../../src/store/sqlite/runs/queries.ts';
 import { RUNS_FILE } from '../../../src/store/sqlite/runs/schema.ts';
 import { runStoreContract } from '../runs/contract.ts';
+import { aRun } from '../runs/factories.ts';
 import { durableRunsContract } from '../runs/durable-contract.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'run-store-'));
 afterAll(() => {
   rmSync(folder, { recursive: true });
 });
+/** The kind of file that an earlier release made: its columns, and no index that later ones need. */
+const ofVersion = (schemaVersion: number) => {
+  const { standing: _standing, ...kind } = RUNS_FILE;
+  return { ...kind, schemaVersion, migrations: kind.migrations.slice(0, schemaVersion) };
+};
 const freshPath = (): string => join(folder, `${crypto.randomUUID()}.db`);
 
 runStoreContract('sqlite', () => openSqliteRunStore({ path: freshPath() }));
@@ -49,7 +62,7 @@ describe('sqlite: the runs file', () => {
 
   it('of schema version 1 is brought forward, and its parked events get the ids that are certainly theirs', async () => {
     const path = freshPath();
-    const asItWas = { ...RUNS_FILE, schemaVersion: 1, migrations: RUNS_FILE.migrations.slice(0, 1) };
+    const asItWas = ofVersion(1);
     const { db } = openDataFile(path, 4, asItWas);
     const park = db.prepare("INSERT INTO parked VALUES (?, 'p', 'e', 'k', ?, ?)");
     const see = db.prepare('INSERT INTO event_seen VALUES (?, ?, ?, ?)');
@@ -88,11 +101,7 @@ describe('sqlite: the runs file', () => {
 
   it('of schema version 3 is brought forward: its leases are of version 1 of their machine', async () => {
     const path = freshPath();
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: 3,
-      migrations: RUNS_FILE.migrations.slice(0, 3),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(3));
     db.prepare(
       `INSERT INTO attempt (lease_id, run_id, step_id, visit, attempt, worker_id, delivery, offered_at, state, body_ran, expires_at)
        VALUES ('l', 'r', 's', 1, 1, 'w', 'at_most_once', 10, 'running', 1, 20)`,
@@ -105,11 +114,7 @@ describe('sqlite: the runs file', () => {
 
   it('finds the runs of a session by their index, also those that an earlier release stored', async () => {
     const path = freshPath();
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: 4,
-      migrations: RUNS_FILE.migrations.slice(0, 4),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(4));
     db.prepare(
       `INSERT INTO run (run_id, trace_id, project, definition_id, definition_version, correlation, created_at, depth, status,
          snapshot, version, updated_at)
@@ -128,11 +133,7 @@ describe('sqlite: the runs file', () => {
 
   it('of schema version 5 is brought forward: what the runs below a run spent stands beside it', async () => {
     const path = freshPath();
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: 5,
-      migrations: RUNS_FILE.migrations.slice(0, 5),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(5));
     const insert = db.prepare(
       `INSERT INTO run (run_id, parent_run_id, snapshot, trace_id, project, definition_id, definition_version, correlation, created_at,
          depth, status, version, updated_at)
@@ -168,11 +169,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema that kept no past of states is brought forward: what it holds has no age', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE replaced_document '));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     db.exec("INSERT INTO document VALUES ('a', 'input', '1'), ('a', 'state/x', '2')");
     db.close();
     const store = await openSqliteRunStore({ path });
@@ -185,11 +182,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema in which a run waits for one event is brought forward: its wait is still open', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE open_wait '));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     db.exec(
       "INSERT INTO wait VALUES ('a', 'p', 'paid', 'k', 'ask', 5, 7, 9), ('b', 'p', 'paid', 'k', 'ask', 6, 8, NULL)",
     );
@@ -215,11 +208,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema without the sizes of trees is brought forward: they count from the runs that are there', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('CREATE TABLE tree '));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     const insert = db.prepare(
       `INSERT INTO run (run_id, parent_run_id, trace_id, snapshot, project, definition_id, definition_version, correlation, created_at,
          depth, status, version, updated_at)
@@ -242,11 +231,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema without owners is brought forward: definitions, the runs pinned to them and the workers that hold them are of the service', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('owned_definition'));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     db.prepare("INSERT INTO definition VALUES ('flow', ?, '{}', 'h', 1)").run(1);
     db.prepare("INSERT INTO definition VALUES ('flow', ?, '{}', 'h', 2)").run(2);
     db.prepare(
@@ -292,11 +277,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema without priorities is brought forward: runs have the default, and those that wait for a worker keep their place', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('priority'));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     db.prepare(
       `INSERT INTO run (run_id, trace_id, project, definition_id, definition_version, correlation, created_at, depth, status,
          snapshot, version, updated_at, queue_order)
@@ -318,11 +299,7 @@ describe('sqlite: the runs file', () => {
   it('of a schema without countdowns is brought forward: timers whose name says how long they run do so, and others follow the clock', async () => {
     const path = freshPath();
     const before = RUNS_FILE.migrations.findIndex(({ sql }) => sql.includes('steady_due_at'));
-    const { db } = openDataFile(path, 4, {
-      ...RUNS_FILE,
-      schemaVersion: before,
-      migrations: RUNS_FILE.migrations.slice(0, before),
-    });
+    const { db } = openDataFile(path, 4, ofVersion(before));
     db.prepare(
       `INSERT INTO run (run_id, snapshot, trace_id, project, definition_id, definition_version, correlation, created_at,
          depth, status, version, updated_at)
@@ -375,6 +352,51 @@ describe('sqlite: the runs file', () => {
     expect(plan).toContain('USING INDEX parked_project (project=? AND ord<?)');
     expect(plan).not.toContain('TEMP B-TREE');
     after.close();
+  });
+
+  it('finds and counts runs by what they wait for, and keys with a line, by indexes alone, also in a file of an earlier release', async () => {
+    const path = freshPath();
+    const { standing: _standing, ...earlier } = RUNS_FILE;
+    openDataFile(path, 4, earlier).db.close();
+    await (await openSqliteRunStore({ path })).close();
+    const after = new Database(path, { readonly: true });
+    const planOf = (sql: string, ...values: (string | number)[]) =>
+      after
+        .prepare<(string | number)[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(...values)
+        .map(({ detail }) => detail)
+        .join();
+    const waiting = ['p', 'event', 9, 'r', 9] as const;
+    const byPlace = 'INDEX run_waiting (project=? AND <expr>=? AND (updated_at,run_id)<(?,?))';
+    expect(planOf(WAITING_RUNS, ...waiting)).toBe(`SEARCH run USING ${byPlace}`);
+    // What counts reads no row.
+    expect(planOf(COUNT_WAITING, ...waiting)).toContain(`SEARCH run USING COVERING ${byPlace}`);
+    expect(planOf(ORPHANED_RUNS)).toMatch(
+      /^SCAN attempt USING COVERING INDEX attempt_orphaned,SEARCH run USING PRIMARY KEY/,
+    );
+    for (const sql of [LIMIT_READS.waitedFor, LIMIT_READS.waitedForIn])
+      expect(planOf(sql, '', 9, ...(sql === LIMIT_READS.waitedFor ? [] : [9]))).toMatch(
+        /^SEARCH limit_key USING INDEX limit_waited_for \(limit_id>\?/,
+      );
+    after.close();
+  });
+
+  it('a damaged snapshot of a run that waits stops no write and no count', async () => {
+    const path = freshPath();
+    const store = await openSqliteRunStore({ path });
+    const changes = noChanges();
+    const waits = (runId: string, snapshot: string) => aRun(runId, { status: 'waiting', snapshot });
+    changes.runsInserted.push(
+      waits('torn', '{"m":1,"v":'),
+      waits('odd', '{"m":1,"v":null,"c":null}'),
+      waits('fine', '{"m":1,"v":{"active":{"one":"waiting"}},"c":{"waitKey":null}}'),
+    );
+    await store.commit(changes);
+    const counts = await store.countWaiting({ reach: ['p'] }, 9);
+    expect(counts.filter(({ count }) => count > 0)).toEqual([{ waitingOn: 'event', count: 1, isCapped: false }]);
+    const found = await store.listRuns({ reach: ['p'], waitingOn: 'event', limit: 9 });
+    expect(found.map(({ runId }) => runId)).toEqual(['fine']);
+    await store.close();
   });
 
   it('is refused to a second service at once, and free again when the first is closed', async () => {

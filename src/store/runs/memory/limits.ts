@@ -93,9 +93,14 @@ export const memoryLimits = ({ runs, limits, lines, places }: Shelves) => {
       }
     },
 
-    list: ({ reach, after, limit }: LimitListQuery): LimitRecord[] =>
+    list: ({ reach, isWaitedFor, after, limit }: LimitListQuery): LimitRecord[] =>
       [...limits.values()]
-        .filter(({ project, limitId }) => reaches(reach, project) && (after === undefined || limitId > after))
+        .filter(
+          ({ project, limitId, waiting: count }) =>
+            reaches(reach, project) &&
+            (after === undefined || limitId > after) &&
+            (isWaitedFor === undefined || count > 0),
+        )
         .toSorted(byId)
         .slice(0, limit),
     find: (limitId: string, shown: number): LimitRows | undefined => {

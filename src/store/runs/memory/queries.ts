@@ -1,6 +1,6 @@
 import { isLive } from '../../../machines/lease.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
-import { hasEnded, movingRunStatuses } from '../../../model/run.ts';
+import { hasEnded, movingRunStatuses, waitedForBesideWorkers } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
 import { type ActorRecord, dueTimeOf, type KeptActorType, type RunRecord } from '../records.ts';
@@ -16,7 +16,8 @@ const newestFirst = (a: RunRecord, b: RunRecord): number =>
 /** The queries, in memory. `soon` answers later, in the order of the calls, like a store on another thread. */
 export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Promise<T>): RunQueries => {
   const { runs, actors, attempts, definitions, workers, parked, outbox } = shelves;
-  const { childrenOf, all, allTimers, matchingRuns, familyOf, storedRun, documentsOf, identityOf } = readingOf(shelves);
+  const { childrenOf, all, allTimers, matchingRuns, isOrphaned, familyOf, storedRun, documentsOf, identityOf } =
+    readingOf(shelves);
 
   const keys = memoryLimits(shelves);
   const keptActors = (type: KeptActorType): ActorRecord[] =>
@@ -71,7 +72,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       soon(() =>
         all()
           .map(({ record }) => record)
-          .filter((record) => reaches(query.reach, record.project) && matchesRun(record, query))
+          .filter((record) => reaches(query.reach, record.project) && matchesRun(record, query, isOrphaned))
           .toSorted(newestFirst)
           .filter(
             (record) =>
@@ -80,6 +81,26 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               (record.updatedAt === query.after.updatedAt && record.runId < query.after.runId),
           )
           .slice(0, query.limit),
+      ),
+    countWaiting: (query, most) =>
+      soon(() =>
+        waitedForBesideWorkers.map((waitingOn) => {
+          const waiting = all()
+            .map(({ record }) => record)
+            .filter(
+              (record) =>
+                reaches(query.reach, record.project) && matchesRun(record, { reach: 'all', waitingOn }, isOrphaned),
+            )
+            .toSorted(newestFirst);
+          const perProject = [...Map.groupBy(waiting, ({ project }) => project).values()];
+          return {
+            waitingOn,
+            count: perProject
+              .flatMap((records) => records.slice(0, most))
+              .filter((record) => matchesRun(record, query, isOrphaned)).length,
+            isCapped: perProject.some((records) => records.length > most),
+          };
+        }),
       ),
     matchingRuns: (query, after, scan) => soon(() => matchingRuns(query, after, scan)),
     journal: (runId, after, limit, maxBytes) =>

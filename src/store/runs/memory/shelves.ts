@@ -21,7 +21,7 @@ import { type DefinitionOwner, ownedId } from '../../../model/definition/owner.t
 import { reaches } from '../../../model/scope.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { MatchingRuns, RunFilter } from '../run-filter.ts';
-import { matchesRun } from '../run-conditions.ts';
+import { type IsOrphaned, matchesRun } from '../run-conditions.ts';
 
 /** All that belongs to one run. */
 export type RunShelf = {
@@ -76,7 +76,7 @@ export const emptyShelves = () => {
 export const pair = (a: string, b: string): string => JSON.stringify([a, b]);
 
 /** What the shelves answer to both halves. */
-export const readingOf = ({ runs, actors, definitions }: Shelves) => {
+export const readingOf = ({ runs, actors, attempts, definitions }: Shelves) => {
   const shelfOf = (runId: string): RunShelf => {
     const shelf = runs.get(runId);
     if (shelf === undefined) throw new StoreUnavailable(`the runs store holds no run ${runId}`);
@@ -124,6 +124,8 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     };
   };
 
+  const isOrphaned: IsOrphaned = ({ runId }) =>
+    (runs.get(runId)?.attempts ?? []).some((leaseId) => attempts.get(leaseId)?.state === 'orphaned');
   const matchingRuns = (query: RunFilter, after: string, scan: number): MatchingRuns => {
     const rows = all()
       .map(({ record }) => record)
@@ -133,7 +135,7 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     const last = rows.length < scan ? undefined : rows.at(-1);
     return {
       runIds: rows.flatMap((record) =>
-        reaches(query.reach, record.project) && matchesRun(record, query) ? [record.runId] : [],
+        reaches(query.reach, record.project) && matchesRun(record, query, isOrphaned) ? [record.runId] : [],
       ),
       ...(last === undefined ? {} : { upTo: last.runId }),
     };
@@ -189,6 +191,7 @@ export const readingOf = ({ runs, actors, definitions }: Shelves) => {
     all,
     allTimers,
     matchingRuns,
+    isOrphaned,
     familyOf,
     latest,
     storedRun,

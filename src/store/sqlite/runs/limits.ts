@@ -137,6 +137,10 @@ export const LIMIT_READS = {
         WHERE concurrency_id = ? AND rate_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
   waitingByRate: `SELECT * FROM limit_place INDEXED BY limit_place_both_rate
         WHERE rate_id = ? AND concurrency_id IS NOT NULL AND line_id IS NOT NULL ORDER BY low, ord LIMIT ?`,
+  waitedFor: `SELECT * FROM limit_key INDEXED BY limit_waited_for WHERE waiting > 0 AND limit_id > ? ORDER BY limit_id LIMIT ?`,
+  /** The projects as JSON. */
+  waitedForIn: `SELECT * FROM limit_key INDEXED BY limit_waited_for
+        WHERE waiting > 0 AND limit_id > ? AND project IN (SELECT value FROM json_each(?)) ORDER BY limit_id LIMIT ?`,
   stalled: `SELECT * FROM limit_key INDEXED BY limit_waited WHERE waiting > 0 AND moved_at < ? AND kind = 'concurrency' AND NOT EXISTS (
           SELECT 1 FROM limit_place INDEXED BY limit_place_holder JOIN run USING (run_id)
           WHERE concurrency_id = limit_key.limit_id AND line_id IS NULL AND (run.updated_at >= ? OR run.status = 'running') AND run.fault IS NULL)
@@ -229,13 +233,20 @@ export const limitQueriesOf = (all: (sql: string, ...values: Value[]) => Row[]) 
     ).map(limitOf);
 
   return {
-    listLimits: ({ reach, after = '', limit }: LimitListQuery): LimitRecord[] =>
-      reach === 'all'
+    listLimits: ({ reach, isWaitedFor, after = '', limit }: LimitListQuery): LimitRecord[] => {
+      if (isWaitedFor === true)
+        return (
+          reach === 'all'
+            ? all(LIMIT_READS.waitedFor, after, limit)
+            : all(LIMIT_READS.waitedForIn, after, JSON.stringify(reach), limit)
+        ).map(limitOf);
+      return reach === 'all'
         ? all('SELECT * FROM limit_key WHERE limit_id > ? ORDER BY limit_id LIMIT ?', after, limit).map(limitOf)
         : (reach satisfies Exclude<ProjectReach, 'all'>)
             .flatMap((project) => inProject(project, after, limit))
             .toSorted((a, b) => (a.limitId < b.limitId ? -1 : 1))
-            .slice(0, limit),
+            .slice(0, limit);
+    },
     findLimit: (limitId: string, shown: number): LimitRows | undefined => {
       const found = record(limitId);
       if (found === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { UnixMs } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { ownedId } from '../../../model/definition/owner.ts';
 import type { Found, Lookup, PastDocuments } from '../../runs/lookups.ts';
-import { matchesRun } from '../../runs/run-conditions.ts';
+import { type IsOrphaned, matchesRun } from '../../runs/run-conditions.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
@@ -21,7 +21,7 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
-import { CARRIED_OVER, LEASED } from './schema.ts';
+import { CARRIED_OVER, LEASED, ORPHANED } from './schema.ts';
 
 export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL
   AND name NOT IN (${CARRIED_OVER}) ORDER BY due_at, run_id LIMIT ?`;
@@ -65,6 +65,8 @@ export const lookupsOf = (db: Database.Database) => {
     };
   };
   const run = one('SELECT * FROM run WHERE run_id = ?');
+  const orphan = one(`SELECT run_id FROM attempt INDEXED BY attempt_orphaned WHERE ${ORPHANED} AND run_id = ?`);
+  const isOrphaned: IsOrphaned = ({ runId }) => orphan(runId) !== undefined;
   const lastSeq = one('SELECT last_seq FROM journal WHERE run_id = ? ORDER BY first_seq DESC LIMIT 1');
   const lease = one('SELECT * FROM attempt WHERE lease_id = ?');
   const documents = many('SELECT name, body FROM document WHERE run_id = ?');
@@ -278,7 +280,7 @@ export const lookupsOf = (db: Database.Database) => {
         const last = rows.length < scan ? undefined : rows.at(-1);
         return {
           runIds: rows.flatMap((record) =>
-            reaches(query.reach, record.project) && matchesRun(record, query) ? [record.runId] : [],
+            reaches(query.reach, record.project) && matchesRun(record, query, isOrphaned) ? [record.runId] : [],
           ),
           ...(last === undefined ? {} : { upTo: last.runId }),
         };
@@ -322,6 +324,7 @@ export const lookupsOf = (db: Database.Database) => {
   };
 
   return {
+    isOrphaned,
     find,
     documentsOf,
     projects,

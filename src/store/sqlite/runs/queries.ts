@@ -1,6 +1,14 @@
 import type Database from 'better-sqlite3';
 import { type DefinitionOwner, SERVICE } from '../../../model/definition/owner.ts';
-import { movingRunStatuses, openRunStatuses, runStatuses, type UnixMs } from '../../../model/run.ts';
+import {
+  movingRunStatuses,
+  openRunStatuses,
+  runStatuses,
+  type RunStatus,
+  type UnixMs,
+  waitedForBesideWorkers,
+  type WaitingOn,
+} from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type {
   ActorRecord,
@@ -24,9 +32,9 @@ import type {
   RunRows,
   WorkerListQuery,
 } from '../../runs/run-queries.ts';
-import { isFiltered, matchesRun } from '../../runs/run-conditions.ts';
+import { isFiltered, matchesRun, statusesWaitingOn } from '../../runs/run-conditions.ts';
 import { limitQueriesOf } from './limits.ts';
-import type { MatchingRuns, RunFilter } from '../../runs/run-filter.ts';
+import type { MatchingRuns, RunFilter, WaitingCount } from '../../runs/run-filter.ts';
 import { lookupsOf } from './lookups.ts';
 import {
   actorOf,
@@ -41,7 +49,7 @@ import {
   workerOf,
 } from './records.ts';
 import { journalUpTo } from '../../runs/journal-up-to.ts';
-import { LEASED } from './schema.ts';
+import { LEASED, ORPHANED, WAITING, WAITING_ON } from './schema.ts';
 import { keptActorRow } from '../../runs/kept-actor-row.ts';
 
 type Value = string | number;
@@ -56,6 +64,31 @@ export const OF_SESSION = `SELECT * FROM run
 /** Uses the index `run_restarts`, whose condition it repeats. */
 export const RESTARTED_FROM = `SELECT * FROM run
   WHERE json_extract(restarted_from, '$.runId') = ? AND restarted_from IS NOT NULL`;
+
+/** Runs of a project that wait for one thing, newest-updated first. Reads `run_waiting` in its order. */
+const waitingRuns = (columns: string): string =>
+  `SELECT ${columns} FROM run INDEXED BY run_waiting WHERE project = ? AND ${WAITING_ON} = ? AND ${WAITING}
+     AND (updated_at, run_id) < (?, ?) ORDER BY updated_at DESC, run_id DESC LIMIT ?`;
+export const WAITING_RUNS = waitingRuns('*');
+export const COUNT_WAITING = `SELECT count(*) AS n FROM (${waitingRuns('1')})`;
+
+/** Orphans are few: as many as workers held when they fell silent. */
+export const ORPHANED_RUNS = `SELECT run.* FROM attempt INDEXED BY attempt_orphaned JOIN run USING (run_id) WHERE ${ORPHANED}`;
+
+const OF_STATUS = `SELECT * FROM run WHERE project = ? AND status = ? AND (updated_at, run_id) < (?, ?)
+  ORDER BY updated_at DESC, run_id DESC LIMIT ?`;
+
+/** Before all others in the order newest-updated first. */
+const FIRST = { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' } as const;
+
+/** Whether `run_waiting` finds the runs that wait for it. */
+const isIndexed = (waitingOn: WaitingOn): boolean => waitingOn !== 'worker' && waitingOn !== 'orphan';
+
+/** The statuses of which a list can hold runs. */
+const statusesOf = ({ status, waitingOn }: RunFilter): readonly RunStatus[] => {
+  const possible: readonly RunStatus[] = waitingOn === undefined ? runStatuses : statusesWaitingOn[waitingOn];
+  return status === undefined ? possible : possible.filter((one) => one === status);
+};
 
 const newestFirst = (a: RunRecord, b: RunRecord): number => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
 
@@ -85,23 +118,17 @@ export const queriesOf = (db: Database.Database) => {
   const projectsIn = (reach: ProjectReach): readonly string[] => (reach === 'all' ? lookups.projects() : reach);
   const inReach = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);
 
-  /** One run of the order newest-updated first within a project and a status, from a place on. */
-  const listing = (project: string, status: string, query: RunListQuery): RunRecord[] => {
+  const { isOrphaned } = lookups;
+
+  /** One run of the order newest-updated first within a project and a status or what is waited for, from a place on. */
+  const listing = (sql: string, project: string, part: string, query: RunListQuery): RunRecord[] => {
     const found: RunRecord[] = [];
-    let { updatedAt, runId } = query.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' };
+    let { updatedAt, runId } = query.after ?? FIRST;
     for (;;) {
-      const rows = all(
-        `SELECT * FROM run WHERE project = ? AND status = ? AND (updated_at, run_id) < (?, ?)
-         ORDER BY updated_at DESC, run_id DESC LIMIT ?`,
-        project,
-        status,
-        updatedAt,
-        runId,
-        isFiltered(query) ? SCAN : query.limit,
-      );
+      const rows = all(sql, project, part, updatedAt, runId, isFiltered(query) ? SCAN : query.limit);
       for (const row of rows) {
         const record = runOf(row);
-        if (matchesRun(record, query)) found.push(record);
+        if (matchesRun(record, query, isOrphaned)) found.push(record);
         if (found.length >= query.limit) return found;
         ({ updatedAt, runId } = record);
       }
@@ -112,18 +139,19 @@ export const queriesOf = (db: Database.Database) => {
   /** The answer where a filter has an index of its own: all that it finds is looked at. */
   const narrowed = (query: RunListQuery): RunRecord[] | undefined => {
     const session = query.correlation?.find(([name]) => name === 'session_id')?.[1];
-    const { parentRunId, restartedFrom, after, reach } = query;
+    const { parentRunId, restartedFrom, waitingOn, after, reach } = query;
     let rows: Row[];
     if (parentRunId !== undefined) rows = all('SELECT * FROM run WHERE parent_run_id = ?', parentRunId);
     else if (restartedFrom !== undefined) rows = all(RESTARTED_FROM, restartedFrom);
     else if (session !== undefined) rows = all(OF_SESSION, session);
+    else if (waitingOn === 'orphan') rows = all(ORPHANED_RUNS);
     else return undefined;
     return rows
       .map(runOf)
       .filter(
         (record) =>
           inReach(reach, record.project) &&
-          matchesRun(record, query) &&
+          matchesRun(record, query, isOrphaned) &&
           (after === undefined ||
             record.updatedAt < after.updatedAt ||
             (record.updatedAt === after.updatedAt && record.runId < after.runId)),
@@ -131,6 +159,33 @@ export const queriesOf = (db: Database.Database) => {
       .toSorted(newestFirst)
       .slice(0, query.limit);
   };
+
+  /** Of the newest-updated runs of a project that wait for something, those that match. */
+  const countOf = (
+    project: string,
+    waitingOn: WaitingOn,
+    query: RunFilter,
+    most: number,
+  ): { readonly count: number; readonly isCapped: boolean } => {
+    const place = [project, waitingOn, FIRST.updatedAt, FIRST.runId, most + 1] as const;
+    if (waitingOn !== 'orphan' && query.status === undefined && !isFiltered({ ...query, reach: 'all' })) {
+      const count = all(COUNT_WAITING, ...place)[0]?.['n'] as number;
+      return { count: Math.min(count, most), isCapped: count > most };
+    }
+    const records =
+      waitingOn === 'orphan' ? orphanedIn(project).slice(0, most + 1) : all(WAITING_RUNS, ...place).map(runOf);
+    return {
+      count: records.slice(0, most).filter((record) => matchesRun(record, query, isOrphaned)).length,
+      isCapped: records.length > most,
+    };
+  };
+  const orphanedIn = (project: string): RunRecord[] =>
+    all(ORPHANED_RUNS)
+      .map(runOf)
+      .filter(
+        (record) => record.project === project && matchesRun(record, { reach: 'all', waitingOn: 'orphan' }, isOrphaned),
+      )
+      .toSorted(newestFirst);
 
   const family = (runId: string): RunRecord[] => {
     const found: RunRecord[] = [];
@@ -199,11 +254,26 @@ export const queriesOf = (db: Database.Database) => {
     listRuns: (query: RunListQuery): RunRecord[] => {
       const few = narrowed(query);
       if (few !== undefined) return few;
-      const found: RunRecord[] = [];
-      for (const project of projectsIn(query.reach))
-        for (const status of query.status === undefined ? runStatuses : [query.status])
-          found.push(...listing(project, status, query));
-      return found.toSorted(newestFirst).slice(0, query.limit);
+      const { reach, waitingOn, limit } = query;
+      const projects = projectsIn(reach);
+      const parts = waitingOn !== undefined && isIndexed(waitingOn) ? [waitingOn] : statusesOf(query);
+      const sql = waitingOn !== undefined && isIndexed(waitingOn) ? WAITING_RUNS : OF_STATUS;
+      return projects
+        .flatMap((project) => parts.flatMap((part) => listing(sql, project, part, query)))
+        .toSorted(newestFirst)
+        .slice(0, limit);
+    },
+
+    countWaiting: (query: Omit<RunFilter, 'waitingOn'>, most: number): WaitingCount[] => {
+      const projects = projectsIn(query.reach);
+      return waitedForBesideWorkers.map((waitingOn) => {
+        const counts = projects.map((project) => countOf(project, waitingOn, query, most));
+        return {
+          waitingOn,
+          count: counts.reduce((sum, { count }) => sum + count, 0),
+          isCapped: counts.some(({ isCapped }) => isCapped),
+        };
+      });
     },
 
     matchingRuns: (query: RunFilter, after: string, scan: number): MatchingRuns =>

@@ -1,5 +1,6 @@
 import { leasedRunStatuses } from '../../../model/run.ts';
 import { carriedOverNames } from '../../runs/records.ts';
+import { heldByKeys } from '../../runs/run-conditions.ts';
 import type { FileKind } from '../connection.ts';
 
 /**
@@ -293,11 +294,31 @@ export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', 
 /** The statuses in which a worker may hold a lease. */
 export const LEASED = leasedRunStatuses.map((status) => `'${status}'`).join(', ');
 
+/** Attempts whose worker fell silent, and that may still report. */
+export const ORPHANED = "state = 'orphaned'";
+
+/** Runs that wait for something beside a worker. `run_waiting` has this condition, and what it finds repeats it. */
+export const WAITING = `(status IN ('waiting', 'scheduled')
+  OR status = 'queued' AND held IN (${heldByKeys.map((held) => `'${held}'`).join(', ')}))`;
+/** For what such a run waits, as `run-conditions.ts` says it; NULL where its snapshot cannot be read. */
+export const WAITING_ON = `CASE
+  WHEN status = 'queued' THEN 'key'
+  WHEN status = 'scheduled' THEN 'timer'
+  WHEN NOT json_valid(snapshot) THEN NULL
+  WHEN json_type(snapshot, '$.v.active') IS NOT 'object' THEN NULL
+  WHEN json_extract(snapshot, '$.v.active') LIKE '%:"backoff"%' THEN 'backoff'
+  WHEN json_type(snapshot, '$.c.waitKey') IS NOT NULL THEN 'event'
+  WHEN json_type(snapshot, '$.c.children') IS NULL THEN 'timer'
+  ELSE 'children' END`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
 DROP INDEX IF EXISTS timer_carried_over;
 CREATE INDEX IF NOT EXISTS timer_left_over ON timer (run_id, name) WHERE name IN (${CARRIED_OVER});
+CREATE INDEX IF NOT EXISTS run_waiting ON run (project, ${WAITING_ON}, updated_at, run_id, status, held) WHERE ${WAITING};
+CREATE INDEX IF NOT EXISTS attempt_orphaned ON attempt (run_id) WHERE ${ORPHANED};
+CREATE INDEX IF NOT EXISTS limit_waited_for ON limit_key (limit_id, project) WHERE waiting > 0;
 `;
 
 /** The schema of the runs file has versions of its own: it grows apart from that of the signals. */
