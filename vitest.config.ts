@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-/** Tests that start processes of their own: slow, load-bearing, and kept apart from each other. */
+/** Tests that start processes of their own: slow, load-bearing, and each file in a process of its own. */
 const processTests = [
   'test/conformance/**/*.test.ts',
   'test/clients/**/*.test.ts',
@@ -73,14 +73,11 @@ export default defineConfig({
         },
       },
       {
-        // All that steps a machine in this process once more with xstate alone: nothing above `machines/plan.ts` may depend on it.
+        // What steps machines through the kernel once more with xstate alone: nothing above `machines/plan.ts` may depend on it. The
+        // routes add no step of their own.
         test: {
           name: 'without-plans',
-          include: [
-            'test/{machines,actors,oracle,simulation,watch}/**/*.test.ts',
-            'test/http/runs/**/*.test.ts',
-            'test/http/routes/monitors.test.ts',
-          ],
+          include: ['test/{machines,actors,oracle,simulation,watch}/**/*.test.ts'],
           exclude: ['test/machines/plan.test.ts'],
           setupFiles: ['test/machines/without-plans/switch-off.ts'],
           pool: 'threads',
@@ -97,6 +94,8 @@ export default defineConfig({
           include: processTests,
           exclude: ['**/node_modules/**'],
           pool: 'forks',
+          // These wait for processes half of their time: two at once leave a core idle.
+          maxWorkers: 4,
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
           sequence: { groupOrder: 2 },
