@@ -31,7 +31,9 @@ import { signalRoutes } from '../http/routes/signals.ts';
 import { runsSurface } from '../http/routes/runs-surface.ts';
 import { createAnswerRoom } from '../http/answer/answer-room.ts';
 import { createStreamRegistry } from '../http/answer/streams.ts';
+import { refusalRoutes } from '../http/routes/refusals.ts';
 import { traceRoutes } from '../http/routes/traces.ts';
+import { createRefusalLog } from '../http/answer/refusal-log.ts';
 import { createAdmission } from '../ingest/admission.ts';
 import { createForwarder } from '../ingest/forward.ts';
 import { createOutbound, type Outbound } from '../ingest/outbound.ts';
@@ -238,6 +240,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     audit,
     defaultProject,
     priceBook: builtinPriceBook,
+    redaction,
     version,
     clock: nowUnixNano,
   };
@@ -256,8 +259,10 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     redactRecord: createRecordRedactor(redaction),
   };
   const built = readBuiltInterface(INTERFACE_FOLDER);
+  const refusals = createRefusalLog(nowUnixNano);
   const routes: Route[] = [
-    ...ingestRoutes({ pipeline, log, otlpProtobuf: settings.otlpProtobuf }),
+    ...ingestRoutes({ pipeline, log, otlpProtobuf: settings.otlpProtobuf, refusals }),
+    ...refusalRoutes(refusals),
     ...traceRoutes(query),
     ...signalRoutes(query),
     ...judgementRoutes(query),
@@ -323,6 +328,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     answers,
     streams,
     log,
+    refusals,
     ...(settings.otlpGrpc === 'on' ? { grpc: { pipeline } } : {}),
     options: {
       requestTimeoutSeconds,

@@ -9,6 +9,7 @@ import { createWriteAudit } from './access/audit-rows.ts';
 import type { Authenticator } from './access/auth.ts';
 import { createForeignPages } from './access/foreign-pages.ts';
 import type { AnswerRoom } from './answer/answer-room.ts';
+import { createRefusalLog, type RefusalLog } from './answer/refusal-log.ts';
 import { cutSlowReaders } from './answer/slow-readers.ts';
 import type { StreamRegistry } from './answer/streams.ts';
 import type { BodyReading } from './body/json-body.ts';
@@ -44,6 +45,8 @@ export type AppDeps = {
   readonly log: Logger;
   readonly options: AppOptions;
   readonly clock?: () => UnixNano;
+  /** Where refused requests of the doors are counted. */
+  readonly refusals?: RefusalLog;
   /** Where OTLP over gRPC leads; absent, the port serves HTTP/1.1 alone. */
   readonly grpc?: { readonly pipeline: Pipeline };
 };
@@ -56,6 +59,7 @@ export type AppDeps = {
  */
 export const buildApp = (deps: AppDeps): FastifyInstance => {
   const { routes, authenticator, audit, counters, body, answers, streams, log, options, clock = nowUnixNano } = deps;
+  const { refusals = createRefusalLog(clock) } = deps;
   const faults = findRouteFaults(routes).routes;
   if (faults.length > 0) throw new Error(`routes and document disagree:\n${faults.join('\n')}`);
 
@@ -79,6 +83,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       authenticator,
       countFailure: access.countFailure,
       counters,
+      refusals,
       log,
       requestTimeoutSeconds: options.requestTimeoutSeconds,
     });
@@ -102,11 +107,16 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
   });
   const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
-  mountRoutes(app, routes, pages, (route, operation, request, reply) => {
+  mountRoutes(app, routes, pages, async (route, operation, request, reply) => {
     countRequest(counters, route.surface);
-    const refusal = route.surface === 'operations' ? undefined : connections.refusalOf(request.raw.socket);
-    if (refusal !== undefined) throw new Refusal(refusal);
-    return deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));
+    try {
+      const refusal = route.surface === 'operations' ? undefined : connections.refusalOf(request.raw.socket);
+      if (refusal !== undefined) throw new Refusal(refusal);
+      return await deadlines.serve(route, request, reply, () => serve(route, operation, request, reply));
+    } catch (error) {
+      if (route.surface === 'ingest' && error instanceof Refusal) refusals.note(route.path, error.failure);
+      throw error;
+    }
   });
   return app;
 };

@@ -9,7 +9,8 @@ import { detached } from './detached.ts';
 import { createKeyRule, type HashableIdentifier } from './redact-keys.ts';
 import { createTextRedactor } from './redact-text.ts';
 
-const REDACTED = '[redacted]';
+/** Stands where a value stood. */
+export const REDACTED = '[redacted]';
 
 export type RedactionSettings = {
   /** Key names to redact beside the built-in ones. */

@@ -20,6 +20,8 @@ import { signalRoutes } from '../../src/http/routes/signals.ts';
 import { createAnswerRoom, type AnswerRoom } from '../../src/http/answer/answer-room.ts';
 import type { ConnectionBounds } from '../../src/http/connections.ts';
 import { createStreamRegistry, type StreamRegistry } from '../../src/http/answer/streams.ts';
+import { refusalRoutes } from '../../src/http/routes/refusals.ts';
+import { createRefusalLog, type RefusalLog } from '../../src/http/answer/refusal-log.ts';
 import { traceRoutes } from '../../src/http/routes/traces.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { type Counters, createCounters } from '../../src/model/counters.ts';
@@ -180,8 +182,10 @@ export const allRoutes = (
   watchers: MonitorDeps['watchers'] = createWatchHarness().watchers,
   answers: AnswerRoom = createAnswerRoom(counters),
   built?: BuiltInterface,
+  refusals: RefusalLog = createRefusalLog(() => NOW),
 ): Route[] => [
   ...traceRoutes(query),
+  ...refusalRoutes(refusals),
   ...signalRoutes(query),
   ...judgementRoutes(query),
   ...scoringRoutes({ ...query, scoring: noScoring, requestTimeoutSeconds: 30 }),
@@ -230,6 +234,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const streams = createStreamRegistry({ perKey: 2, total: 3 });
   const answers = createAnswerRoom(counters, options.maxAnswerBytes);
   const clock = options.now ?? (() => NOW);
+  const refusals = createRefusalLog(clock);
   const query: QueryDeps = {
     store,
     pipeline: { ingestScore: unexpected, ingestFeedback: unexpected, ...options.pipeline },
@@ -249,7 +254,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   const limits = { maxBodyBytes, maxInflatedBytes: 4 * maxBodyBytes, maxSignals: 10_000 };
   const { app, url } = await listeningApp({
     routes: [
-      ...allRoutes(query, counters, options.probes ?? [], options.watchers, answers, options.built),
+      ...allRoutes(query, counters, options.probes ?? [], options.watchers, answers, options.built, refusals),
       ...(options.moreRoutes ?? []),
     ],
     authenticator,
@@ -259,6 +264,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
     answers,
     streams,
     log,
+    refusals,
     options: {
       requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
       corsOrigins: options.corsOrigins ?? ['*'],

@@ -1,4 +1,6 @@
 import type { components } from '../../model/generated/openapi.ts';
+import type { Redaction } from '../../ingest/find-redactions.ts';
+import type { Explanation } from '../../ingest/mapping/explain.ts';
 import { isRoot, type Usage } from '../../model/span.ts';
 import { formatTimestamp } from '../../model/time.ts';
 import type { StoredSpan } from '../../store/signals/query.ts';
@@ -69,3 +71,23 @@ export const spanToWire = (span: StoredSpan, payloads: boolean): Wire =>
       : undefined,
     scope_name: span.scopeName,
   }) as Wire;
+
+/** Names of one list that an explanation holds, at the most: a span may have thousands of attributes. */
+const MOST_NAMES = 1000;
+
+export const explanationToWire = (
+  { fields, unexplained, unmapped }: Explanation,
+  { redactions, isComplete }: { readonly redactions: readonly Redaction[]; readonly isComplete: boolean },
+): components['schemas']['SpanExplanation'] => ({
+  fields: fields.map(({ field, attribute, emitter, insteadOf }) => ({
+    field,
+    attribute,
+    emitter,
+    instead_of: insteadOf.slice(0, MOST_NAMES),
+  })),
+  unexplained: [...unexplained],
+  unmapped: unmapped.slice(0, MOST_NAMES),
+  redactions: redactions.map(({ path, rule }) => ({ path, rule })),
+  complete:
+    isComplete && unmapped.length <= MOST_NAMES && fields.every(({ insteadOf }) => insteadOf.length <= MOST_NAMES),
+});

@@ -18,6 +18,7 @@ import { readPresentedKey } from '../access/auth.ts';
 import { plainAddress } from '../access/open-surfaces.ts';
 import { encodeExportResponse } from '../answer/otlp-answer.ts';
 import { statusOf } from '../answer/problem.ts';
+import type { RefusalLog } from '../answer/refusal-log.ts';
 import { partialSuccessText } from '../answer/refusals.ts';
 import { countRequest, countServerError } from '../counting.ts';
 import { frame, messageOf } from './message.ts';
@@ -29,6 +30,7 @@ export type GrpcDeps = {
   /** Counts a failed authentication. @throws Refusal `overloaded` when the peer has failed too often */
   readonly countFailure: (remoteAddress: string) => void;
   readonly counters: Counters;
+  readonly refusals: Pick<RefusalLog, 'note' | 'noteSignals'>;
   readonly log: Logger;
   readonly requestTimeoutSeconds: number;
 };
@@ -67,6 +69,12 @@ const GRPC_PROTOBUF = /^application\/grpc(?:\+proto)?(?:\s*;|$)/i;
 const CLOSE_WITHIN_MS = 1000;
 
 const internal: Failure = { code: 'internal', message: 'the service failed; the request id is in its log' };
+
+/** The method of a call, where it is one of ours: any other path is its sender's own words. */
+const doorOf = (headers: IncomingHttpHeaders): string => {
+  const path = String(headers[constants.HTTP2_HEADER_PATH] ?? '');
+  return methods.has(path) ? path : 'gRPC';
+};
 
 /** A connection, and how many of its calls are under way. */
 type Connection = { readonly socket: Socket; calls: number };
@@ -150,6 +158,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
         await intake.add([{ kind: 'otlp_protobuf', signal: kind, body }]);
       },
     );
+    deps.refusals.noteSignals(doorOf(headers), result.refusals);
     if (result.refusedByQuota !== undefined) throw new Refusal(result.refusedByQuota);
     return encodeExportResponse(result.refusals.length, partialSuccessText(result));
   };
@@ -241,6 +250,7 @@ export const createGrpcServer = (deps: GrpcDeps): GrpcServer => {
       send();
     };
     const fail = (failure: Failure): void => {
+      deps.refusals.note(doorOf(headers), failure);
       countServerError(counters, statusOf[failure.code]);
       finish(() => refuse(stream, failure));
     };

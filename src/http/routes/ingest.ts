@@ -9,6 +9,7 @@ import { type Failure, Refusal } from '../../model/failure.ts';
 import { discardBody, incomingBodyOf } from '../body/incoming-body.ts';
 import { encodeStatus, encodeExportResponse, JSON_TYPE, PROTOBUF } from '../answer/otlp-answer.ts';
 import { statusOf } from '../answer/problem.ts';
+import type { RefusalLog } from '../answer/refusal-log.ts';
 import { partialSuccessText } from '../answer/refusals.ts';
 import type { Route } from '../route.ts';
 
@@ -17,6 +18,8 @@ export type IngestRoutesDependencies = {
   readonly log: Logger;
   /** What the doors of OTLP take in protobuf: traces alone, as specified, or logs and metrics too. */
   readonly otlpProtobuf?: 'traces' | 'all';
+  /** Where refused signals are counted. */
+  readonly refusals?: RefusalLog;
 };
 
 /** Reads a body and hands what it holds to the intake. */
@@ -28,6 +31,9 @@ const rejectedKey = { traces: 'rejectedSpans', logs: 'rejectedLogRecords', metri
 const jsonOnly = (signal: OtlpSignal): string =>
   `body is not valid JSON: /v1/${signal} takes JSON only. Set OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_PROTOCOL=http/json or =grpc ` +
   '(the same port serves gRPC), or start the service with --otlp-protobuf all';
+
+/** The door as the document names it, whatever the client wrote. */
+const doorOf = (request: FastifyRequest): string => request.routeOptions.url ?? '';
 
 const mediaType = (request: FastifyRequest): string =>
   (request.headers['content-type'] ?? JSON_TYPE).split(';', 1)[0]?.trim().toLowerCase() ?? JSON_TYPE;
@@ -41,6 +47,7 @@ export const ingestRoutes = ({
   pipeline,
   log,
   otlpProtobuf = 'traces',
+  refusals,
 }: IngestRoutesDependencies): readonly Route[] => {
   const { limits } = pipeline;
 
@@ -49,10 +56,12 @@ export const ingestRoutes = ({
     const { contentLength } = body;
     try {
       checkBodyHeaders(body, limits);
-      return await pipeline.ingest(
+      const result = await pipeline.ingest(
         { reach: request.caller.reach, ...(contentLength === undefined ? {} : { announcedBytes: contentLength }) },
         (intake) => read(body, intake, request.abandoned),
       );
+      refusals?.noteSignals(doorOf(request), result.refusals);
+      return result;
     } catch (error) {
       discardBody(request, limits);
       throw error;
@@ -98,6 +107,7 @@ export const ingestRoutes = ({
       }
       const answersProtobuf = isProtobuf && !/\bjson\b/i.test(request.headers.accept ?? '');
       const refuse = (failure: Failure): FastifyReply => {
+        refusals?.note(doorOf(request), failure);
         if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
         return reply.code(statusOf[failure.code]).type(PROTOBUF).send(encodeStatus(failure));
       };

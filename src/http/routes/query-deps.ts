@@ -1,5 +1,6 @@
 import type { Pipeline } from '../../ingest/pipeline.ts';
 import type { PriceBook } from '../../ingest/price.ts';
+import type { RedactionSettings } from '../../ingest/redact.ts';
 import type { UnixNano } from '../../model/time.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
 import type { AuditLog } from '../access/audit-log.ts';
@@ -15,6 +16,8 @@ export type QueryDeps = {
   readonly defaultProject: string;
   /** Which ids of models are one, the currency where nothing was priced, and what explains a cost. */
   readonly priceBook: PriceBook;
+  /** The settings of redaction, to say by which rule something was redacted; the built-in ones when absent. */
+  readonly redaction?: RedactionSettings;
   /** Version of the build. */
   readonly version: string;
   readonly clock: () => UnixNano;

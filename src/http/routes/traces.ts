@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { createRedactionFinder } from '../../ingest/find-redactions.ts';
+import { explainSpan } from '../../ingest/mapping/explain.ts';
 import { receiptOf } from '../../ingest/receipt.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import type { ProjectReach } from '../../model/scope.ts';
@@ -7,7 +9,7 @@ import type { SignalStore } from '../../store/signals/signal-store.ts';
 import { feedbackToWire, scoreToWire } from '../codec/judgement.ts';
 import { receiptToWire } from '../codec/receipt.ts';
 import { logToWire } from '../codec/signal.ts';
-import { spanToWire } from '../codec/span.ts';
+import { explanationToWire, spanToWire } from '../codec/span.ts';
 import { facetsToWire, traceToWire } from '../codec/trace.ts';
 import type { PathOf, QueryOf } from '../contract/contract.ts';
 import { WrittenElements } from '../answer/json-pieces.ts';
@@ -20,6 +22,9 @@ import type { Route } from '../route.ts';
 const MAX_INCLUDED = 10_000;
 
 const notFound = (what: string): Failure => ({ code: 'not_found', message: `no ${what} is stored` });
+
+/** A page of spans that were asked for by their ids ends with the one that brings it over this. */
+const MOST_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Traces whose values are counted, at the most. */
 const MOST_COUNTED = 10_000;
@@ -131,7 +136,8 @@ const include = (store: SignalStore, traceId: string, projects: ProjectReach, as
 };
 
 /** Traces and their spans. @see Interface specification, "Query API: traces, scores, feedback" */
-export const traceRoutes = ({ store, defaultProject, priceBook, clock }: QueryDeps): Route[] => {
+export const traceRoutes = ({ store, defaultProject, priceBook, clock, redaction }: QueryDeps): Route[] => {
+  const findRedactions = createRedactionFinder(redaction ?? {});
   const ownerOf = async (request: FastifyRequest): Promise<string | undefined> => {
     const { trace_id } = request.params as PathOf<'getTrace'>;
     return (await store.projectsOfTrace(trace_id, 'all'))[0];
@@ -257,6 +263,23 @@ export const traceRoutes = ({ store, defaultProject, priceBook, clock }: QueryDe
     },
     {
       method: 'GET',
+      path: '/v1/api/traces/:trace_id/spans/:span_id/explanation',
+      scope: 'read',
+      operationId: 'explainSpan',
+      surface: 'query',
+      audit: 'explain_span',
+      ownerOf,
+      handler: async (request) => {
+        const { trace_id: traceId, span_id: spanId } = request.params as PathOf<'explainSpan'>;
+        const { reach } = request.caller;
+        const span = await store.findSpan(traceId, spanId, reach);
+        if (span === undefined) return refuseMiss(store, request, traceId, reach, `span ${spanId} of trace ${traceId}`);
+        request.audit.projects = [span.correlation.project];
+        return explanationToWire(explainSpan(span), findRedactions(span));
+      },
+    },
+    {
+      method: 'GET',
       path: '/v1/api/spans',
       scope: 'read',
       operationId: 'listSpans',
@@ -266,6 +289,12 @@ export const traceRoutes = ({ store, defaultProject, priceBook, clock }: QueryDe
         const query = request.query as QueryOf<'listSpans'>;
         const { paging, window, cursorAfter } = listingOf(request, 'listSpans', defaultProject, clock);
         const payloads = query.payloads !== 'none';
+        if (query.span_ids !== undefined && query.trace_id === undefined)
+          throw new Refusal({
+            code: 'invalid_parameter',
+            message: '`span_ids` needs `trace_id`, which names the trace of these spans',
+            field: 'span_ids',
+          });
         const page = await store.readSpans(
           {
             ...paging,
@@ -274,6 +303,8 @@ export const traceRoutes = ({ store, defaultProject, priceBook, clock }: QueryDe
             payloads,
             ...given({
               traceId: query.trace_id,
+              spanIds: query.span_ids?.split(','),
+              maxBytes: query.span_ids === undefined ? undefined : MOST_PAGE_BYTES,
               kind: query.kind,
               status: query.status,
               name: query.name,

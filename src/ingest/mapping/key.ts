@@ -18,6 +18,7 @@ export type Target = {
   readonly rank: number;
   readonly members: readonly (readonly string[])[] | undefined;
   readonly only: ScopedEmitter | undefined;
+  readonly row: Row;
 };
 
 /** An attribute of the form `<prefix><index>.<name>`: one member of one object of an array. */
@@ -26,6 +27,7 @@ export type IndexedPart = {
   readonly rank: number;
   readonly index: number;
   readonly name: string;
+  readonly row: Row;
 };
 
 /** What one kind rule makes of one attribute. */
@@ -91,7 +93,7 @@ const addTo = (map: Map<string, Target[]>, key: string, target: Target): void =>
 };
 
 /** A field that is looked for once more when the span ends. */
-export type LateTarget = Pick<Target, 'field' | 'shape' | 'members'> & { readonly key: string };
+export type LateTarget = Pick<Target, 'field' | 'shape' | 'members' | 'row'> & { readonly key: string };
 export const lateTargets: readonly LateTarget[] = rows.flatMap((row) =>
   row.late === true
     ? row.keys.map((key) => ({
@@ -99,6 +101,7 @@ export const lateTargets: readonly LateTarget[] = rows.flatMap((row) =>
         field: fieldIndex[row.field],
         shape: fieldShapes[row.field],
         members: row.members,
+        row,
       }))
     : [],
 );
@@ -112,6 +115,7 @@ rows.forEach((row, position) => {
     rank,
     members: row.members,
     only: row.only,
+    row,
   });
   row.keys.forEach((key, offset) => {
     if (row.at !== 'resource') addTo(spanTargets, key, target(base + offset));
@@ -149,6 +153,7 @@ const findPart = (name: string): IndexedPart | undefined => {
       rank,
       index: Number(match?.[1]),
       name: rest.startsWith(strip) ? rest.slice(strip.length) : rest,
+      row,
     };
   }
   return undefined;

@@ -33,6 +33,8 @@ const providerNames: ReadonlyMap<string, string> = new Map([
   ['xai', 'x_ai'],
 ]);
 
+export const providerNamed = (name: string): string => providerNames.get(name) ?? name;
+
 /** The fields of the resource of a group of signals, read once for the group. */
 export type ResourceReadings = {
   readonly names: readonly string[];
@@ -45,7 +47,8 @@ export type ResourceReadings = {
 const asPrinted = (value: Json): Json =>
   typeof value === 'string' && (value.startsWith('{') || value.startsWith('[')) ? (parsePython(value) ?? value) : value;
 
-const valueOf = (target: Target, value: Json): Json | undefined => {
+/** What a row reads from the value of its attribute; `undefined` where the value is not of its shape. */
+export const valueOf = (target: Pick<Target, 'members' | 'shape'>, value: Json): Json | undefined => {
   const member = target.members === undefined ? value : readMember(value, target.members);
   return member === undefined ? undefined : readShape(target.shape, member);
 };
@@ -104,6 +107,10 @@ const FIRST_APPENDED_RANK = 20_000;
 
 const unquoted = (text: string): string =>
   text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
+
+/** The kind that a rule makes of the value of its attribute. */
+export const kindOfValue = (rule: KindTarget, value: Json): SpanKind | undefined =>
+  rule.always ?? (typeof value === 'string' && value !== '' ? kindBy(rule, unquoted(value)) : undefined);
 
 const kindBy = (rule: KindTarget, text: string): SpanKind | undefined => {
   const kind = rule.kinds.get(text);
@@ -348,7 +355,7 @@ export const createReadings = (): Readings => {
     },
     provider: () => {
       const provider = fieldText(fieldIndex.provider);
-      return provider === undefined ? undefined : (providerNames.get(provider) ?? provider);
+      return provider === undefined ? undefined : providerNamed(provider);
     },
     isSpecified: (field) => (ranks[field] ?? UNREAD) < FIRST_APPENDED_RANK,
     kind: (name) => {

@@ -168,6 +168,8 @@ export type SpanQuery = Paging &
   Window & {
     readonly order: Order;
     readonly traceId?: string;
+    /** Spans of that trace alone, by their ids. */
+    readonly spanIds?: readonly string[];
     readonly kind?: SpanKind;
     readonly status?: SpanStatus;
     readonly name?: string;

@@ -1,6 +1,8 @@
 import { createAnswerRoom } from '../../../src/http/answer/answer-room.ts';
 import pino from 'pino';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
+import { createRefusalLog } from '../../../src/http/answer/refusal-log.ts';
+import { refusalRoutes } from '../../../src/http/routes/refusals.ts';
 import { ingestRoutes } from '../../../src/http/routes/ingest.ts';
 import { operationsRoutes } from '../../../src/http/routes/operations.ts';
 import { type Admission, createAdmission } from '../../../src/ingest/admission.ts';
@@ -87,9 +89,12 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
   });
   const logLines: string[] = [];
   const log = pino({}, { write: (line: string) => void logLines.push(line) });
+  const refusals = createRefusalLog(() => BigInt(now()) * 1_000_000n);
   const { app, url } = await listeningApp({
+    refusals,
     routes: [
-      ...ingestRoutes({ pipeline, log }),
+      ...ingestRoutes({ pipeline, log, refusals }),
+      ...refusalRoutes(refusals),
       ...operationsRoutes({
         counters,
         answers: createAnswerRoom(counters),

@@ -80,6 +80,7 @@ describe('routes and document', () => {
         'listMonitorHistory',
         'listMonitors',
         'listProjects',
+        'listRefusals',
         'listScorers',
         'listSessions',
         'listSloHistory',
@@ -116,6 +117,10 @@ const requests: Record<string, { own: string; other: string }> = {
     own: `/v1/api/traces/${TRACE}/spans/${SPAN}`,
     other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}/spans/${SPAN}`,
   },
+  explainSpan: {
+    own: `/v1/api/traces/${TRACE}/spans/${SPAN}/explanation`,
+    other: `/v1/api/traces/${TRACE.replace(/^./, 'f')}/spans/${SPAN}/explanation`,
+  },
   listMetricPoints: {
     own: `/v1/api/metrics/m/points?project=${OWN}`,
     other: `/v1/api/metrics/m/points?project=${OTHER}`,
@@ -128,7 +133,7 @@ const requests: Record<string, { own: string; other: string }> = {
 /** Answer by the caller's reach alone, and have nothing of another project to ask for. */
 const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'createFeedback', 'listScorers']);
 /** Look at the whole service, and so take keys that reach every project alone. */
-const ofTheWhole = new Set(['getDoctorReport']);
+const ofTheWhole = new Set(['getDoctorReport', 'listRefusals']);
 /** Say the project of what they write in their body. */
 const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns']);
 /** Have a body, and make nothing new. */

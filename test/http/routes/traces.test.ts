@@ -621,3 +621,68 @@ describe('the receipt of a span', () => {
     expect([refused.status, refused.body.field]).toEqual([400, 'include']);
   });
 });
+
+describe('spans by their ids', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, n) => (n + 1).toString(16).padStart(16, '0'));
+
+  it('ask the store for these spans of the trace alone, and for 4 MiB of them', async () => {
+    const { ask, calls } = await start();
+    expect((await ask(`/v1/api/spans?trace_id=${TRACE}&span_ids=${ids(100).join(',')}`)).status).toBe(200);
+    expect(calls.find(({ method }) => method === 'readSpans')?.arguments[0]).toMatchObject({
+      traceId: TRACE,
+      spanIds: ids(100),
+      maxBytes: 4 * 1024 * 1024,
+    });
+  });
+
+  it.each([
+    [`trace_id=${TRACE}&span_ids=${ids(101).join(',')}`],
+    [`trace_id=${TRACE}&span_ids=`],
+    [`trace_id=${TRACE}&span_ids=${ids(1)[0]},`],
+    [`trace_id=${TRACE}&span_ids=nothing`],
+    [`span_ids=${ids(1)[0]}`],
+  ])('refuse %s', async (query) => {
+    const { ask } = await start();
+    const answer = await ask(`/v1/api/spans?${query}`);
+    expect([answer.status, answer.body.field]).toEqual([400, 'span_ids']);
+  });
+});
+
+describe('the explanation of a span', () => {
+  it('names attributes, fields and rules, and no value', async () => {
+    const secret = 'what-nobody-may-see';
+    const span = aSpan({
+      model: 'gpt-x',
+      attributes: {
+        'gen_ai.request.model': 'gpt-x',
+        'http.request.header.authorization': '[redacted]',
+        'my.own': secret,
+      },
+    });
+    const { ask, audited } = await start({ store: { findSpan: async () => span } });
+    const answer = await ask(`/v1/api/traces/${TRACE}/spans/${SPAN}/explanation`);
+    expect(answer.body).toMatchObject({
+      fields: [{ field: 'model', attribute: 'gen_ai.request.model', emitter: 'interface specification' }],
+      unmapped: ['http.request.header.authorization', 'my.own'],
+      redactions: [{ path: 'attributes.http.request.header.authorization', rule: 'built_in_key' }],
+      complete: true,
+    });
+    expect(answer.text).not.toContain(secret);
+    expect(audited.map(({ operation }) => operation)).toEqual(['explain_span']);
+  });
+
+  it.each([
+    [1000, true],
+    [1001, false],
+  ])('names %i attributes, and is complete: %s', async (count, complete) => {
+    const attributes = Object.fromEntries(Array.from({ length: count }, (_, n) => [`own.${n}`, n]));
+    const { ask } = await start({ store: { findSpan: async () => aSpan({ attributes }) } });
+    const { body } = await ask(`/v1/api/traces/${TRACE}/spans/${SPAN}/explanation`);
+    expect([body.unmapped.length, body.complete]).toEqual([1000, complete]);
+  });
+
+  it('is 404 for a span that is not stored', async () => {
+    const { ask } = await start();
+    expect((await ask(`/v1/api/traces/${TRACE}/spans/${SPAN}/explanation`)).status).toBe(404);
+  });
+});

@@ -276,6 +276,8 @@ export const spansContract = (engine: string, open: OpenStore): void => {
         [{ order: 'desc' }, [4, 3, 2, 1]],
         [{ traceId: traceIdOf(1) }, [1, 2]],
         [{ traceId: traceIdOf(9) }, []],
+        [{ traceId: traceIdOf(1), spanIds: [spanIdOf(2), spanIdOf(3), spanIdOf(9)] }, [2]],
+        [{ traceId: traceIdOf(1), spanIds: [] }, []],
         [{ kind: 'tool_call' }, [1]],
         [{ status: 'error' }, [3]],
         [{ status: 'ok' }, [1, 2, 4]],
@@ -298,6 +300,26 @@ export const spansContract = (engine: string, open: OpenStore): void => {
           const page = await store.listSpans({ ...inDefault, order: 'asc', payloads: true, ...query });
           expect([query, page.items.map(({ spanId }) => spanId)]).toEqual([query, expected.map(spanIdOf)]);
         }
+      });
+      it('a page with a bound of bytes ends with the span that brings it over, and goes on after it', async () => {
+        const store = await holding({ spans: spans.map((span) => ({ ...span, input: 'x'.repeat(10_000) })) });
+        const sizes: number[] = [];
+        const paged = await allPages(async (after) => {
+          const query = {
+            ...inDefault,
+            order: 'asc',
+            payloads: true,
+            maxBytes: 15_000,
+            ...(after && { after }),
+          } as const;
+          const reading = await store.readSpans(query, () => {});
+          const pieces: Uint8Array[] = [];
+          for await (const piece of reading.spans) pieces.push(piece);
+          const items = JSON.parse(`[${Buffer.concat(pieces).toString().slice(1)}]`) as { readonly span_id: string }[];
+          sizes.push(items.length);
+          return { ...reading, items };
+        });
+        expect([paged.map(({ span_id }) => span_id), sizes]).toEqual([[1, 2, 3, 4].map(spanIdOf), [2, 2]]);
       });
       it('pages hold every span once, and payloads only when asked for', async () => {
         const store = await holding({ spans: spans.map((span) => ({ ...span, startTime: T0, input: 'in' })) });

@@ -231,6 +231,21 @@ const rareTraces = (statements: Statements, numbers: readonly number[], query: S
   return best;
 };
 
+/** The first of these spans: with a bound of bytes, those up to the one that brings them over it. */
+const upTo = (
+  statements: Statements,
+  spans: readonly [bigint, bigint][],
+  { maxBytes, payloads }: SpanQuery,
+): readonly [bigint, bigint][] => {
+  if (maxBytes === undefined) return spans;
+  let bytes = 0;
+  const end = spans.findIndex(([span]) => {
+    bytes += estimateBytes(statements, [Number(span)], 1, payloads);
+    return bytes > maxBytes;
+  });
+  return end === -1 ? spans : spans.slice(0, end + 1);
+};
+
 /** The rows of a page of spans by start, and where it ended. */
 const pageOfSpans = (statements: Statements, query: SpanQuery): [spans: number[], next: Position | undefined] => {
   const numbers = projectNumbers(statements, query.projects);
@@ -247,6 +262,10 @@ const pageOfSpans = (statements: Statements, query: SpanQuery): [spans: number[]
   add('s.start_ns < ?', query.to);
   add('s.kind = ?', query.kind === undefined ? undefined : kindCode(query.kind));
   if (query.status !== undefined) parts.push(`s.status IN ${statusCodesOf(query.status)}`);
+  add(
+    's.span_id IN (SELECT value FROM json_each(?))',
+    query.spanIds === undefined ? undefined : JSON.stringify(query.spanIds),
+  );
   add('s.name = ?', query.name);
   add('s.model = ?', query.model);
   add('s.provider = ?', query.provider);
@@ -294,11 +313,11 @@ const pageOfSpans = (statements: Statements, query: SpanQuery): [spans: number[]
     if (startA !== startB) return (startA < startB ? -1 : 1) * sign;
     return (spanA < spanB ? -1 : 1) * sign;
   });
-  const page = found.slice(0, query.limit);
+  const page = upTo(statements, found.slice(0, query.limit), query);
   const last = page.at(-1);
   return [
     page.map(([span]) => Number(span)),
-    found.length > query.limit && last !== undefined ? [last[1].toString(), Number(last[0])] : undefined,
+    found.length > page.length && last !== undefined ? [last[1].toString(), Number(last[0])] : undefined,
   ];
 };
 
