@@ -39,7 +39,7 @@ export type Ran = {
 export type Pair = { readonly key: string; readonly input: unknown; readonly baseline: Ran; readonly candidate: Ran };
 
 /** JSON whose members stand in one order, so that equal values are equal texts. */
-const canonical = (value: unknown): string =>
+export const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -58,7 +58,7 @@ export const pairCases = (
     const byInput = new Map<string, Ran>();
     for (const run of runs) {
       if (run.input === undefined) continue;
-      const key = canonical(run.input);
+      const key = canonicalJson(run.input);
       if (!byInput.has(key)) byInput.set(key, run);
     }
     return byInput;

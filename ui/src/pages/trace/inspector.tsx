@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { readConversation } from '../../model/conversation.ts';
 import type { CostReceipt } from '../../model/receipt.ts';
@@ -15,6 +14,7 @@ import { PayloadView } from '../../widgets/payload-view.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
+import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
 import { UsageAndCost } from './usage-and-cost.tsx';
 
@@ -31,19 +31,6 @@ const useRested = (value: string): string => {
   }, [value]);
   return rested;
 };
-
-/** One span with its payloads, and how its cost came about. */
-export const spanQuery = (traceId: string, spanId: string) => ({
-  queryKey: ['span', traceId, spanId],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-    ask(
-      api.GET('/v1/api/traces/{trace_id}/spans/{span_id}', {
-        params: { path: { trace_id: traceId, span_id: spanId }, query: { include: 'receipt' } },
-        signal,
-      }),
-    ),
-  staleTime: 30_000,
-});
 
 const Scores = ({ scores }: { readonly scores: readonly Schemas['Score'][] }) => (
   <ul className={css['entries']}>

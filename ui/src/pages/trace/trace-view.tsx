@@ -19,8 +19,10 @@ import { usePageState } from '../../widgets/page-state.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import type { Scene } from '../../widgets/waterfall/row-pool.ts';
 import { Waterfall } from '../../widgets/waterfall/waterfall.tsx';
+import { CopyForAssistant, DownloadTrace } from './export.tsx';
 import { Inspector } from './inspector.tsx';
 import { LogsView } from './logs-view.tsx';
+import { Notices } from './notices.tsx';
 import css from './trace.module.css';
 import { Transcript } from './transcript.tsx';
 
@@ -282,7 +284,16 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; read
           </>
         )}
         {root !== undefined && <Button onClick={() => setState({ root: undefined })}>Show the complete trace</Button>}
+        <span className={css['grow']} />
+        <CopyForAssistant loaded={loaded} rows={rows} selected={selected} />
+        <DownloadTrace loaded={loaded} />
       </div>
+      <Notices
+        traceId={loaded.trace.trace_id}
+        project={loaded.trace.correlation.project}
+        rows={rows}
+        onSelect={showInWaterfall}
+      />
       {state.span !== undefined && shown === undefined && (
         <p className={css['notice']} role="status">
           The address names the span {state.span}, which this trace does not have.{' '}

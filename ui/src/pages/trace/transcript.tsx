@@ -8,7 +8,7 @@ import { Button } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { EmptyState } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
-import { spanQuery } from './inspector.tsx';
+import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
 
 /** What a reader of a conversation wants to see: what models said, and what tools did. */

@@ -1,0 +1,180 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { tellingRows, writeBrief } from '../../model/brief.ts';
+import { ingestLines, requestFiles } from '../../model/ingest-lines.ts';
+import type { TraceRows } from '../../model/trace.ts';
+import { formatCount, formatDuration, formatMoney, plural } from '../../model/units.ts';
+import { Button, CopyButton } from '../../widgets/button.tsx';
+import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
+import { download } from '../../widgets/download.ts';
+import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
+import { readSpans, readText } from './read-spans.ts';
+import type { LoadedTrace } from './trace-view.tsx';
+import css from './trace.module.css';
+
+type ExportProps = {
+  readonly loaded: LoadedTrace;
+  readonly rows: TraceRows;
+  /** The row on which the reader is. */
+  readonly selected: number;
+};
+
+/** Notes of a trace are a list of their own; more than one page of them is read on. */
+const MOST_NOTES = 1000;
+
+/** The complete trace as a file, or files, that ingest takes back. */
+export const DownloadTrace = ({ loaded: { trace } }: Pick<ExportProps, 'loaded'>) => {
+  const read = useMutation({
+    mutationFn: async () => {
+      const { signal } = new AbortController();
+      const detail = await readText(`/v1/api/traces/${trace.trace_id}`, { include: 'all' }, signal);
+      const notes = await readText(
+        '/v1/api/aspect_notes',
+        { project: trace.correlation.project, trace_id: trace.trace_id, limit: String(MOST_NOTES) },
+        signal,
+      );
+      const lines = [...ingestLines(detail), ...ingestLines(notes)];
+      const files = requestFiles(lines);
+      for (const [at, file] of files.entries())
+        download(
+          files.length === 1 ? `${trace.trace_id}.ndjson` : `${trace.trace_id}-${at + 1}.ndjson`,
+          'application/x-ndjson',
+          file,
+        );
+      return { lines: lines.length, files: files.length };
+    },
+  });
+  return (
+    <>
+      <Button
+        disabled={read.isPending}
+        title="Spans, logs, scores, feedback and notes, one a line: POST /v1/ingest takes the file back"
+        onClick={() => read.mutate()}
+      >
+        Download NDJSON
+      </Button>
+      {read.data !== undefined && (
+        <span role="status">
+          {plural(read.data.lines, 'line')} in {plural(read.data.files, 'file')}
+          {read.data.files > 1 && ', each as large as one request may be'}
+        </span>
+      )}
+      {read.error !== null && <ProblemNotice error={read.error} />}
+    </>
+  );
+};
+
+const BUDGETS = [2000, 8000, 32_000, 100_000] as const;
+type Budget = (typeof BUDGETS)[number];
+/** Spans whose payloads are read for it. */
+const MOST_TOLD = 40;
+
+const CopyForm = ({ loaded: { trace }, rows, selected }: ExportProps) => {
+  const client = useQueryClient();
+  const [isOne, setOne] = useState(false);
+  const [budget, setBudget] = useState<Budget>(8000);
+  const canTellOne = rows.isMissing[selected] !== 1;
+  const order = useMemo(
+    () => (isOne && canTellOne ? [selected] : tellingRows(rows, MOST_TOLD)),
+    [isOne, canTellOne, selected, rows],
+  );
+  const ids = order.map((row) => rows.spans[row]?.span_id ?? '');
+  const read = useQuery({
+    queryKey: ['trace', trace.trace_id, 'told', ids],
+    queryFn: async () => {
+      const spans = await readSpans(client, trace.trace_id, ids);
+      return new Map(order.flatMap((row, at) => (spans[at] === undefined ? [] : [[row, spans[at].span] as const])));
+    },
+    staleTime: 30_000,
+  });
+  const brief = useMemo(
+    () =>
+      read.data === undefined
+        ? undefined
+        : writeBrief({
+            rows,
+            order,
+            full: read.data,
+            title: isOne ? `Span of the trace ${trace.name}` : `Trace ${trace.name}`,
+            facts: [
+              `trace ${trace.trace_id}`,
+              `status: ${trace.status}`,
+              `started ${trace.start_time}, took ${formatDuration(trace.duration_ns)}`,
+              `${plural(trace.span_count, 'span')}, ${plural(trace.error_count, 'error')}`,
+              `cost: ${trace.cost === undefined ? 'not priced' : formatMoney(trace.cost)}`,
+              `tokens: ${formatCount(trace.usage?.total_tokens)}`,
+            ],
+            budgetTokens: budget,
+          }),
+    [read.data, rows, order, isOne, trace, budget],
+  );
+  return (
+    <>
+      <div className={css['chips-row']}>
+        <label>
+          What{' '}
+          <select value={isOne ? 'span' : 'trace'} onChange={({ target }) => setOne(target.value === 'span')}>
+            <option value="trace">The complete trace</option>
+            <option value="span" disabled={!canTellOne}>
+              The selected span: {rows.spans[selected]?.name.slice(0, 60)}
+            </option>
+          </select>
+        </label>
+        <label>
+          At most{' '}
+          <select
+            aria-label="Tokens at most"
+            value={budget}
+            onChange={({ target }) => setBudget(BUDGETS.find((size) => String(size) === target.value) ?? 8000)}
+          >
+            {BUDGETS.map((size) => (
+              <option key={size} value={size}>
+                {formatCount(size)} tokens
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Loaded query={read} what="the spans">
+        {() =>
+          brief !== undefined && (
+            <>
+              <p>
+                About {plural(brief.tokens, 'token')}, as Markdown.{' '}
+                {brief.cut.length === 0 ? 'Nothing was cut.' : `Left out to fit: ${plural(brief.cut.length, 'part')}.`}
+              </p>
+              {brief.cut.length > 0 && (
+                <ul className={css['cut']} tabIndex={0} aria-label="Left out">
+                  {brief.cut.map((line, at) => (
+                    <li key={`${at}${line}`}>{line}</li>
+                  ))}
+                </ul>
+              )}
+              <pre className={css['brief']} role="region" tabIndex={0} aria-label="Markdown">
+                {brief.text.slice(0, 20_000)}
+              </pre>
+              <div className={`${dialogCss['row']} ${dialogCss['end']}`}>
+                <CopyButton label="Copy" text={brief.text}>
+                  as Markdown
+                </CopyButton>
+              </div>
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+};
+
+/** A trace or a span as Markdown within a number of tokens. */
+export const CopyForAssistant = (props: ExportProps) => {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Copy for an assistant…</Button>
+      <Dialog title="Copy for an assistant" isOpen={isOpen} onClose={() => setOpen(false)}>
+        {isOpen && <CopyForm {...props} />}
+      </Dialog>
+    </>
+  );
+};
