@@ -1,6 +1,7 @@
 import type { components } from '../api/types.ts';
 
 export type Span = components['schemas']['Span'];
+export type TraceDetail = components['schemas']['TraceDetail'];
 
 const NONE = -1;
 const NS_PER_MS = 1e6;

@@ -2,18 +2,17 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { tellingRows, writeBrief } from '../../model/brief.ts';
 import { ingestLines, requestFiles } from '../../model/ingest-lines.ts';
-import type { TraceRows } from '../../model/trace.ts';
+import type { TraceDetail, TraceRows } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural } from '../../model/units.ts';
 import { Button, CopyButton } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { download } from '../../widgets/download.ts';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { readSpans, readText } from './read-spans.ts';
-import type { LoadedTrace } from './trace-view.tsx';
 import css from './trace.module.css';
 
 type ExportProps = {
-  readonly loaded: LoadedTrace;
+  readonly loaded: TraceDetail;
   readonly rows: TraceRows;
   /** The row on which the reader is. */
   readonly selected: number;

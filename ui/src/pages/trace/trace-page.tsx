@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { api, ask } from '../../api/client.ts';
-import { layOut } from '../../model/trace.ts';
+import { layOut, type TraceDetail } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { useMemo } from 'react';
 import { CopyButton } from '../../widgets/button.tsx';
@@ -11,9 +11,9 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './trace.module.css';
-import { type LoadedTrace, TraceView } from './trace-view.tsx';
+import { TraceView } from './trace-view.tsx';
 
-const Head = ({ loaded: { trace, truncated } }: { readonly loaded: LoadedTrace }) => {
+const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }) => {
   const { correlation } = trace;
   return (
     <>

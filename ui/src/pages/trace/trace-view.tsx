@@ -1,5 +1,4 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
-import type { components } from '../../api/types.ts';
 import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ticks.ts';
 import {
   criticalPath,
@@ -7,6 +6,7 @@ import {
   isRowOpen,
   matchRows,
   type Openness,
+  type TraceDetail,
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
@@ -25,8 +25,6 @@ import { LogsView } from './logs-view.tsx';
 import { Notices } from './notices.tsx';
 import css from './trace.module.css';
 import { Transcript } from './transcript.tsx';
-
-export type LoadedTrace = components['schemas']['TraceDetail'];
 
 const zoomField: Field<Zoom> = { parse: parseZoom, format: formatZoom };
 const VIEWS = ['waterfall', 'tree', 'transcript', 'logs'] as const;
@@ -57,7 +55,7 @@ const PAN_STEP = 0.25;
 const NOTHING = new Uint8Array(0);
 
 /** The views of one trace, and the address that says which, where and how. */
-export const TraceView = ({ loaded, rows }: { readonly loaded: LoadedTrace; readonly rows: TraceRows }) => {
+export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; readonly rows: TraceRows }) => {
   const [state, setState] = usePageState(grammar);
   const findInput = useRef<HTMLInputElement>(null);
   const [notice, setNotice] = useState('');
