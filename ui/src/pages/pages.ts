@@ -7,6 +7,7 @@ import {
   Database,
   FileJson,
   FlaskConical,
+  KeyRound,
   LayoutDashboard,
   ListTree,
   MessagesSquare,
@@ -94,6 +95,12 @@ export const pages: readonly Page[] = [
     rail: { section: 'Run', name: 'Schedules', icon: CalendarClock },
   },
   { path: '/schedules/$id', load: () => import('./schedules/schedule-page.tsx') },
+  {
+    path: '/keys',
+    load: () => import('./keys/keys-page.tsx'),
+    rail: { section: 'Run', name: 'Keys', icon: KeyRound, key: 'k' },
+  },
+  { path: '/keys/$id', load: () => import('./keys/key-page.tsx') },
   {
     path: '/workers',
     load: () => import('./workers/workers-page.tsx'),

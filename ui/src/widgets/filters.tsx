@@ -3,6 +3,8 @@ import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import css from './filters.module.css';
 
+export { css as filtersCss };
+
 type Active = { readonly name: string; readonly value: string; readonly onRemove: () => void };
 
 /** The filters of a list: how they are set, and each one that is, as a button that removes it. */

@@ -232,7 +232,24 @@ export default function RunPage() {
               </p>
             )}
             {detail.fault !== undefined && <p className={css['failure']}>Quarantined: {detail.fault}</p>}
-            {detail.status === 'queued' && detail.queued_reason !== undefined && (
+            {detail.waiting_for !== undefined && (
+              <p className={css['notice']}>
+                It waits for the key{' '}
+                <PageLink to={`/keys/${encodeURIComponent(detail.waiting_for.limit_id)}`}>
+                  {detail.waiting_for.key}
+                </PageLink>
+                , in place {formatCount(detail.waiting_for.position)}
+                {detail.waiting_for.holders.length > 0 &&
+                  `; held by ${plural(detail.waiting_for.holders.length, 'run')}`}
+                {detail.waiting_for.next_at !== undefined && (
+                  <>
+                    ; next room <Instant at={detail.waiting_for.next_at} />
+                  </>
+                )}
+                .
+              </p>
+            )}
+            {detail.status === 'queued' && detail.queued_reason !== undefined && detail.waiting_for === undefined && (
               <p className={css['notice']}>It waits for a worker: {detail.queued_reason.replaceAll('_', ' ')}.</p>
             )}
             <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />

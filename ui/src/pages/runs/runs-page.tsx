@@ -18,11 +18,12 @@ import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { BulkActions } from './bulk.tsx';
+import { WaitingFacets } from './waiting.tsx';
 
 type RunRow = components['schemas']['RunSummary'];
 
 const STATUSES = ['scheduled', 'queued', 'running', 'waiting', 'paused', 'succeeded', 'failed', 'cancelled'] as const;
-const WAITS = ['event', 'timer', 'backoff', 'children', 'worker'] as const;
+const WAITS = ['event', 'timer', 'backoff', 'children', 'worker', 'orphan', 'key'] as const;
 
 const filterFields = {
   status: oneOf(STATUSES),
@@ -110,6 +111,11 @@ export default function RunsPage() {
           setState({ [name]: value === undefined ? undefined : filterFields[name as FilterName].parse(value) }, 'push')
         }
         onClear={clear}
+      />
+      <WaitingFacets
+        query={query}
+        chosen={state.waiting_on}
+        onChoose={(waitingOn) => setState({ waiting_on: waitingOn }, 'push')}
       />
       <Loaded query={runs} what="runs">
         {(rows) =>
