@@ -34,6 +34,7 @@ export const pages: readonly Page[] = [
     load: () => import('./traces/traces-page.tsx'),
     rail: { section: 'Observe', name: 'Traces', icon: ListTree, key: 't' },
   },
+  { path: '/traces/compare', load: () => import('./trace/compare-traces-page.tsx') },
   { path: '/traces/$traceId', load: () => import('./trace/trace-page.tsx') },
   {
     path: '/sessions',

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../../api/client.ts';
-import { diffWords, formatDelta, type Pair, pairCases, type Ran } from '../../model/compare.ts';
-import { payloadText, previewOf } from '../../model/payload.ts';
+import { formatDelta, pairCases, type Ran } from '../../model/compare.ts';
+import { previewOf } from '../../model/payload.ts';
 import { plural, shortId, UNKNOWN } from '../../model/units.ts';
 import { formatNumber } from '../../model/watch.ts';
 import { Button } from '../../widgets/button.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
+import { WordDiff } from '../../widgets/word-diff.tsx';
 import css from './experiments.module.css';
 
 /** Each trace of a case is a read of its own: so many of each side, and only when asked for. */
@@ -83,32 +84,6 @@ const Side = ({ name, ran }: { readonly name: string; readonly ran: Ran }) => (
   </div>
 );
 
-const Diff = ({ pair }: { readonly pair: Pair }) => {
-  const before = pair.baseline.output === undefined ? '' : payloadText(pair.baseline.output);
-  const after = pair.candidate.output === undefined ? '' : payloadText(pair.candidate.output);
-  const parts = diffWords(before, after);
-  if (parts === undefined)
-    return (
-      <div className={css['sides']}>
-        <div className={css['text']}>{previewOf(before).text}</div>
-        <div className={css['text']}>{previewOf(after).text}</div>
-      </div>
-    );
-  return (
-    <div className={`${css['text']} ${css['diff']}`}>
-      {parts.map(({ kind, text }, index) =>
-        kind === 'removed' ? (
-          <del key={index}>{text}</del>
-        ) : kind === 'added' ? (
-          <ins key={index}>{text}</ins>
-        ) : (
-          <span key={index}>{text}</span>
-        ),
-      )}
-    </div>
-  );
-};
-
 type Scorer = { readonly scorer_id: string; readonly scorer_version?: string };
 
 /** Both answers to each input, side by side. Deltas of single cases have no colour: one case decides nothing. */
@@ -159,7 +134,7 @@ export const Cases = ({
                     <Side name="Candidate" ran={pair.candidate} />
                   </div>
                   <p>Delta {formatDelta(pair.candidate.value - pair.baseline.value)}</p>
-                  <Diff pair={pair} />
+                  <WordDiff before={pair.baseline.output} after={pair.candidate.output} />
                 </li>
               ))}
             </ol>

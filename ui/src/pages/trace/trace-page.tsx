@@ -1,5 +1,4 @@
 import { useParams } from '@tanstack/react-router';
-import { api, ask } from '../../api/client.ts';
 import { layOut, type TraceDetail } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { useMemo } from 'react';
@@ -11,6 +10,7 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './trace.module.css';
+import { traceQuery } from './trace-query.ts';
 import { TraceView } from './trace-view.tsx';
 
 const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }) => {
@@ -21,9 +21,14 @@ const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }
         title={trace.name}
         of="Trace"
         actions={
-          <CopyButton text={trace.trace_id} label="Copy the trace’s id">
-            {shortId(trace.trace_id)}
-          </CopyButton>
+          <>
+            <PageLink to="/traces/compare" params={{ a: trace.trace_id }}>
+              Compare…
+            </PageLink>
+            <CopyButton text={trace.trace_id} label="Copy the trace’s id">
+              {shortId(trace.trace_id)}
+            </CopyButton>
+          </>
         }
       >
         <StatusMark state={trace.cancelled === true ? 'cancelled' : trace.status} />
@@ -60,16 +65,7 @@ const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }
 export default function TracePage() {
   const { traceId } = useParams({ strict: false }) as { readonly traceId: string };
   const query = usePolled(
-    {
-      queryKey: ['trace', traceId],
-      queryFn: ({ signal }) =>
-        ask(
-          api.GET('/v1/api/traces/{trace_id}', {
-            params: { path: { trace_id: traceId }, query: { payloads: 'none', include: 'scores,feedback' } },
-            signal,
-          }),
-        ),
-    },
+    traceQuery(traceId, 'scores,feedback'),
     // Refreshed while something of it still runs.
     true,
     (data) => data.spans.some((span) => span.end_time === undefined && !span.is_event),
