@@ -1,4 +1,4 @@
-import { defineWorkflow, type } from '../../sdk/typescript/src/index.ts';
+import { defineWorkflow, loadDefinition, type } from '../../sdk/typescript/src/index.ts';
 import { pay } from './bank.ts';
 import { apologise, judge, MODEL } from './fake-model.ts';
 
@@ -9,56 +9,8 @@ export type Ticket = { readonly id: string; readonly text: string; readonly amou
  * day to answer.
  */
 export const refund = defineWorkflow({
-  definition: {
-    id: 'refund',
-    version: 1,
-    input_schema: {
-      type: 'object',
-      required: ['ticket'],
-      properties: {
-        ticket: {
-          type: 'object',
-          required: ['id', 'text', 'amount'],
-          properties: { id: { type: 'string' }, text: { type: 'string' }, amount: { type: 'number', minimum: 0 } },
-        },
-      },
-    },
-    limits: { max_steps: 50, run_timeout_ms: 172_800_000, max_cost_usd: 1 },
-    steps: [
-      {
-        id: 'triage',
-        kind: 'task',
-        input: { ticket: '${input.ticket}' },
-        timeout_ms: 60_000,
-        next: [{ when: 'state.confidence >= 0.8 && input.ticket.amount <= 100', to: 'pay' }, { to: 'ask' }],
-      },
-      {
-        id: 'ask',
-        kind: 'wait_event',
-        event: 'approval',
-        key: 'ticket/${input.ticket.id}',
-        // The person may be faster than the model: an approval that came before the wait counts.
-        accept_parked: true,
-        timeout_ms: 86_400_000,
-        on_error: [{ class: 'timeout', to: 'apologise' }],
-        next: [{ when: 'steps.ask.output.approved', to: 'pay' }, { to: 'apologise' }],
-      },
-      {
-        id: 'pay',
-        kind: 'task',
-        input: { amount: '${input.ticket.amount}' },
-        retry: { max_attempts: 5, backoff_ms: 500 },
-        next: 'done',
-      },
-      {
-        id: 'done',
-        kind: 'succeed',
-        output: { payment: '${steps.pay.output.payment}', amount: '${steps.pay.output.amount}' },
-      },
-      { id: 'apologise', kind: 'task', input: { ticket: '${input.ticket}' }, next: 'refused' },
-      { id: 'refused', kind: 'fail', code: 'refused', message: 'refused: ${state.reason?}' },
-    ],
-  },
+  // The one that workers in other languages register too, so that any of them may serve a step of a run.
+  definition: loadDefinition(new URL('refund.json', import.meta.url)),
   input: type<{ ticket: Ticket }>(),
   bodies: {
     triage: async (context, { ticket }: { ticket: Ticket }) => {

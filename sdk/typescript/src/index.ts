@@ -74,4 +74,12 @@ export type { Logger } from './serve-lease.ts';
 export type { SettingsInput } from './settings.ts';
 export type { StepContext } from './step-context.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';
-export { defineWorkflow, type PriorSteps, type StepBody, type, type Typed, type Workflow } from './workflow.ts';
+export {
+  defineWorkflow,
+  loadDefinition,
+  type PriorSteps,
+  type StepBody,
+  type,
+  type Typed,
+  type Workflow,
+} from './workflow.ts';

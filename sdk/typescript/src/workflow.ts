@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Definition, Lease, TaskStep } from './generated/wire.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -57,4 +58,17 @@ export const defineWorkflow = <const D extends Definition, Input = unknown>(work
   if (without.length > 0) throw new TypeError(`${name} has no body for: ${without.join(', ')}`);
   if (strangers.length > 0) throw new TypeError(`${name} has bodies for no task of it: ${strangers.join(', ')}`);
   return workflow;
+};
+
+/**
+ * Reads a definition from a file of JSON, such as one that workers in several languages register. The service checks it when it is
+ * registered; here only what this library reads of it must be there.
+ * @throws TypeError when it has no `id`, `version` and `steps`; SyntaxError when it is not JSON; the error of the system when it cannot be read
+ */
+export const loadDefinition = (file: string | URL): Definition => {
+  const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const { id, version, steps } = Object(parsed) as { readonly [name: string]: unknown };
+  if (typeof id !== 'string' || typeof version !== 'number' || !Array.isArray(steps))
+    throw new TypeError(`${String(file)} holds no definition: it has no id, version and steps`);
+  return parsed as Definition;
 };
