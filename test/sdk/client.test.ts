@@ -41,7 +41,7 @@ describe('start', () => {
       { correlation: { user_id: 'u' }, project: 'p', version: 2 },
     );
     expect(run.run_id).toBe('run-1');
-    expect(service.calls[0]?.body).toEqual({
+    expect(service.callsTo('runs')[0]?.body).toEqual({
       definition_id: 'refund',
       definition_version: 2,
       input: { ticket: 1 },
@@ -49,14 +49,14 @@ describe('start', () => {
       correlation: { user_id: 'u' },
       idempotency_key: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
     });
-    expect(service.calls[0]?.headers.authorization).toBe('Bearer k');
+    expect(service.callsTo('runs')[0]?.headers.authorization).toBe('Bearer k');
   });
 
   it('waits for the end within the call, when asked to', async () => {
     await client.start('refund', {}, { waitMs: 5000 });
-    expect(service.calls[0]?.body).toMatchObject({ wait_ms: 5000 });
+    expect(service.callsTo('runs')[0]?.body).toMatchObject({ wait_ms: 5000 });
     await client.start('refund', {});
-    expect(service.calls[1]?.body).not.toHaveProperty('wait_ms');
+    expect(service.callsTo('runs')[1]?.body).not.toHaveProperty('wait_ms');
   });
 
   it('repeats a lost start under the same key, so that one run starts', async () => {
@@ -81,7 +81,7 @@ describe('start', () => {
       bodies: { pay: (_context, input: { amount: number }) => input.amount },
     });
     await client.start(refund, { amount: 1 });
-    expect(service.calls[0]?.body).toMatchObject({ definition_id: 'refund', input: { amount: 1 } });
+    expect(service.callsTo('runs')[0]?.body).toMatchObject({ definition_id: 'refund', input: { amount: 1 } });
     // @ts-expect-error the amount is a number
     await client.start(refund, { amount: 'one' });
   });
@@ -368,7 +368,7 @@ it('restarts an ended run, under a key of its own so that a retry starts nothing
     idempotencyKey: 'k',
   });
   await client.restart('run-1');
-  expect(service.calls.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
+  expect(service.callsTo('restart').map(({ method, path, body }) => ({ method, path, body }))).toEqual([
     {
       method: 'POST',
       path: '/v1/api/runs/run-1/restart',

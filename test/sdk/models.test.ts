@@ -9,6 +9,7 @@ import { type Models, readModels } from '../../tools/codegen/models.ts';
 /** What is read of one operation that answers with the schema `Thing`. */
 const read = (schemas: Record<string, object>): Models =>
   readModels({
+    info: { version: '3.1' },
     paths: {
       '/things': {
         get: {
@@ -204,12 +205,21 @@ describe('the emitters', () => {
     const object = { type: 'object', properties: { a: { type: 'string' } } };
     const files = emitJava(
       readModels({
+        info: { version: '3.1' },
         paths: { '/x': { post: { operationId: 'x', requestBody: request, responses: { 200: answer } } } },
         components: { schemas: { Sent: object, Got: object, ErrorBody: object } },
       }),
     );
     expect(files.find(({ name }) => name === 'Sent')?.text).toContain('public static final class Builder');
     expect(files.find(({ name }) => name === 'Got')?.text).not.toContain('Builder');
+  });
+
+  it('each says which version of the data model it was made from', () => {
+    expect(emitPython(models)).toContain('SPEC_VERSION: Final = "3.1"');
+    expect(emitGo(models)).toContain('const SpecVersion = "3.1"');
+    expect(emitRust(models)).toContain('pub const SPEC_VERSION: &str = "3.1";');
+    expect(emitJava(models).find(({ name }) => name === 'Spec')?.text).toContain('String VERSION = "3.1";');
+    expect(emitCppHeader(models)).toContain('spec_version = "3.1";');
   });
 
   it('enums stay open: Python takes any text, Go has a type over it', () => {

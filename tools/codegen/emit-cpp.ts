@@ -246,9 +246,11 @@ void to_json(nlohmann::json& out, const Json& value) { out = value.value(); }
 void from_json(const nlohmann::json& in, Json& value) { value = Json{in}; }`;
 
 /** The models as a header of C++20. */
-export const emitCppHeader = ({ objects, enums }: Models): string =>
+export const emitCppHeader = ({ specVersion, objects, enums }: Models): string =>
   `${[
     HEADER_PRELUDE,
+    '\n/// Of the data model that this header was made from. A service of another major is not understood.',
+    `inline constexpr std::string_view spec_version = "${specVersion}";`,
     ...enums.map((each) => `\n${enumOf(each).join('\n')}`),
     ...inOrder(objects).map((each) => `\n${structOf(each).join('\n')}`),
     '',

@@ -186,9 +186,11 @@ func Decode[T any, J ~[]byte](text J) (T, error) {
 }`;
 
 /** The models as a package of Go 1.25 and later, as gofmt lays it out. */
-export const emitGo = ({ objects, enums }: Models): string =>
+export const emitGo = ({ specVersion, objects, enums }: Models): string =>
   `${[
     PRELUDE,
+    '\n// SpecVersion is that of the data model that this package was made from. A service of another major is not understood.',
+    `const SpecVersion = "${specVersion}"`,
     ...enums.map((each) => `\n${enumOf(each).join('\n')}`),
     ...objects.map((each) => `\n${structOf(each).join('\n')}`),
   ].join('\n')}\n`;

@@ -203,11 +203,24 @@ const PACKAGE_INFO = `
 package ${PACKAGE};
 `;
 
+const specOf = (version: string): string => `
+package ${PACKAGE};
+
+/** The data model that this package was made from. */
+public final class Spec {
+  /** Its version. A service of another major is not understood. */
+  public static final String VERSION = "${version}";
+
+  private Spec() {}
+}
+`;
+
 export type JavaFile = { readonly name: string; readonly text: string };
 
 /** The models as records of Java 17 and later, a file each. */
-export const emitJava = ({ objects, enums }: Models): readonly JavaFile[] => [
+export const emitJava = ({ specVersion, objects, enums }: Models): readonly JavaFile[] => [
   { name: 'package-info', text: PACKAGE_INFO },
+  { name: 'Spec', text: specOf(specVersion) },
   ...enums.map(enumOf),
   ...objects.map(recordOf),
 ];

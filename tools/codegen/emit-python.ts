@@ -273,13 +273,16 @@ def _writer(hint: Any) -> Callable[[Any], Any]:
     return _anything`;
 
 /** The models as a module of Python 3.10 and later, in the layout of ruff at ${WIDTH} columns. */
-export const emitPython = ({ objects, enums }: Models): string => {
-  const own = ['ABSENT', 'JsonObject', 'Model', 'WireError'];
-  const exported = [...own, ...[...enums, ...objects].map(({ name }) => name)];
-  const names = exported.toSorted((a, b) => (a < b ? -1 : 1)).map((name) => `    "${name}",`);
+export const emitPython = ({ specVersion, objects, enums }: Models): string => {
+  const constants = ['ABSENT', 'SPEC_VERSION'];
+  const classes = ['JsonObject', 'Model', 'WireError', ...[...enums, ...objects].map(({ name }) => name)];
+  const names = [...constants, ...classes.toSorted((a, b) => (a < b ? -1 : 1))].map((name) => `    "${name}",`);
   return `${[
     PRELUDE,
     '',
+    '',
+    `SPEC_VERSION: Final = "${specVersion}"`,
+    '"""Of the data model that this module was made from. Another major is not understood."""',
     '',
     enums.map((each) => aliasOf(each).join('\n')).join('\n\n'),
     '',

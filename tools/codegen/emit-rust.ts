@@ -151,10 +151,12 @@ macro_rules! open_enum {
 }`;
 
 /** The models as a module of Rust 1.85 and later, as rustfmt lays it out. */
-export const emitRust = ({ objects, enums }: Models): string => {
+export const emitRust = ({ specVersion, objects, enums }: Models): string => {
   const withDefault = defaultable(objects);
   return `${[
     PRELUDE,
+    '\n/// Of the data model that this module was made from. A service of another major is not understood.',
+    `pub const SPEC_VERSION: &str = "${specVersion}";`,
     ...enums.map((each) => `\n${enumOf(each).join('\n')}`),
     ...objects.map((each) => `\n${structOf(each, withDefault.has(each.name)).join('\n')}`),
   ].join('\n')}\n`;

@@ -14,6 +14,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { parse } from 'yaml';
+import { specVersionOf } from './models.ts';
 import { sdkDocument, type Tree } from './sdk-document.ts';
 import { headed, modelOutputs } from './sdk-outputs.ts';
 
@@ -49,7 +50,10 @@ export type JsonObject = { readonly [key: string]: Json };
 const definition = JSON.parse(read('spec/definition.schema.json')) as Tree;
 const narrowed = JSON.stringify(sdkDocument(document, definition));
 const nodes = await openapiTS(narrowed, { ...settings, rootTypes: true, rootTypesNoSchemaPrefix: true });
-const wireTypes = JSON_TYPES + astToString(jsonForUnknown(nodes));
+const SPEC_VERSION = `/** Of the data model that this module was made from. A service of another major is not understood. */
+export const SPEC_VERSION = '${specVersionOf(document)}';
+`;
+const wireTypes = SPEC_VERSION + JSON_TYPES + astToString(jsonForUnknown(nodes));
 write(
   'sdk/typescript/src/generated/wire.ts',
   headed('spec/openapi.yaml and spec/definition.schema.json', narrowed, wireTypes),

@@ -6,6 +6,8 @@ import { pascalCase } from './text.ts';
  * say in several ways is said in one here.
  */
 export type Models = {
+  /** Of the data model that the document describes: major and minor, as `1.0`. A client refuses another major. */
+  readonly specVersion: string;
   /** By name. */
   readonly objects: readonly ObjectModel[];
   /** By name. */
@@ -85,6 +87,13 @@ const sentence = (text: unknown): string => {
 const withUnit = (name: string, doc: string): string => {
   const unit = UNITS.find(([ending, said]) => ending.test(name) && !said.test(doc));
   return [doc, unit?.[2] ?? ''].filter((part) => part !== '').join(' ');
+};
+
+/** @throws TypeError when the document has no version that clients could compare */
+export const specVersionOf = (document: Tree): string => {
+  const { version } = treeIn(document, 'info');
+  if (typeof version !== 'string' || !/^\d+\.\d+$/.test(version)) throw new TypeError('the document has no version');
+  return version;
 };
 
 /**
@@ -236,5 +245,5 @@ export const readModels = (document: Tree): Models => {
 
   const byName = <T extends { readonly name: string }>(found: Iterable<T>): T[] =>
     [...found].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  return { objects: byName(objects.values()), enums: byName(enums.values()) };
+  return { specVersion: specVersionOf(document), objects: byName(objects.values()), enums: byName(enums.values()) };
 };

@@ -35,7 +35,8 @@ const emitters: readonly Emitter[] = [
   (models, head) =>
     emitJava(models).map(({ name, text }) => ({
       path: `sdk/java/src/main/java/dev/svc/wire/${name}.java`,
-      text: head(text),
+      // One file says it for all: else each would change with every change of the document.
+      text: name === 'package-info' ? head(text) : head(text).replace(/^\/\/ source sha256: .*\n/m, ''),
     })),
   (models, head) => [
     { path: 'sdk/cpp/include/svc/wire.hpp', text: head(emitCppHeader(models)) },

@@ -328,8 +328,9 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
     /** Calls that brought several. */
     batches,
     callsTo,
-    /** The order in which calls came, claims aside: they come and go as they like. */
-    verbs: (): string[] => calls.map((call) => verbOf(call.path)).filter((verb) => verb !== 'claim'),
+    /** The order in which calls came, but for claims, which come and go as they like, and for questions for the version. */
+    verbs: (): string[] =>
+      calls.map((call) => verbOf(call.path)).filter((verb) => verb !== 'claim' && verb !== 'healthz'),
     offer: (...leases: Lease[]): void => {
       offers.push(...leases);
       for (const watcher of watchers) watcher();

@@ -19,6 +19,7 @@ import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
 import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import type { RunsQuery } from './runs-query.ts';
+import { createVersionCheck } from './spec-version.ts';
 import { scheduleBody, type ScheduleOptions } from './schedules.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { Workflow } from './workflow.ts';
@@ -73,7 +74,8 @@ const segment = (text: string): string => encodeURIComponent(text);
  * Talks to the service on behalf of who starts, follows and steers runs. Every call is tried again on 429, on a 5xx that
  * says "later" and when there is no answer; that is safe, because starts and events carry a key of their own.
  *
- * Calls throw `ServiceError` when the service refuses, `ConnectionError` when it does not answer.
+ * Calls throw `ServiceError` when the service refuses, `ConnectionError` when it does not answer; what starts a run throws
+ * `IncompatibleServer` when the service has another major version of the data model.
  * @throws TypeError when the endpoint is not an http or https URL
  */
 export const createClient = (options: ClientOptions = {}) => {
@@ -81,6 +83,7 @@ export const createClient = (options: ClientOptions = {}) => {
   if (settings.problems.length > 0) throw new TypeError(settings.problems.join('; '));
   const http: Http = createHttp(settings);
   const policy = options.retry ?? callerPolicy;
+  const version = createVersionCheck(http);
   /** When the service last answered; absent while it never did. */
   let answeredAt: number | undefined;
   const answered = (): void => {
@@ -98,6 +101,15 @@ export const createClient = (options: ClientOptions = {}) => {
     call({ method: 'GET', path, ...(query === undefined ? {} : { query }), signal });
   const post = <O extends OperationId>(path: string, body: BodyOf<O>, timeoutMs?: number): Promise<AnswerOf<O>> =>
     call({ method: 'POST', path, body, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  /** For what starts a run: a service that this library does not understand starts none. */
+  const begin = async <O extends OperationId>(
+    path: string,
+    body: BodyOf<O>,
+    timeoutMs?: number,
+  ): Promise<AnswerOf<O>> => {
+    await version.pass();
+    return post<O>(path, body, timeoutMs);
+  };
 
   const schedulePath = (id: string, verb = ''): string => `/v1/api/schedules/${segment(id)}${verb}`;
   const moveSchedule = (
@@ -258,7 +270,7 @@ export const createClient = (options: ClientOptions = {}) => {
      * @returns the run as it was stored; with `waitMs` as it ended, or as it stood when that time was over
      */
     start: <Input>(workflow: string | Workflow<Input>, input: NoInfer<Input>, start: StartOptions = {}): Promise<Run> =>
-      post<'startRun'>(
+      begin<'startRun'>(
         '/v1/api/runs',
         {
           definition_id: typeof workflow === 'string' ? workflow : workflow.definition.id,
@@ -344,7 +356,7 @@ export const createClient = (options: ClientOptions = {}) => {
         idempotencyKey?: string;
       } = {},
     ): Promise<Run> =>
-      post<'restartRun'>(`/v1/api/runs/${segment(runId)}/restart`, {
+      begin<'restartRun'>(`/v1/api/runs/${segment(runId)}/restart`, {
         from_step: options.fromStep,
         visit: options.visit,
         definition_version: options.definitionVersion,

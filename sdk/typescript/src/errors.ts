@@ -43,6 +43,22 @@ export class ConnectionError extends Error {
   }
 }
 
+/** The service has a data model of another major version, which this library does not understand. Nothing was started or registered. */
+export class IncompatibleServer extends Error {
+  /** Of the service: `spec_version` of its health document. */
+  readonly serverVersion: string;
+  /** Of this library. */
+  readonly supportedVersion: string;
+  constructor(serverVersion: string, supportedVersion: string) {
+    super(
+      `the service has version ${serverVersion} of the data model, and this library understands ${supportedVersion}: use a library of the same major version`,
+    );
+    this.name = 'IncompatibleServer';
+    this.serverVersion = serverVersion;
+    this.supportedVersion = supportedVersion;
+  }
+}
+
 /** A run that was waited for did not succeed. `run` is the run as it ended. */
 export class RunFailed extends Error {
   readonly run: Run;

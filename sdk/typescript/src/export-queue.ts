@@ -41,8 +41,9 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 /**
  * Sends signals in the background, in batches, one batch at a time. Adding never throws and never waits: a signal is
  * written to text at once, so that what the caller changes later does not show, and goes into a bounded queue.
+ * @param beforeBatch called when a batch is about to go out; returns at once and never throws
  */
-export const createExportQueue = (http: Http, options: ExportOptions = {}) => {
+export const createExportQueue = (http: Http, options: ExportOptions = {}, beforeBatch = (): void => {}) => {
   const bounds = { ...defaults, ...options };
   const counters: ExportCounters = { sent: 0, dropped: 0, refused: 0, failed: 0 };
   let queue: Queued[] = [];
@@ -80,6 +81,7 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}) => {
 
   const send = async (batch: readonly Queued[]): Promise<void> => {
     const body = bodyOf(batch);
+    beforeBatch();
     try {
       const answer = await withRetries(
         bounds.retry,

@@ -6,7 +6,15 @@ export {
   type FollowOptions,
   type StartOptions,
 } from './client.ts';
-export { ConnectionError, RetryableError, RunFailed, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+export {
+  ConnectionError,
+  IncompatibleServer,
+  RetryableError,
+  RunFailed,
+  ServiceError,
+  StepFailure,
+  StepInterrupted,
+} from './errors.ts';
 export type { ExportCounters, ExportOptions } from './export-queue.ts';
 export type {
   Attempt,

@@ -13,6 +13,7 @@ import type {
   Usage,
 } from './generated/wire.ts';
 import { createHttp, type Http } from './http.ts';
+import { createVersionCheck } from './spec-version.ts';
 import { readSettings, type Settings, type SettingsInput } from './settings.ts';
 
 /** What code runs under: the span that new ones become children of. */
@@ -123,7 +124,11 @@ const errorOf = (error: unknown): JsonObject => {
   return { message: error.message, type: error.name, ...(error.stack === undefined ? {} : { stack: error.stack }) };
 };
 
-export type InstrumentationOptions = SettingsInput & ExportOptions;
+export type InstrumentationOptions = SettingsInput &
+  ExportOptions & {
+    /** Is told, once, that the service has a data model of another major version; the console by default. */
+    readonly onWarning?: (message: string) => void;
+  };
 
 /**
  * Records traces, logs, metrics, scores and feedback, and sends them in the background. Nothing here throws into the code
@@ -135,7 +140,19 @@ export type InstrumentationOptions = SettingsInput & ExportOptions;
 export const createInstrumentation = (options: InstrumentationOptions = {}, shared?: Http) => {
   const settings: Settings = readSettings(options);
   const http = shared ?? createHttp(settings);
-  const queue = createExportQueue(http, options);
+  const warn = options.onWarning ?? ((message: string): void => console.warn(`svc: ${message}`));
+  const version = createVersionCheck(http);
+  let isWarned = false;
+  /** What it cannot understand is the service's to refuse: signals go out all the same. */
+  const checkVersion = (): void => {
+    version.pass().catch((error: unknown) => {
+      if (isWarned) return;
+      isWarned = true;
+      quietly(() => warn((error as Error).message));
+    });
+  };
+  // A worker that lends its connections asks by itself.
+  const queue = createExportQueue(http, options, shared === undefined ? checkVersion : undefined);
   const storage = new AsyncLocalStorage<TraceContext>();
   let invalid = 0;
 

@@ -10,6 +10,7 @@ import type { AnswerOf, BodyOf } from './operation.ts';
 import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
+import { createVersionCheck } from './spec-version.ts';
 import { createStepCalls } from './step-calls.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { StepBody, Workflow } from './workflow.ts';
@@ -130,6 +131,8 @@ export const createWorker = (options: WorkerOptions) => {
   });
 
   const register = async (): Promise<Registration> => {
+    // Asked anew each time: a service that was away may come back as another release.
+    await createVersionCheck(http).pass(stopping.signal);
     const registration = await withRetries(
       untilAnswered,
       () =>
@@ -264,7 +267,8 @@ export const createWorker = (options: WorkerOptions) => {
 
   /**
    * Serves until `stop`, a signal, or the end of its one run.
-   * @throws ServiceError when the service refuses the worker itself: a bad key, a bad definition, a `definition_conflict`
+   * @throws ServiceError when the service refuses the worker itself: a bad key, a bad definition, a `definition_conflict`;
+   * IncompatibleServer when it has another major version of the data model
    */
   const run = (): Promise<void> => {
     ran ??= runOnce();
