@@ -78,11 +78,15 @@ describe('the version of the data model', () => {
 
   it('of another major: instrumentation warns once and sends on', async () => {
     const { url, callsTo } = await open({ specVersion: '2.0' });
-    const onWarning = vi.fn<(message: string) => void>();
+    let warned = (): void => {};
+    const warning = new Promise<void>((resolve) => {
+      warned = resolve;
+    });
+    const onWarning = vi.fn<(message: string) => void>(() => warned());
     const svc = createInstrumentation({ endpoint: url, delayMs: 1, onWarning });
     await svc.span('one', {}, () => {});
     await svc.flush();
-    await vi.waitFor(() => expect(onWarning).toHaveBeenCalledOnce());
+    await warning;
     await svc.span('two', {}, () => {});
     await svc.close();
     expect(onWarning).toHaveBeenCalledOnce();
