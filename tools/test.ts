@@ -1,7 +1,11 @@
-/** The complete suite, as `npm test`: the checks, the installs of real clients, every test once, and one last line. */
+/**
+ * The complete suite, as `npm test`: the checks, the installs of real clients, every test once, and one last line.
+ * `npm test -- --sdk go,python` judges the client libraries of these languages alone, not of all.
+ */
 import { startVitest } from 'vitest/node';
 import { runChecks } from './check.ts';
 import { startInstallingClients } from './clients.ts';
+import { SDK_VARIABLE } from './sdk.ts';
 import { durationLine, type TestOutcome, tally, tallyLine } from './tally.ts';
 
 // In a process of its own: the checks block this one.
@@ -11,7 +15,14 @@ const checked = runChecks();
 const notInstalled = await installing;
 const readyAt = performance.now();
 
-const vitest = await startVitest('test', process.argv.slice(2), { watch: false, run: true, reporters: ['default'] });
+const filters = process.argv.slice(2);
+const sdk = filters.indexOf('--sdk');
+if (sdk !== -1) {
+  const [, named] = filters.splice(sdk, 2);
+  if (named === undefined) throw new Error('--sdk names the languages to judge: --sdk go,python');
+  process.env[SDK_VARIABLE] = named;
+}
+const vitest = await startVitest('test', filters, { watch: false, run: true, reporters: ['default'] });
 const outcomes: TestOutcome[] = [];
 // What failed before the tests is named again at the end: thousands of lines lie between.
 const broken = [

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { Skipped, until } from './judging.ts';
 
 /** What a fixture says of an error of its library. @see sdk/conformance/README.md, "Errors" */
@@ -13,8 +12,15 @@ export type FixtureError = {
   readonly retry_after_ms?: number;
   readonly run?: { readonly [member: string]: unknown };
 };
-export type Answer = { readonly ok: unknown; readonly error?: undefined } | { readonly error: FixtureError };
-export type FixtureEvent = { readonly event: string; readonly [member: string]: unknown };
+export type Answer =
+  | { readonly ok: unknown; readonly error?: undefined /** The line as it came. */; readonly raw: string }
+  | { readonly error: FixtureError };
+export type FixtureEvent = {
+  readonly event: string;
+  /** When it came: monotonic, in milliseconds. */
+  readonly at: number;
+  readonly [member: string]: unknown;
+};
 export type Hello = {
   readonly language: string;
   readonly library: string;
@@ -61,6 +67,10 @@ const environmentWith = (own: Readonly<Record<string, string>>): NodeJS.ProcessE
   ...own,
 });
 
+/** JSON in one line, for every reader's idea of a line. */
+const lineOf = (value: object): string =>
+  JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029').replaceAll('\u0085', '\\u0085');
+
 const alive = new Set<ChildProcess>();
 const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -100,13 +110,19 @@ export const startFixture = async (
       strayLines.push(line);
       return;
     }
-    if (typeof message.event === 'string') events.push(message as FixtureEvent);
+    if (typeof message.event === 'string') events.push({ ...message, event: message.event, at: performance.now() });
     else if (typeof message.id === 'number') {
-      pending.get(message.id)?.(message.error === undefined ? { ok: message.ok } : { error: message.error });
+      pending.get(message.id)?.(message.error === undefined ? { ok: message.ok, raw: line } : { error: message.error });
       pending.delete(message.id);
     } else strayLines.push(line);
   };
-  createInterface({ input: child.stdout }).on('line', take);
+  // Not by readline, which also ends a line at U+2028.
+  let unfinished = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (unfinished + text).split('\n');
+    unfinished = lines.pop() ?? '';
+    for (const line of lines) take(line);
+  });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   // A fixture that has ended takes no more requests; its end says why.
   child.stdin.on('error', () => {});
@@ -136,7 +152,7 @@ export const startFixture = async (
         resolve({ error: { type: 'Ended', message: failure?.message ?? 'the fixture has ended' } });
       else pending.set(id, resolve);
     });
-    child.stdin.write(`${JSON.stringify({ id, do: verb, with: input })}\n`);
+    child.stdin.write(`${lineOf({ id, do: verb, with: input })}\n`);
     return { id, answer };
   };
   const ask: Fixture['ask'] = async <T>(verb: string, input?: object): Promise<T> => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type OwnService, startService, type Services } from '../opposite/daemon.ts';
+import { daemonsStarting, type OwnService, startService, type Services } from '../opposite/daemon.ts';
 import { startFakeService } from '../opposite/scripted.ts';
 import type { Exclusions } from './exclusions.ts';
 import { type Fixture, startFixture } from './fixture.ts';
@@ -16,8 +16,10 @@ export type Outcome = {
 };
 
 const SCENARIO_LIMIT_MS = 30_000;
+const LOOK_EVERY_MS = 100;
 /** A fixture whose standard input has ended, ends within this. */
 const ENDS_WITHIN_MS = 2000;
+const MESSAGE_SHOWN = 3000;
 const STDERR_SHOWN = 2000;
 
 type Ending = () => Promise<void>;
@@ -34,7 +36,8 @@ const describeFailure = (error: unknown, fixtures: readonly Fixture[]): string =
     .map((fixture) => fixture.stderr().trim())
     .filter((text) => text !== '')
     .map((text) => `\nstandard error of the fixture:\n${text.slice(-STDERR_SHOWN)}`);
-  return `${error instanceof Error ? error.message : String(error)}${printed.join('')}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `${message.slice(0, MESSAGE_SHOWN)}${printed.join('')}`;
 };
 
 /** Plays one scenario, and ends all that it started. */
@@ -87,11 +90,15 @@ const playOne = async (
   });
 
   let cutOff: NodeJS.Timeout | undefined;
+  let spentMs = 0;
   try {
     await Promise.race([
       scenario.play(world),
       new Promise<never>((_resolve, reject) => {
-        cutOff = setTimeout(() => reject(new Error(`not over after ${SCENARIO_LIMIT_MS} ms`)), SCENARIO_LIMIT_MS);
+        cutOff = setInterval(() => {
+          if (daemonsStarting() === 0) spentMs += LOOK_EVERY_MS;
+          if (spentMs >= SCENARIO_LIMIT_MS) reject(new Error(`not over after ${SCENARIO_LIMIT_MS} ms`));
+        }, LOOK_EVERY_MS);
       }),
     ]);
     const stray = fixtures.flatMap((fixture) => fixture.strayLines);
@@ -101,7 +108,7 @@ const playOne = async (
     if (error instanceof Skipped) return outcome('skipped', error.message);
     return outcome('failed', describeFailure(error, fixtures));
   } finally {
-    clearTimeout(cutOff);
+    clearInterval(cutOff);
     over = true;
     // Fixtures before the services that they talk to.
     // oxlint-disable-next-line eslint/no-await-in-loop

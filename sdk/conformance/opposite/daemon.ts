@@ -15,6 +15,10 @@ type Daemon = {
   readonly stop: (signal: NodeJS.Signals) => Promise<void>;
 };
 
+let starting = 0;
+/** How many daemons start now: that time is no scenario's own. */
+export const daemonsStarting = (): number => starting;
+
 const alive = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL');
@@ -32,12 +36,15 @@ const startDaemon = async (folder: string, flags: readonly string[]): Promise<Da
   const ended = once(child, 'close').then(() => void alive.delete(child));
   let printed = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  starting += 1;
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const address = /"address":"(http:[^"]+)"/.exec(line)?.[1];
       if (address !== undefined) resolve(address);
     });
     void ended.then(() => reject(new Error(`the service did not start: ${printed}`)));
+  }).finally(() => {
+    starting -= 1;
   });
   return {
     url,

@@ -13,6 +13,9 @@ export type Call = {
   readonly at: number;
   /** Whether the connection is over before the answer was. */
   readonly isBrokenOff: () => boolean;
+  readonly isAnswered: () => boolean;
+  /** The body as it came. */
+  readonly text: string;
 };
 
 export type Reply =
@@ -104,11 +107,10 @@ export const anEntry = (seq: number, over: Partial<JournalEntry> = {}): JournalE
   ...over,
 });
 
-const readBody = async (request: IncomingMessage): Promise<Record<string, unknown>> => {
+const readText = async (request: IncomingMessage): Promise<string> => {
   const pieces: Buffer[] = [];
   for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
-  const text = Buffer.concat(pieces).toString();
-  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  return Buffer.concat(pieces).toString();
 };
 
 export type FakeServiceOptions = {
@@ -120,6 +122,8 @@ export type FakeServiceOptions = {
   readonly specVersion?: string;
   /** Where it listens; the IPv4 loopback address by default. */
   readonly host?: string;
+  /** A free one by default. */
+  readonly port?: number;
 };
 
 /**
@@ -297,12 +301,15 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
   };
 
   const answerCall = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await readBody(request);
+    const text = await readText(request);
+    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
     const path = request.url ?? '';
     const call: Call = {
       ...{ method: request.method ?? '', path, headers: request.headers, body },
       at: performance.now(),
       isBrokenOff: () => response.destroyed && !response.writableFinished,
+      isAnswered: () => response.writableFinished,
+      text,
     };
     if (path === '/v1/api/steps/batch')
       return options.batches === false ? send(response, refusal(404, 'not_found')) : answerBatch(call, response);
@@ -317,7 +324,7 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
   const server = createServer(
     (request, response) => void answerCall(request, response).catch(() => response.destroy()),
   );
-  await new Promise<void>((resolve) => server.listen(0, options.host ?? '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve));
   const { address, port, family } = server.address() as AddressInfo;
 
   const callsTo = (verb: string): Call[] => calls.filter((call) => verbOf(call.path.split('?')[0] ?? '') === verb);

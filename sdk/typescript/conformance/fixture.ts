@@ -77,11 +77,12 @@ const span = async (input: With): Promise<SpanResult> => {
       // In order: one after the other.
       // oxlint-disable-next-line eslint/no-await-in-loop
       for (const { do: verb, with: more = {} } of (input['inside'] ?? []) as { do: string; with?: With }[])
-        result.inside.push((await verbs[verb]?.(more, { id: 0, signal: new AbortController().signal })) ?? {});
+        result.inside.push((await verbNamed(verb)(more, { id: 0, signal: new AbortController().signal })) ?? {});
       if (input['error'] !== undefined) throw new Error(input['error'] as string);
     });
   } catch (error) {
-    if (result !== undefined) result.raised = (error as Error).message;
+    if (result === undefined || error instanceof Unsupported) throw error;
+    result.raised = (error as Error).message;
   }
   if (result === undefined) throw new Error('the span did not run its body');
   return result;
@@ -142,7 +143,8 @@ const verbs: Record<string, Verb> = {
     capabilities: ['batch'],
   }),
   configure: (input) => {
-    options = camel(input);
+    const { retry } = input;
+    options = { ...camel(input), ...(retry === undefined ? {} : { retry: camel(retry as With) as svc.RetryPolicy }) };
     return { problems: instrumentation().problems };
   },
   cancel_call: (input) => {
@@ -248,9 +250,13 @@ const verbs: Record<string, Verb> = {
   },
 };
 
-class Unrepresentable extends Error {
-  override readonly name = 'Unrepresentable';
-}
+class Unrepresentable extends Error {}
+class Unsupported extends Error {}
+const verbNamed = (name: string): Verb => {
+  const verb = verbs[name];
+  if (verb === undefined) throw new Unsupported(name);
+  return verb;
+};
 
 const errorOf = (error: unknown, signal: AbortSignal): object => {
   const { message } = error as Error;
@@ -261,6 +267,7 @@ const errorOf = (error: unknown, signal: AbortSignal): object => {
   if (error instanceof svc.RunFailed) return { type: 'RunFailed', message, run: error.run };
   if (error instanceof svc.ConnectionError) return { type: 'ConnectionError', message };
   if (error instanceof Unrepresentable) return { type: 'Unrepresentable', message };
+  if (error instanceof Unsupported) return { type: 'Unsupported', message };
   if (signal.aborted) return { type: 'Cancelled', message };
   if (error instanceof TypeError || error instanceof RangeError) return { type: 'InvalidArgument', message };
   return { type: 'Unexpected', message };
@@ -269,12 +276,10 @@ const errorOf = (error: unknown, signal: AbortSignal): object => {
 const serve = async (line: string): Promise<void> => {
   const request = JSON.parse(line) as { readonly id: number; readonly do: string; readonly with?: With };
   const { id } = request;
-  const verb = verbs[request.do];
-  if (verb === undefined) return emit({ id, error: { type: 'Unsupported', message: request.do } });
   const stop = new AbortController();
   calls.set(id, stop);
   try {
-    emit({ id, ok: (await verb(request.with ?? {}, { id, signal: stop.signal })) ?? {} });
+    emit({ id, ok: (await verbNamed(request.do)(request.with ?? {}, { id, signal: stop.signal })) ?? {} });
   } catch (error) {
     emit({ id, error: errorOf(error, stop.signal) });
   } finally {

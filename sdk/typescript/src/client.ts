@@ -28,6 +28,8 @@ export type ClientOptions = SettingsInput & {
   /** Milliseconds for one try of one call. */
   readonly timeoutMs?: number;
   readonly retry?: RetryPolicy;
+  /** A followed journal that is silent for so many milliseconds is taken for dead, and asked for anew; 50,000 by default. */
+  readonly streamIdleMs?: number;
 };
 
 /** Absent: the project of the client's settings, or that of the key. */
@@ -56,7 +58,7 @@ export type FollowOptions = {
 };
 
 /** The service writes a comment every 15 s; three of them missed, and the stream is dead. */
-const STREAM_IDLE_MS = 50_000;
+const DEFAULT_STREAM_IDLE_MS = 50_000;
 
 /** A service that was there once may be away so long, for a restart or an upgrade, before a follower gives up. */
 const STREAM_PATIENCE_MS = 5 * 60_000;
@@ -157,7 +159,7 @@ export const createClient = (options: ClientOptions = {}) => {
       signal,
     });
     onOpen();
-    for await (const event of readEvents(bytes, STREAM_IDLE_MS)) {
+    for await (const event of readEvents(bytes, options.streamIdleMs ?? DEFAULT_STREAM_IDLE_MS)) {
       let entry: JournalEntry;
       try {
         entry = JSON.parse(event.data) as JournalEntry;

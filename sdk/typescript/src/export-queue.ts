@@ -18,7 +18,7 @@ export type ExportOptions = {
 export type ExportCounters = {
   /** Stored by the service, or recognised by it as sent before. */
   sent: number;
-  /** Pushed out by newer ones while the queue was full, or too large, or not JSON. */
+  /** Pushed out by newer ones while the queue was full, or too large, or not JSON, or recorded after `close`. */
   dropped: number;
   /** Refused by the service: a 4xx, or an error of the answer. */
   refused: number;
@@ -115,6 +115,10 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}, befor
     counters: counters as Readonly<ExportCounters>,
 
     add: (signal: SignalName, value: unknown): void => {
+      if (givenUp.signal.aborted) {
+        counters.dropped += 1;
+        return;
+      }
       let text: string | undefined;
       try {
         text = JSON.stringify(value);
@@ -131,7 +135,7 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}, befor
         queuedBytes -= queue.shift()?.text.length ?? 0;
         counters.dropped += 1;
       }
-      if (sending !== undefined || givenUp.signal.aborted) return;
+      if (sending !== undefined) return;
       if (queue.length >= bounds.batchSize) void start();
       // This timer does not keep the process alive. A program that must not lose the last second calls `flush`.
       else timer ??= setTimeout(() => void start(), bounds.delayMs).unref();

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chosenLanguages, exclusionsOf, prepare, SDK_VARIABLE } from '../../tools/sdk.ts';
+
+const KIT = join(import.meta.dirname, '..', '..', 'sdk', 'conformance', 'run.ts');
+/** Other process tests run beside this one. */
+const JOBS = '4';
+
+const judge = (
+  options: readonly string[],
+  command: readonly string[],
+): Promise<{ code: number | null; text: string }> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [KIT, '--jobs', JOBS, ...options, '--', ...command], { stdio: 'pipe' });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (more: string) => (text += more));
+    child.once('close', (code) => resolve({ code, text }));
+  });
+
+/** What did not pass, and why, from what the kit printed. */
+const faultsIn = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line) => !/^(?:ok|skip|excl) /.test(line))
+    .join('\n');
+
+describe('client libraries', () => {
+  for (const language of chosenLanguages(process.env[SDK_VARIABLE]))
+    it(`${language.name} keeps every promise that all libraries make`, async () => {
+      expect(prepare(language), `${language.name} can be judged`).toBeUndefined();
+      const exclusions = exclusionsOf(language);
+      const { code, text } = await judge(exclusions === undefined ? [] : ['--exclude', exclusions], language.command);
+      expect(code, faultsIn(text)).toBe(0);
+      expect(text).toMatch(/ 0 failed, /);
+    });
+
+  it('a fixture that does not start is a failure, with its words', async () => {
+    const { code, text } = await judge(
+      ['--only', '1'],
+      [process.execPath, '-e', 'console.error("no library"); process.exit(3)'],
+    );
+    expect(code).toBe(1);
+    expect(text).toContain('no library');
+  });
+
+  it('a language that is not there is named', () => {
+    expect(() => chosenLanguages('cobol')).toThrow(
+      '--sdk: no library is named cobol; there are typescript, python, go',
+    );
+  });
+});

@@ -1,0 +1,81 @@
+/** The client libraries that the conformance kit judges, and how their fixtures are started. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+export type SdkLanguage = {
+  readonly name: string;
+  /** The source of its fixture, from the root: where it is there, the language is judged. */
+  readonly fixture: string;
+  /** A command that succeeds where its toolchain is there. */
+  readonly probe: readonly [string, ...string[]];
+  readonly needed: string;
+  /** Builds the fixture. */
+  readonly build?: readonly [string, ...string[]];
+  /** Starts the fixture. */
+  readonly command: readonly [string, ...string[]];
+};
+
+const at = (...path: readonly string[]): string => join(ROOT, 'sdk', ...path);
+
+export const sdkLanguages: readonly SdkLanguage[] = [
+  {
+    name: 'typescript',
+    fixture: 'sdk/typescript/conformance/fixture.ts',
+    probe: [process.execPath, '--version'],
+    needed: 'Node',
+    command: [process.execPath, at('typescript', 'conformance', 'fixture.ts')],
+  },
+  {
+    name: 'python',
+    fixture: 'sdk/python/conformance/fixture.py',
+    probe: ['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'],
+    needed: 'Python 3.10 or newer',
+    command: ['env', `PYTHONPATH=${at('python', 'src')}`, 'python3', at('python', 'conformance', 'fixture.py')],
+  },
+  {
+    name: 'go',
+    fixture: 'sdk/go/conformance/main.go',
+    probe: ['go', 'version'],
+    needed: 'Go',
+    build: ['go', 'build', '-C', at('go', 'conformance'), '-o', at('go', '.build', 'conformance'), '.'],
+    command: [at('go', '.build', 'conformance')],
+  },
+];
+
+/** How `npm test -- --sdk go,python` tells the tests which languages to judge. */
+export const SDK_VARIABLE = 'SVC_TEST_SDK';
+
+/**
+ * The languages to judge: those that are named, else all that have a fixture.
+ * @throws Error that names a language that is not there
+ */
+export const chosenLanguages = (named: string | undefined): readonly SdkLanguage[] => {
+  if (named === undefined || named === '') return sdkLanguages.filter(({ fixture }) => existsSync(join(ROOT, fixture)));
+  return named.split(',').map((name) => {
+    const language = sdkLanguages.find((each) => each.name === name.trim());
+    if (language === undefined)
+      throw new Error(
+        `--sdk: no library is named ${name}; there are ${sdkLanguages.map((each) => each.name).join(', ')}`,
+      );
+    return language;
+  });
+};
+
+/** @returns why the fixture of a language cannot be started; `undefined` once it is built */
+export const prepare = (language: SdkLanguage): string | undefined => {
+  if (!existsSync(join(ROOT, language.fixture))) return `${language.fixture} is not there`;
+  const run = ([command, ...args]: readonly [string, ...string[]]) => spawnSync(command, args, { encoding: 'utf8' });
+  if (run(language.probe).status !== 0) return `this machine lacks ${language.needed}`;
+  if (language.build === undefined) return undefined;
+  const built = run(language.build);
+  return built.status === 0 ? undefined : `it does not build:\n${built.stdout}${built.stderr}`;
+};
+
+/** Where the exclusions of a language stand, when it has any. */
+export const exclusionsOf = (language: SdkLanguage): string | undefined => {
+  const path = at(language.name, 'conformance', 'exclusions.json');
+  return existsSync(path) ? path : undefined;
+};
