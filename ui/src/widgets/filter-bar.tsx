@@ -65,7 +65,7 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
         <Button
           key={filter.name}
           className={css['chip']}
-          aria-label={`Remove filter ${filter.name}`}
+          aria-label={`Remove filter ${filter.name} ${filter.value}`}
           title={`Remove filter ${filter.name}`}
           onClick={() => onSet(filter.name, undefined)}
         >

@@ -12,7 +12,7 @@ export const Filters = ({ children, active }: { readonly children: ReactNode; re
   <div role="group" aria-label="Filters" className={css['filters']}>
     {children}
     {active.map(({ name, value, onRemove }) => (
-      <Button key={name} aria-label={`Remove filter ${name}`} onClick={onRemove}>
+      <Button key={name} aria-label={`Remove filter ${name} ${value}`} onClick={onRemove}>
         {name} {value} <X size={12} aria-hidden />
       </Button>
     ))}

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { isTransient, Problem } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { useKeyDialog } from './key-dialog.tsx';
+import { PageHead } from './page-head.tsx';
 import css from './states.module.css';
 
 /** What the service refused, in its own words. */
@@ -57,13 +58,17 @@ type Asked<T> = {
 export const Loaded = <T,>({
   query,
   what,
+  head,
   children,
 }: {
   readonly query: Asked<T>;
   readonly what: string;
+  /** The heading of a page whose own comes with its data, as long as there is none. */
+  readonly head?: string;
   readonly children: (data: T) => ReactNode;
 }) => (
   <>
+    {head !== undefined && query.data === undefined && <PageHead title={head} />}
     {query.error !== null && query.error !== undefined && (
       <ProblemNotice error={query.error} onRetry={() => void query.refetch()} />
     )}

@@ -40,8 +40,8 @@ const columns: readonly Column<Actor>[] = [
     head: 'Actor',
     isPinned: true,
     cell: ({ type, id }) => (
-      <PageLink to={`/actors/${type}/${encodeURIComponent(id)}`} label={`${type} ${id}`}>
-        {type} <code>{type === 'run' || type === 'lease' ? `${shortId(id)}…${id.slice(-4)}` : id}</code>
+      <PageLink to={`/actors/${type}/${encodeURIComponent(id)}`}>
+        {type} <code title={id}>{type === 'run' || type === 'lease' ? `${shortId(id)}…${id.slice(-4)}` : id}</code>
       </PageLink>
     ),
   },

@@ -128,7 +128,7 @@ export default function DatasetPage() {
       ask(api.GET('/v1/api/datasets/{dataset}', { params: { path: { dataset }, query: of }, signal })),
   });
   return (
-    <Loaded query={query} what="the dataset">
+    <Loaded query={query} what="the dataset" head="Dataset">
       {(found) => (
         <>
           <PageHead

@@ -33,7 +33,7 @@ export default function ExperimentPage() {
     },
   });
   return (
-    <Loaded query={query} what="the experiment">
+    <Loaded query={query} what="the experiment" head="Experiment">
       {({ experiment, scores, isCut }) => (
         <>
           <PageHead

@@ -196,7 +196,7 @@ export default function RunPage() {
   const journal = useJournal(runId, isLive && run.data !== undefined, useThrottled(readAgain, READ_EACH_MS));
 
   return (
-    <Loaded query={run} what="the run">
+    <Loaded query={run} what="the run" head="Run">
       {(detail) => {
         return (
           <>

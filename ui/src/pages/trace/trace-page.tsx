@@ -76,7 +76,7 @@ export default function TracePage() {
     [data, dataUpdatedAt],
   );
   return (
-    <Loaded query={query} what="the trace">
+    <Loaded query={query} what="the trace" head="Trace">
       {(loaded) => (
         <>
           <Head loaded={loaded} />

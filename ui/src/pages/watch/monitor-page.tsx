@@ -48,7 +48,7 @@ export default function MonitorPage() {
   const query = useMonitors();
   const history = useMonitorHistory(id);
   return (
-    <Loaded query={query} what="the monitor">
+    <Loaded query={query} what="the monitor" head="Monitor">
       {({ monitors }) => {
         const monitor = monitors.find((one) => one.id === id);
         return monitor === undefined ? (

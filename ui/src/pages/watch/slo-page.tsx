@@ -73,7 +73,7 @@ export default function SloPage() {
   const query = useSlos();
   const history = useSloHistory(id);
   return (
-    <Loaded query={query} what="the objective">
+    <Loaded query={query} what="the objective" head="SLO">
       {({ slos }) => {
         const slo = slos.find((one) => one.id === id);
         return slo === undefined ? (
