@@ -1,7 +1,8 @@
 /**
  * Fills a running service with sample data, so that every page of the interface has something to show: traces of three
- * agents over a day, sessions and users, failures, a span that still runs, scores, feedback, and runs that succeeded, failed
- * and wait.
+ * agents over a day, sessions and users, failures, a span that still runs, scores, feedback, a dataset with two experiments
+ * to compare, and runs that succeeded, failed, wait for a person or for a key, and a schedule. Monitors and SLOs stand in the
+ * config of a service: `svc serve --config-file examples/seed.config.json` has some that fit.
  *
  *     npx node examples/seed.ts [--traces 60]      SVC_ENDPOINT, SVC_API_KEY, SVC_PROJECT as for any client
  */
@@ -340,6 +341,94 @@ const post = async (path: string, body: object): Promise<void> => {
   if (!response.ok || (answer.rejected ?? 0) > 0) throw new Error(`${path}: ${JSON.stringify(answer)}`);
 };
 
+const CASES = 40;
+
+/** Two versions of the agent on the same cases: the newer is less helpful, and of its tone too little was judged to say. */
+const seedExperiments = async (): Promise<void> => {
+  const own = project === undefined ? {} : { project };
+  const dataset = `tickets-${hex(2)}`;
+  await post('/v1/api/datasets', {
+    dataset_id: dataset,
+    name: 'tickets',
+    description: 'Questions of customers',
+    ...own,
+  });
+  const cases = Array.from({ length: CASES }, (_, at) => {
+    const [question, answer] = chance.pick(questions);
+    return { question: `${question} (customer ${at + 1})`, answer };
+  });
+  for (const { question, answer } of cases.slice(0, 12))
+    await post(`/v1/api/datasets/${dataset}/items`, { input: { question }, expected: answer });
+  for (const [version, low, extra] of [
+    ['2.3.0', 0.72, ''],
+    ['2.4.0', 0.5, ' Is there anything else I can do for you today?'],
+  ] as const) {
+    const experiment_id = `${dataset}-${version}`;
+    await post('/v1/api/experiments', {
+      experiment_id,
+      name: `support-agent ${version}`,
+      dataset_id: dataset,
+      service_version: version,
+      ...own,
+    });
+    const tried: Batch = { spans: [], scores: [], feedback: [], logs: [] };
+    for (const [at, { question, answer }] of cases.entries()) {
+      const trace_id = hex(16);
+      const startMs = Date.now() - 3 * HOUR_MS + at * 20_000;
+      const correlation = { experiment_id, service_name: 'support-agent', service_version: version, ...own };
+      tried.spans.push({
+        trace_id,
+        span_id: hex(8),
+        name: 'answer_ticket',
+        kind: 'agent_run',
+        status: 'ok',
+        start_time: instant(startMs),
+        end_time: instant(startMs + chance.between(900, 4000)),
+        input: { question },
+        output: answer + extra,
+        correlation,
+      });
+      const score = (scorer_id: string, value: number, reason: string) =>
+        tried.scores.push({
+          trace_id,
+          scorer_id,
+          scorer_version: '1',
+          value: Number(value.toFixed(2)),
+          min: 0,
+          max: 1,
+          reason,
+          source: 'experiment',
+          experiment_id,
+          timestamp: instant(startMs + 5000),
+          correlation,
+        });
+      score('helpfulness', chance.between(low, low + 0.25), extra === '' ? 'Answers at once.' : 'Ends in a phrase.');
+      score('groundedness', chance.between(0.7, 0.95), 'Read against the help centre article.');
+      if (at < 12) score('tone', chance.between(0.6, 0.9), 'Friendly.');
+    }
+    await post('/v1/ingest', tried);
+  }
+};
+
+/** Exports of invoices: one at a time for each customer, so that the others wait in its line. */
+const invoices = {
+  id: 'seed-export',
+  version: 1,
+  concurrency: { key: '${input.customer}', limit: 1 },
+  steps: [{ id: 'released', kind: 'wait_event' as const, event: 'released', key: '${input.month}' }],
+};
+
+const seedKeysAndSchedule = async (): Promise<void> => {
+  const own = project === undefined ? {} : { correlation: { project } };
+  await post('/v1/api/definitions', { definitions: [invoices] });
+  for (const month of ['2026-09', '2026-10', '2026-11'])
+    await post('/v1/api/runs', { definition_id: invoices.id, input: { customer: 'acme', month }, ...own });
+  const id = `nightly-${hex(2)}`;
+  const input = { customer: 'globex', month: 'last' };
+  await post('/v1/api/schedules', { id, definition_id: invoices.id, input, cron: '30 2 * * *', ...own });
+  await post(`/v1/api/schedules/${id}/trigger`, {});
+};
+
 type Ticket = { readonly id: string; readonly amount: number };
 
 /** A refund that a person approves; the payment is tried again where the bank is away. */
@@ -435,7 +524,12 @@ for (let at = 0; at < traceCount; at += 1) {
 supportTrace(batch, nowMs - 4_000, false, true);
 await post('/v1/ingest', batch);
 console.log(`${traceCount + 1} traces, ${batch.spans.length} spans`);
-await seedRuns().catch((error: unknown) =>
-  console.log(`no runs: ${error instanceof Error ? error.message : String(error)}`),
-);
+/** A key that lacks a scope, or a service without durable runs, leaves a part of it out. */
+const orSay = async (what: string, seed: () => Promise<void>): Promise<void> =>
+  seed().catch((error: unknown) =>
+    console.log(`no ${what}: ${error instanceof Error ? error.message : String(error)}`),
+  );
+await orSay('experiments', seedExperiments);
+await orSay('runs', seedRuns);
+await orSay('keys and schedule', seedKeysAndSchedule);
 console.log(`look at ${endpoint}`);
