@@ -109,6 +109,8 @@ export default defineConfig({
           globalSetup: ['ui/test/browser/build.ts'],
           pool: 'forks',
           fileParallelism: false,
+          // What is not there by then is not there: no test relies on being quick.
+          expect: { poll: { timeout: 30_000 } },
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
           sequence: { groupOrder: 3 },

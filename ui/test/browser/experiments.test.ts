@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { aRun, needsBrowser, setStage, type Stage } from './browser.ts';
+import { expect, it } from 'vitest';
+import { aRun, useStage } from './stage.ts';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await setStage();
-  await stage.post('/v1/api/datasets', { dataset_id: 'refunds', name: 'refunds' });
+const stage = useStage({}, async ({ post, ingest }) => {
+  await post('/v1/api/datasets', { dataset_id: 'refunds', name: 'refunds' });
   const experiment = async (id: string, cases: number, valueOf: (n: number) => number, word: string) => {
-    await stage.post('/v1/api/experiments', { experiment_id: id, name: id, dataset_id: 'refunds' });
+    await post('/v1/api/experiments', { experiment_id: id, name: id, dataset_id: 'refunds' });
     const spans = Array.from({ length: cases }, (_, n) =>
       aRun({
         agoSeconds: 60,
@@ -25,14 +23,12 @@ beforeAll(async () => {
       source: 'experiment',
       reason: `judged ${word}`,
     }));
-    await stage.post('/v1/ingest', { spans, scores });
+    await ingest({ spans, scores });
   };
   await experiment('before', 40, (n) => 0.8 + (n % 5) / 100, 'safely on');
   await experiment('after', 40, (n) => (n === 7 ? 0.01 : 0.5 + (n % 5) / 100), 'on');
   await experiment('few', 12, () => 0.2, 'by');
 });
-afterAll(() => stage.close());
-beforeEach(needsBrowser);
 
 it('twelve cases decide nothing, and their delta has no colour', async () => {
   const page = await stage.open('/experiments/compare?baseline=before&candidate=few');
@@ -50,7 +46,6 @@ it('twelve cases decide nothing, and their delta has no colour', async () => {
   );
   expect(delta).toBe(mean);
   expect(await row.textContent()).not.toMatch(/regressed|improved/);
-  expect(stage.faults).toEqual([]);
 });
 
 it('forty show what regressed, with both answers, word by word, and both traces', async () => {
@@ -74,7 +69,6 @@ it('forty show what regressed, with both answers, word by word, and both traces'
     }),
   );
   expect(names).toEqual(['before case 7', 'after case 7']);
-  expect(stage.faults).toEqual([]);
 });
 
 it('a run is captured as a case, which links back to its trace', async () => {
@@ -94,5 +88,4 @@ it('a run is captured as a case, which links back to its trace', async () => {
   expect(await item.getByRole('link', { name: /^from trace/ }).getAttribute('href')).toMatch(
     new RegExp(`^/traces/${trace}`),
   );
-  expect(stage.faults).toEqual([]);
 });

@@ -1,22 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMachine } from 'xstate';
 import { chartOf } from '../../src/model/statechart.ts';
-import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+import { downloadedBy, seriousFindings, useStage } from './stage.ts';
 
-let stage: Stage;
-let page: Page | undefined;
 let runId = '';
-
-const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
-  const response = await fetch(new URL(path, stage.url), {
-    method,
-    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Record<string, unknown>;
-};
 
 const refund = {
   id: 'refund',
@@ -28,39 +16,20 @@ const refund = {
   ],
 };
 
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  stage = await openStage();
-  await call('POST', '/v1/api/definitions', { definitions: [refund] });
-  const run = await call('POST', '/v1/api/runs', { definition_id: 'refund', input: {} });
+const stage = useStage({}, async ({ post }) => {
+  await post('/v1/api/definitions', { definitions: [refund] });
+  const run = await post('/v1/api/runs', { definition_id: 'refund', input: {} });
   runId = String(run['run_id']);
-  await call('POST', `/v1/api/runs/${runId}/signal`, { event: 'approval', payload: {} });
-});
-afterAll(() => stage?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
+  await post(`/v1/api/runs/${runId}/signal`, { event: 'approval', payload: {} });
 });
 
-const open = async (path: string): Promise<Page> => {
-  page = await stage.open(path);
-  return page;
-};
-
-const exported = async (on: Page, button: string): Promise<string> => {
-  const waiting = on.waitForEvent('download');
-  await on.getByRole('button', { name: button }).click();
-  return readFile(await (await waiting).path(), 'utf8');
-};
+const exported = async (on: Page, button: string): Promise<string> =>
+  (await downloadedBy(on, () => on.getByRole('button', { name: button }).click())).toString();
 
 describe('machines', () => {
   it.each(['lease', 'run:refund@1'])('%s is drawn and exported as the service runs it', async (name) => {
-    const config = await call('GET', `/v1/api/machines/${encodeURIComponent(name)}`);
-    const on = await open(`/machines/${encodeURIComponent(name)}`);
+    const config = await stage.get(`/v1/api/machines/${encodeURIComponent(name)}`);
+    const on = await stage.open(`/machines/${encodeURIComponent(name)}`);
     const figure = on.getByRole('figure', { name: `Statechart of ${name}` });
     const { states, transitions } = chartOf(config);
     for (const { key } of states.filter(({ depth }) => depth === 0))
@@ -80,27 +49,29 @@ describe('machines', () => {
   });
 
   it('count the actors in each state, and lead to them', async () => {
-    const on = await open('/machines/run%3Arefund%401');
+    const on = await stage.open('/machines/run%3Arefund%401');
     const node = on.getByRole('figure').getByLabel(/^active › pay, state, task, 1 in it$/);
     await node.focus();
     await node.press('Enter');
     await on.getByRole('link', { name: '1 active actor in it' }).click();
     const list = on.getByRole('table', { name: 'Actors', exact: true });
-    await list.getByRole('link', { name: `run ${runId}` }).waitFor();
+    const link = list.getByRole('link', { name: /^run / });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toBe(`/actors/run/${runId}`);
     expect(await list.getByRole('row').count()).toBe(2);
   });
 });
 
 describe('an actor', () => {
   it('is shown where it is, and as it was at any moment', async () => {
-    const on = await open(`/actors/run/${runId}`);
+    const on = await stage.open(`/actors/run/${runId}`);
     const figure = on.getByRole('figure');
     await figure.getByLabel(/^active › pay, .*here$/).waitFor();
     await on.getByRole('button', { name: 'Look at the past' }).click();
     const slider = on.getByRole('slider', { name: 'Sequence' });
     await slider.focus();
     await slider.press('Home');
-    const first = await call('GET', `/v1/api/actors/run/${runId}?at_seq=0`);
+    const first = await stage.get(`/v1/api/actors/run/${runId}?at_seq=0`);
     await figure.getByLabel(/^active › pay, .*now here$/).waitFor();
     await figure.getByLabel(/^active › ask, .*[^w] here$/).waitFor();
     expect(new URL(on.url()).searchParams.get('seq')).toBe('0');
@@ -118,7 +89,7 @@ describe('an actor', () => {
 
 describe('the editor of definitions', () => {
   it('draws and checks what is typed, finds each fault, and stores what has none', async () => {
-    const on = await open('/definitions?view=editor');
+    const on = await stage.open('/definitions?view=editor');
     const text = on.getByLabel('Definition, as JSON');
     const next = (to: string): string =>
       JSON.stringify(

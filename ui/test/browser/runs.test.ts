@@ -1,9 +1,8 @@
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createClient, createWorker, defineWorkflow, type, type Worker } from '../../../sdk/typescript/src/index.ts';
 import type { components } from '../../src/api/types.ts';
 import { pastRunOf, placeOfSnapshot } from '../../src/model/run-past.ts';
-import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+import { openStage, seriousFindings, useKey, useStage } from './stage.ts';
 
 const order = defineWorkflow({
   definition: {
@@ -19,20 +18,16 @@ const order = defineWorkflow({
   bodies: { check: async () => ({ fine: true }), pay: async () => ({ paid: true }) },
 });
 
-let stage: Stage;
 let worker: Worker | undefined;
 let serving: Promise<unknown> | undefined;
-let page: Page | undefined;
 const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  stage = await openStage(['--execute-key', 'execute-7', '--worker-key', 'worker-7']);
-  const client = createClient({ endpoint: stage.url, apiKey: 'execute-7' });
+const stage = useStage({ flags: ['--execute-key', 'execute-7', '--worker-key', 'worker-7'] }, async ({ url }) => {
+  const client = createClient({ endpoint: url, apiKey: 'execute-7' });
   await client.storeDefinitions([order.definition]);
   client.close();
   worker = createWorker({
     workflows: [order],
-    endpoint: stage.url,
+    endpoint: url,
     apiKey: 'worker-7',
     stopOnSignals: false,
     graceMs: 500,
@@ -43,15 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker?.stop();
   await serving;
-  await stage?.close();
-});
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
 });
 
 const startOne = async (id: string): Promise<string> => {
@@ -61,13 +47,6 @@ const startOne = async (id: string): Promise<string> => {
   } finally {
     client.close();
   }
-};
-
-const useKey = async (on: Page, key: string): Promise<void> => {
-  await on.getByRole('button', { name: 'No key' }).click();
-  const dialog = on.getByRole('dialog', { name: 'Key' });
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  await dialog.getByRole('button', { name: 'Use' }).click();
 };
 
 type Journal = components['schemas']['JournalEntry'][];
@@ -92,7 +71,7 @@ const endedOne = async (id: string): Promise<{ readonly run: string; readonly en
 describe('a run', () => {
   it('6, 8: is followed as it happens; a signal moves it on, and each entry of the journal is shown once', async () => {
     const run = await startOne('o-1');
-    page = await stage.open(`/runs/${run}?tab=journal`);
+    const page = await stage.open(`/runs/${run}?tab=journal`);
     await useKey(page, 'execute-7');
     const journal = page.getByRole('table', { name: 'Journal' });
     await journal.getByText(/run.waiting approval/).waitFor();
@@ -116,14 +95,14 @@ describe('a run', () => {
     expect(shown).toEqual(Array.from({ length: shown.length }, (_, seq) => seq));
     // The run is read again at most each 2 s.
     await expect
-      .poll(() => page?.getByRole('button', { name: 'Cancel run' }).isDisabled(), { timeout: 6_000 })
+      .poll(() => page.getByRole('button', { name: 'Cancel run' }).isDisabled(), { timeout: 6_000 })
       .toBe(true);
     expect(await page.title()).toBe('order · Run · svc');
   });
 
   it('8: without the execute scope nothing can be done, and the page says which scope is missing', async () => {
     const run = await startOne('o-2');
-    page = await stage.open(`/runs/${run}`);
+    const page = await stage.open(`/runs/${run}`);
     await page.getByText('This needs a key with the execute scope.').waitFor();
     for (const name of ['Signal', 'Pause', 'Cancel run', 'Restart…'])
       expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
@@ -131,7 +110,7 @@ describe('a run', () => {
 
   it('8: is cancelled from its page, which names what happens to a step in flight; the list filters by state', async () => {
     const run = await startOne('o-3');
-    page = await stage.open(`/runs/${run}`);
+    const page = await stage.open(`/runs/${run}`);
     await useKey(page, 'execute-7');
     await page.getByRole('button', { name: 'Cancel run' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel run' });
@@ -160,7 +139,7 @@ describe('a run', () => {
     }
 
     const waiting = entries.find(({ kind }) => kind === 'run.waiting')?.seq ?? -1;
-    page = await stage.open(`/runs/${run}`);
+    const page = await stage.open(`/runs/${run}`);
     const graph = page.getByRole('region', { name: 'Graph' });
     const slider = page.getByRole('slider', { name: 'Sequence' });
     await page.getByRole('img', { name: /^approval, waiting for approval, / }).waitFor();
@@ -190,7 +169,7 @@ describe('a run', () => {
 
   it('8: is paused and resumed, and taken up at one of its steps once it has ended', async () => {
     const { run } = await endedOne('o-5');
-    page = await stage.open(`/runs/${run}`);
+    const page = await stage.open(`/runs/${run}`);
     await useKey(page, 'execute-7');
     await page.getByRole('button', { name: 'Restart…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Restart' });
@@ -224,7 +203,7 @@ describe('a run', () => {
     }
     const { runs } = await read<{ runs: unknown[] }>('/v1/api/runs?waiting_on=event');
     const count = runs.length;
-    page = await stage.open('/runs');
+    const page = await stage.open('/runs');
     await page.getByText('needs the execute scope').waitFor();
     await useKey(page, 'execute-7');
     const all = page.getByRole('button', { name: 'Act on all…' });
@@ -246,7 +225,7 @@ describe('a run', () => {
   });
 
   it('5: is explained where runs are turned off', async () => {
-    const off = await openStage(['--runs-data', 'off']);
+    const off = await openStage({ flags: ['--runs-data', 'off'] });
     try {
       const shown = await off.open('/runs');
       const words = shown.getByText('Durable runs are turned off');

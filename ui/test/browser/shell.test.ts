@@ -1,38 +1,20 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  aSpan,
-  complaintsOf,
-  findBrowser,
-  hex,
-  leave,
-  NO_BROWSER,
-  openStage,
-  seriousFindings,
-  type Stage,
-} from './stage.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { aSpan, hex, leave, openStage, type Stage, useStage } from './stage.ts';
 
 /** With one trace in it. */
-let seeded: Stage;
 let id = '';
-/** Of one test alone. */
-let stage: Stage | undefined;
+const seeded = useStage({}, async (stage) => {
+  id = await seedOne(stage);
+});
+/** What one test alone has. */
+let own: Stage | undefined;
 let page: Page | undefined;
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  seeded = await openStage();
-  id = await seedOne(seeded);
-});
-afterAll(() => seeded?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
 afterEach(async () => {
-  const [left, used] = [page, stage];
-  page = undefined;
-  stage = undefined;
+  const [used, left] = [own, page];
+  [own, page] = [undefined, undefined];
   try {
     await leave(left);
   } finally {
@@ -75,7 +57,7 @@ const seedOne = async (on: Stage): Promise<string> => {
 
 describe('4: without a pointer', () => {
   it('a trace is opened from the list, its failing tool call is read, and the link shows the same to another person', async () => {
-    page = await seeded.open('/traces');
+    const page = await seeded.open('/traces');
     await page.getByRole('table', { name: 'Traces' }).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
@@ -101,12 +83,10 @@ describe('4: without a pointer', () => {
     expect(other.url()).toBe(link);
     expect(await other.evaluate(() => localStorage.length)).toBe(stored);
     expect(stored).toBe(0);
-    expect(complaintsOf(other)).toEqual([]);
-    await other.context().close();
   });
 
   it('the first key skips to the page, `?` lists the keys, and Ctrl K goes anywhere', async () => {
-    page = await seeded.open('/');
+    const page = await seeded.open('/');
     await page.getByRole('region', { name: 'Summary' }).waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the page');
@@ -128,11 +108,11 @@ describe('4: without a pointer', () => {
 
 describe('5: the first run', () => {
   it('shows a command that, run as it is, turns the page to data without a reload', async () => {
-    stage = await openStage();
-    page = await stage.open('/');
+    own = await openStage({ own: true });
+    page = await own.open('/');
     const command =
       (await page.getByRole('figure', { name: 'With curl', exact: true }).locator('pre').textContent()) ?? '';
-    expect(command).toContain(stage.url);
+    expect(command).toContain(own.url);
     await page.evaluate(() => {
       document.body.dataset['kept'] = 'yes';
     });
@@ -146,9 +126,9 @@ describe('5: the first run', () => {
   });
 
   it('asks for a key where one is needed, and keeps it out of addresses, storage and logs', async () => {
-    stage = await openStage(['--read-key', 'read-key-7']);
-    const locked = await seedOne(stage);
-    page = await stage.open('/traces');
+    own = await openStage({ flags: ['--read-key', 'read-key-7'] });
+    const locked = await seedOne(own);
+    page = await own.open('/traces');
     await page.getByRole('alert').getByText('unauthorized').waitFor();
     await page.getByRole('alert').getByRole('button', { name: 'Enter a key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Key' });
@@ -161,12 +141,11 @@ describe('5: the first run', () => {
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('read-key-7');
     await page.reload();
     await page.getByRole('alert').first().waitFor();
-    expect(stage.daemon.lines.join('\n')).not.toContain('read-key-7');
+    expect(own.lines.join('\n')).not.toContain('read-key-7');
   });
 
   it('says what is wrong with a service that is degraded', async () => {
-    const context = await seeded.browser.newContext();
-    const degraded = await context.newPage();
+    const degraded = await seeded.open('/settings');
     await degraded.route('**/readyz', (route) =>
       route.fulfill({
         status: 503,
@@ -184,37 +163,5 @@ describe('5: the first run', () => {
     const banner = degraded.getByRole('alert').filter({ hasText: 'the disk is full' });
     await banner.waitFor();
     expect(await banner.textContent()).toContain('Degraded');
-    await context.close();
-  });
-});
-
-describe('every page of the rail', () => {
-  it('has no serious finding of axe, in either theme, and fits 320 pixels', async () => {
-    const findings: string[] = [];
-    for (const colorScheme of ['light', 'dark'] as const) {
-      page = await seeded.open('/', { colorScheme });
-      await page.getByRole('region', { name: 'Summary' }).waitFor();
-      const paths = await page
-        .getByRole('navigation', { name: 'Main' })
-        .getByRole('link')
-        .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname));
-      expect(paths).toEqual(expect.arrayContaining(['/', '/traces', '/settings']));
-      for (const path of [...paths, `/traces/${id}`, `/traces/${id}?view=tree`, `/traces/${id}?view=transcript`]) {
-        await page.goto(new URL(path, seeded.url).href);
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForLoadState('networkidle');
-        findings.push(...(await seriousFindings(page)).map((finding) => `${colorScheme} ${path}: ${finding}`));
-        if (colorScheme === 'light') {
-          await page.setViewportSize({ width: 320, height: 640 });
-          const width = await page.evaluate(() => document.documentElement.scrollWidth);
-          if (width > 320) findings.push(`${path} is ${width} pixels wide at 320`);
-          await page.setViewportSize({ width: 1280, height: 800 });
-        }
-      }
-      expect(complaintsOf(page)).toEqual([]);
-      await page.context().close();
-    }
-    page = undefined;
-    expect(findings).toEqual([]);
   });
 });

@@ -1,29 +1,39 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import AxeBuilder from 'axe-core';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { type Daemon, startDaemon, temporaryFolder } from '../../../test/daemon.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
+import { startDaemon, temporaryFolder } from '../../../test/daemon.ts';
+import { findBrowser, NO_BROWSER } from './find-browser.ts';
 
-const BROWSERS = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+export { findBrowser, NO_BROWSER };
 
-/** The browser of the machine; nothing where it has none. */
-export const findBrowser = (): string | undefined =>
-  (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .flatMap((folder) => BROWSERS.map((name) => join(folder, name)))
-    .find((path) => existsSync(path));
-
-export const NO_BROWSER = `no browser: none of ${BROWSERS.join(', ')} is on the path (apt-get install chromium-headless-shell)`;
+/** What a stage is made with. Without flags and config the service is the one that all files share. */
+export type Wish = {
+  readonly flags?: readonly string[];
+  /** Its config file. */
+  readonly config?: object;
+  /** A service of its own, empty. */
+  readonly own?: boolean;
+  /** How often the pages ask again, so that nothing waits for them. */
+  readonly pollSeconds?: number;
+};
 
 export type Stage = {
   readonly url: string;
-  readonly daemon: Daemon;
   readonly browser: Browser;
+  /** Log lines of the service, where it is its own. */
+  readonly lines: readonly string[];
   /** A page of a new context, as of another person: nothing is shared with the others. */
   readonly open: (path: string, options?: BrowserContextOptions) => Promise<Page>;
-  /** Native ingest. */
+  /** Native ingest, of which nothing may be refused. */
   readonly ingest: (body: object) => Promise<void>;
+  /** @throws Error when the service refuses */
+  readonly post: (path: string, body: unknown, key?: string) => Promise<Record<string, unknown>>;
+  readonly get: (path: string, key?: string) => Promise<Record<string, unknown>>;
+  /** Ends the service and starts it again on its files; only one of its own, with a port of its own. */
+  readonly restartService: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -61,44 +71,157 @@ const watch = (context: BrowserContext, origin: string): void => {
   });
 };
 
-/** The real daemon on an empty folder, and a browser. */
-export const openStage = async (flags: readonly string[] = []): Promise<Stage> => {
-  const executablePath = findBrowser();
-  if (executablePath === undefined) throw new Error(NO_BROWSER);
+const answerOf = async (response: Response): Promise<Record<string, unknown>> => {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+};
+
+/** A service of a test's own, which can end and start again on its files. */
+const startOwn = async ({ flags = [], config }: Wish) => {
   const folder = temporaryFolder();
-  const daemon = await startDaemon(folder.path, flags);
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  const configFile = join(folder.path, 'config.json');
+  if (config !== undefined) writeFileSync(configFile, JSON.stringify(config));
+  const all = [...(config === undefined ? [] : ['--config-file', configFile]), ...flags];
+  let daemon = await startDaemon(folder.path, all);
   return {
     url: daemon.url,
-    daemon,
-    browser,
-    open: async (path, options = {}) => {
-      const context = await browser.newContext({
-        viewport: { width: 1280, height: 800 },
-        acceptDownloads: true,
-        ...options,
-      });
-      watch(context, daemon.url);
-      const page = await context.newPage();
-      await page.goto(new URL(path, daemon.url).href);
-      return page;
+    lines: (): readonly string[] => daemon.lines,
+    restart: async (): Promise<void> => {
+      await daemon.stop();
+      daemon = await startDaemon(folder.path, all);
     },
-    ingest: async (body) => {
-      const response = await fetch(new URL('/v1/ingest', daemon.url), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      const answer = (await response.json()) as { rejected?: number };
-      if (!response.ok || answer.rejected !== 0)
-        throw new Error(`ingest refused: ${JSON.stringify(answer).slice(0, 500)}`);
-    },
-    close: async () => {
-      await browser.close();
+    remove: async (): Promise<void> => {
       await daemon.stop();
       folder.remove();
     },
   };
+};
+
+const prefsOf = (origin: string, pollSeconds: number) => ({
+  cookies: [],
+  origins: [{ origin, localStorage: [{ name: 'svc-prefs', value: JSON.stringify({ version: 1, pollSeconds }) }] }],
+});
+
+/** The real daemon, and the browser. */
+export const openStage = async (wish: Wish = {}): Promise<Stage> => {
+  const shared = inject('shared');
+  if (shared === undefined) throw new Error(NO_BROWSER);
+  const isOwn = wish.own === true || wish.flags !== undefined || wish.config !== undefined;
+  const own = isOwn ? await startOwn(wish) : undefined;
+  const browser = await chromium.connect(shared.browser);
+  const url = own?.url ?? shared.service;
+  const headersOf = (key?: string): Record<string, string> =>
+    key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const stage: Stage = {
+    url,
+    browser,
+    get lines() {
+      return own?.lines() ?? [];
+    },
+    open: async (path, options = {}) => {
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 800 },
+        timezoneId: 'UTC',
+        acceptDownloads: true,
+        ...(wish.pollSeconds === undefined ? {} : { storageState: prefsOf(url, wish.pollSeconds) }),
+        ...options,
+      });
+      watch(context, url);
+      const page = await context.newPage();
+      await page.goto(new URL(path, url).href);
+      return page;
+    },
+    post: async (path, body, key) =>
+      answerOf(
+        await fetch(new URL(path, url), {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headersOf(key) },
+          body: JSON.stringify(body),
+        }),
+      ),
+    get: async (path, key) => answerOf(await fetch(new URL(path, url), { headers: headersOf(key) })),
+    ingest: async (body) => {
+      const answer = await stage.post('/v1/ingest', body);
+      if (answer['rejected'] !== 0) throw new Error(`ingest refused: ${JSON.stringify(answer).slice(0, 500)}`);
+    },
+    restartService: async () => {
+      if (own === undefined) throw new Error('the service is shared');
+      await own.restart();
+    },
+    close: async () => {
+      await browser.close();
+      await own?.remove();
+    },
+  };
+  return stage;
+};
+
+/**
+ * The stage of a test file, with its hooks: tests are skipped, and say why, where no browser is installed; pages that a
+ * test opened are closed after it, and what they complained about fails it.
+ */
+export const useStage = (wish: Wish = {}, seed: (stage: Stage) => Promise<void> = async () => {}): Stage => {
+  let stage: Stage | undefined;
+  const opened: Page[] = [];
+  const get = (): Stage => {
+    if (stage === undefined) throw new Error('the stage stands while tests run');
+    return stage;
+  };
+  beforeAll(async () => {
+    if (findBrowser() === undefined) return;
+    stage = await openStage(wish);
+    await seed(stage);
+  });
+  afterAll(() => stage?.close());
+  beforeEach((context) => {
+    if (findBrowser() === undefined) context.skip(NO_BROWSER);
+  });
+  afterEach(async () => {
+    const complaints: string[] = [];
+    for (const page of opened.splice(0)) {
+      complaints.push(...complaintsOf(page));
+      await page.context().close();
+    }
+    if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join('\n')}`);
+  });
+  return {
+    get url() {
+      return get().url;
+    },
+    get browser() {
+      return get().browser;
+    },
+    get lines() {
+      return get().lines;
+    },
+    open: async (path, options) => {
+      const page = await get().open(path, options);
+      opened.push(page);
+      return page;
+    },
+    ingest: (body) => get().ingest(body),
+    post: (path, body, key) => get().post(path, body, key),
+    get: (path, key) => get().get(path, key),
+    restartService: () => get().restartService(),
+    close: () => get().close(),
+  };
+};
+
+/** Bytes of the file that a page offers after an action. */
+export const downloadedBy = async (page: Page, action: () => Promise<void>): Promise<Buffer> => {
+  const [download] = await Promise.all([page.waitForEvent('download'), action()]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+};
+
+/** Gives a page the key that it presents. */
+export const useKey = async (page: Page, key: string): Promise<void> => {
+  await page.getByRole('button', { name: 'No key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Key' });
+  await dialog.getByLabel('Key', { exact: true }).fill(key);
+  await dialog.getByRole('button', { name: 'Use' }).click();
 };
 
 export const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
@@ -125,6 +248,30 @@ export const aSpan = (
   };
 };
 
+type OneSpanTrace = Record<string, unknown> & {
+  readonly agoSeconds: number;
+  readonly failed?: boolean;
+  readonly model?: string;
+};
+
+/** A trace of one span, a second long, so long ago. */
+export const aRun = ({ agoSeconds, failed = false, model, ...rest }: OneSpanTrace): NewSpan => {
+  const start = Date.now() - agoSeconds * 1000;
+  return {
+    trace_id: hex(16),
+    span_id: hex(8),
+    name: 'answer',
+    kind: model === undefined ? 'agent_run' : 'model_generation',
+    status: failed ? 'error' : 'ok',
+    start_time: new Date(start).toISOString(),
+    end_time: new Date(start + 1000).toISOString(),
+    ...(model === undefined ? {} : { model }),
+    ...rest,
+  };
+};
+
+export const runs = (count: number, run: OneSpanTrace): NewSpan[] => Array.from({ length: count }, () => aRun(run));
+
 type AxeResult = {
   readonly violations: readonly {
     readonly id: string;
@@ -133,10 +280,11 @@ type AxeResult = {
   }[];
 };
 
-/** What axe finds serious or worse, one line each. */
-export const seriousFindings = async (page: Page): Promise<string[]> => {
-  await page.evaluate(AxeBuilder.source);
-  const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
+/** What axe finds serious or worse, one line each. @param rules those to look at; all by default */
+export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AxeBuilder.source);
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
+  const { violations } = await page.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`);
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

@@ -1,43 +1,18 @@
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findBrowser, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+import { describe, expect, it } from 'vitest';
+import { useStage } from './stage.ts';
 
-let stage: Stage;
-let page: Page | undefined;
+const definition = { id: 'night-refund', version: 1, steps: [{ id: 'pay', kind: 'task', next: 'end' }] };
 
-const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
-  const response = await fetch(new URL(path, stage.url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Record<string, unknown>;
-};
-
-const definition = { id: 'refund', version: 1, steps: [{ id: 'pay', kind: 'task', next: 'end' }] };
-
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  stage = await openStage();
+const stage = useStage({ own: true }, async ({ post }) => {
   await post('/v1/api/workers/register', { worker_id: 'host-1', definitions: [definition] });
-  await post('/v1/api/schedules', { id: 'nightly', definition_id: 'refund', cron: '0 2 * * *' });
-});
-afterAll(() => stage?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
+  await post('/v1/api/schedules', { id: 'nightly', definition_id: definition.id, cron: '0 2 * * *' });
 });
 
 describe('the pages of the system', () => {
   it('doctor lists its twelve groups in order, counts what was skipped apart, and writes no span', async () => {
-    const traces = async (): Promise<unknown> => (await fetch(new URL('/v1/api/traces', stage.url))).json();
+    const traces = (): Promise<unknown> => stage.get('/v1/api/traces');
     const before = await traces();
-    page = await stage.open('/doctor');
+    const page = await stage.open('/doctor');
     const groups = page.getByRole('list', { name: 'Groups' }).getByRole('heading');
     await groups.first().waitFor();
     expect(await groups.allTextContents()).toEqual(
@@ -48,19 +23,19 @@ describe('the pages of the system', () => {
   });
 
   it('workers show who serves what, and when the lease they hold ends by itself', async () => {
-    await post('/v1/api/runs', { definition_id: 'refund', input: {} });
-    const { leases } = await post('/v1/api/steps/claim', { worker_id: 'host-1', max: 1, wait_ms: 0 });
+    await stage.post('/v1/api/runs', { definition_id: definition.id, input: {} });
+    const { leases } = await stage.post('/v1/api/steps/claim', { worker_id: 'host-1', max: 1, wait_ms: 0 });
     const [{ lease_id }] = leases as [{ lease_id: string }];
-    await post(`/v1/api/steps/${lease_id}/started`, { worker_id: 'host-1' });
-    page = await stage.open('/workers');
-    await page.getByRole('table', { name: 'Workers' }).getByText('refund@1').waitFor();
+    await stage.post(`/v1/api/steps/${lease_id}/started`, { worker_id: 'host-1' });
+    const page = await stage.open('/workers');
+    await page.getByRole('table', { name: 'Workers' }).getByText('night-refund@1').waitFor();
     const lease = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
     await lease.getByText('running').waitFor();
     expect(await lease.getByText(/^orphaned in \d+ s without a heartbeat$/).count()).toBe(1);
   });
 
   it('a schedule is paused and goes on', async () => {
-    page = await stage.open('/schedules');
+    const page = await stage.open('/schedules');
     await page.getByRole('link', { name: 'nightly' }).click();
     await page.getByRole('heading', { name: 'Next times' }).waitFor();
     expect(await page.getByRole('region', { name: 'Next times' }).getByRole('listitem').count()).toBe(10);
@@ -71,7 +46,7 @@ describe('the pages of the system', () => {
   });
 
   it('audit says who read what, and a filter is a button that removes it', async () => {
-    page = await stage.open('/audit?operation=nothing_like_it');
+    const page = await stage.open('/audit?operation=nothing_like_it');
     await page.getByRole('button', { name: 'Remove filter operation' }).click();
     await page.getByRole('table', { name: 'Audit' }).getByText('allowed').first().waitFor();
     expect(new URL(page.url()).search).toBe('');

@@ -1,21 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
-import { aSpan, findBrowser, hex, instant, leave, NO_BROWSER, openStage, type Stage } from './stage.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aSpan, downloadedBy, findBrowser, hex, instant, useStage } from './stage.ts';
 
-let stage: Stage;
-let page: Page | undefined;
-beforeAll(async () => {
-  if (findBrowser() !== undefined) stage = await openStage();
-});
-afterAll(() => stage?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
-});
+const stage = useStage();
 
 const idsIn = async (shown: Page): Promise<string[]> =>
   shown
@@ -116,7 +103,7 @@ describe('the list of traces', () => {
   const address = `/traces?project=${project}&q=refund&status=error&has_score=helpfulness&score_below=0.5&min_cost=0.1`;
 
   it('1: filters set by hand stand in the address and in the call under the same names; a reload and another person see the same rows', async () => {
-    page = await stage.open(`/traces?project=${project}`);
+    const page = await stage.open(`/traces?project=${project}`);
     const calls = listCalls(page);
     const filters = page.getByRole('group', { name: 'Filters' });
     await filters.getByRole('searchbox', { name: 'Search' }).fill('refund');
@@ -163,11 +150,10 @@ describe('the list of traces', () => {
     const other = await stage.open(page.url());
     await other.getByText(`${wanted.length} traces shown`).waitFor();
     expect(await idsIn(other)).toEqual(before);
-    await other.context().close();
   });
 
   it('1: j and k walk the filtered rows in their order, beside an open peek panel', async () => {
-    page = await stage.open(address);
+    const page = await stage.open(address);
     await page.getByText(`${wanted.length} traces shown`).waitFor();
     const visited: (string | null)[] = [];
     for (const key of ['j', 'j', 'j', 'k']) {
@@ -182,7 +168,7 @@ describe('the list of traces', () => {
   });
 
   it('1: a match that arrives while somebody reads waits behind "1 new" and moves nothing', async () => {
-    page = await stage.open(address);
+    const page = await stage.open(address);
     await page.getByText(`${wanted.length} traces shown`).waitFor();
     await page.keyboard.press('j');
     await page.getByRole('region', { name: 'Peek' }).waitFor();
@@ -193,11 +179,11 @@ describe('the list of traces', () => {
     await pill.waitFor();
     expect(await idsIn(page)).toEqual(before);
     await pill.click();
-    await expect.poll(() => idsIn(page as Page)).toEqual([match.id, ...wanted]);
+    await expect.poll(() => idsIn(page)).toEqual([match.id, ...wanted]);
   });
 
   it('names the filters that leave nothing, and takes them off', async () => {
-    page = await stage.open(`/traces?project=${project}&user_id=nobody&status=error`);
+    const page = await stage.open(`/traces?project=${project}&user_id=nobody&status=error`);
     await page.getByText('No trace matches').waitFor();
     await page.getByRole('button', { name: 'Remove filter user_id' }).click();
     await page.getByRole('table', { name: 'Traces' }).waitFor();
@@ -247,7 +233,7 @@ describe('a trace of 10,000 spans', () => {
   });
 
   it('2: loads no payload, keeps the page small, and reaches its last row and each of its errors by key', async () => {
-    page = await stage.open('/settings');
+    const page = await stage.open('/settings');
     const bodies: Promise<{ text: string; transferred: number }>[] = [];
     page.on('response', (response) => {
       if (response.url().includes(`/v1/api/traces/${big}?`))
@@ -268,7 +254,7 @@ describe('a trace of 10,000 spans', () => {
     expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(1500);
 
     const active = async (): Promise<string | null | undefined> =>
-      page?.evaluate(() => {
+      page.evaluate(() => {
         const id = document.activeElement?.getAttribute('aria-activedescendant');
         return id === null || id === undefined ? null : document.getElementById(id)?.getAttribute('aria-rowindex');
       });
@@ -289,7 +275,7 @@ describe('a trace of 10,000 spans', () => {
   });
 
   it('2: a scroll through all of it shows no row empty', async () => {
-    page = await stage.open(`/traces/${big}?project=big`);
+    const page = await stage.open(`/traces/${big}?project=big`);
     const grid = page.getByRole('treegrid', { name: 'Spans' });
     await grid.getByRole('row').first().waitFor();
     const blank = await grid.evaluate(async (element) => {
@@ -312,7 +298,7 @@ describe('a trace of 10,000 spans', () => {
   });
 
   it('2: a chain 10,000 deep is drawn like any other', async () => {
-    page = await stage.open(`/traces/${chain}?project=big`);
+    const page = await stage.open(`/traces/${chain}?project=big`);
     const grid = page.getByRole('treegrid', { name: 'Spans' });
     await grid.getByRole('row').first().waitFor();
     await grid.focus();
@@ -380,7 +366,7 @@ describe('a trace of many calls', () => {
       .evaluateAll((rows) => rows.map((row) => row.firstElementChild?.textContent ?? null));
 
   it('folds repeats into one row and back, keeps the failure, shows the lost parent, and filters by kind', async () => {
-    page = await stage.open(`/traces/${trace}?project=calls&span=${root}`);
+    const page = await stage.open(`/traces/${trace}?project=calls&span=${root}`);
     const grid = page.getByRole('treegrid', { name: 'Spans' });
     await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('11');
     expect(await labels(page)).toContain(`▾parent ${lost}, not stored`);
@@ -401,7 +387,7 @@ describe('a trace of many calls', () => {
   });
 
   it('shows its logs beside their spans, by severity and words, and goes to a span', async () => {
-    page = await stage.open(`/traces/${trace}?project=calls&view=logs`);
+    const page = await stage.open(`/traces/${trace}?project=calls&view=logs`);
     const logs = page.getByRole('table', { name: 'Logs' });
     await logs.getByText('began').waitFor();
     expect(await logs.getByRole('row').count()).toBe(3);
@@ -699,7 +685,7 @@ describe('payloads of strangers', () => {
   });
 
   it('3: are shown as they are, run nothing, load nothing, and name nothing that is followed', async () => {
-    page = await stage.open(`/traces/${trace}?project=hostile`);
+    const page = await stage.open(`/traces/${trace}?project=hostile`);
     const inspector = page.getByRole('region', { name: 'Span' });
     for (const tab of ['Conversation', 'Input', 'Output', 'Attributes', 'JSON', 'Error']) {
       await inspector.getByRole('tab', { name: tab }).click();
@@ -707,7 +693,7 @@ describe('payloads of strangers', () => {
     }
     for (const view of ['Tree', 'Transcript', 'Waterfall']) {
       await page.getByRole('button', { name: view, exact: true }).click();
-      await expect.poll(() => page?.locator('main').textContent()).toContain('<img src=x onerror=');
+      await expect.poll(() => page.locator('main').textContent()).toContain('<img src=x onerror=');
     }
     await page.goto(new URL('/traces?project=hostile', stage.url).href);
     await page.getByRole('table', { name: 'Traces' }).getByText('<img src=x').first().waitFor();
@@ -715,18 +701,13 @@ describe('payloads of strangers', () => {
   });
 
   it('3: five megabytes are shown by their head, and downloaded to the byte', async () => {
-    page = await stage.open(`/traces/${trace}?project=hostile`);
+    const page = await stage.open(`/traces/${trace}?project=hostile`);
     await page.getByRole('treegrid', { name: 'Spans' }).getByText('huge').click();
     const inspector = page.getByRole('region', { name: 'Span' });
     await inspector.getByRole('tab', { name: 'Input' }).click();
     await inspector.getByText(/of text/).waitFor();
     expect((await inspector.textContent())?.length).toBeLessThan(20_000);
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      inspector.getByRole('button', { name: 'Download' }).click(),
-    ]);
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-    expect(Buffer.concat(chunks).equals(Buffer.from(huge))).toBe(true);
+    const bytes = await downloadedBy(page, () => inspector.getByRole('button', { name: 'Download' }).click());
+    expect(bytes.equals(Buffer.from(huge))).toBe(true);
   });
 });

@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { pages } from '../../src/pages/pages.ts';
+import { seriousFindings, useStage } from './stage.ts';
+
+const examples = (name: string): string => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
+
+/** Filled as the README says. */
+const stage = useStage(
+  { config: JSON.parse(readFileSync(examples('seed.config.json'), 'utf8')) as object },
+  async ({ url }) => {
+    await promisify(execFile)(process.execPath, [examples('seed.ts')], {
+      env: { ...process.env, NODE_ENV: 'production', SVC_ENDPOINT: url },
+    });
+  },
+);
+
+const firstOf = async (path: string, list: string, id: string): Promise<string> => {
+  const rows = (await stage.get(path))[list] as Record<string, unknown>[];
+  const found = rows[0]?.[id];
+  if (typeof found !== 'string') throw new Error(`${path} has no ${list}`);
+  return encodeURIComponent(found);
+};
+const failedTrace = (): Promise<string> =>
+  firstOf('/v1/api/traces?name=answer_ticket&status=error&limit=1', 'traces', 'trace_id');
+const trace = async (): Promise<string> => `/traces/${await failedTrace()}`;
+const runIn = async (status: string): Promise<string> =>
+  `/runs/${await firstOf(`/v1/api/runs?status=${status}&definition_id=seed-refund&limit=1`, 'runs', 'run_id')}`;
+const dataset = (): Promise<string> => firstOf('/v1/api/datasets', 'datasets', 'dataset_id');
+
+/** Where each page is seen with something on it. A page that is not here fails the first test. */
+const addresses: Readonly<Record<string, readonly (string | (() => Promise<string>))[]>> = {
+  '/': ['/'],
+  '/traces': ['/traces', async () => `/traces?peek=${await failedTrace()}`, '/traces?name=nothing'],
+  '/traces/$traceId': [
+    trace,
+    ...['tree', 'transcript', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
+    '/traces/00000000000000000000000000000001',
+  ],
+  '/sessions': ['/sessions'],
+  '/sessions/$sessionId': [async () => `/sessions/${await firstOf('/v1/api/sessions', 'sessions', 'session_id')}`],
+  '/users': ['/users'],
+  '/users/$userId': ['/users/ada'],
+  '/cost': ['/cost', '/cost?group_by=user_id'],
+  '/scores': ['/scores', '/scores?view=feedback'],
+  '/scorers': ['/scorers'],
+  '/datasets': ['/datasets'],
+  '/datasets/$datasetId': [async () => `/datasets/${await dataset()}`, '/datasets/none'],
+  '/experiments': ['/experiments'],
+  '/experiments/compare': [
+    async () => {
+      const id = await dataset();
+      return `/experiments/compare?baseline=${id}-2.3.0&candidate=${id}-2.4.0&scorer=helpfulness`;
+    },
+  ],
+  '/experiments/$experimentId': [async () => `/experiments/${await dataset()}-2.4.0`, '/experiments/none'],
+  '/monitors': ['/monitors'],
+  '/monitors/$id': ['/monitors/errors', '/monitors/none'],
+  '/slos': ['/slos'],
+  '/slos/$id': ['/slos/answered', '/slos/none'],
+  '/runs': ['/runs', '/runs?waiting_on=event'],
+  '/runs/$runId': [
+    () => runIn('failed'),
+    ...['journal', 'state', 'waits', 'io'].map((tab) => async () => `${await runIn('waiting')}?tab=${tab}`),
+    async () => `${await runIn('succeeded')}?seq=3&vs=1`,
+    '/runs/01a20000-0000-7000-8000-000000000000',
+  ],
+  '/schedules': ['/schedules'],
+  '/schedules/$id': [async () => `/schedules/${await firstOf('/v1/api/schedules', 'schedules', 'id')}`],
+  '/workers': ['/workers'],
+  '/definitions': ['/definitions', '/definitions?view=editor'],
+  '/definitions/$id': ['/definitions/seed-refund'],
+  '/actors': ['/actors'],
+  '/actors/$type/$id': [async () => `/actors${(await runIn('waiting')).replace('/runs', '/run')}`],
+  '/machines': ['/machines'],
+  '/machines/$name': ['/machines/lease', '/machines/run%3Aseed-refund%401'],
+  '/doctor': ['/doctor'],
+  '/audit': ['/audit'],
+  '/settings': ['/settings'],
+};
+
+/** Nothing has been loading for a moment. The journal of a run stays open, so that the network is never idle. */
+const settled = async (page: Page): Promise<void> => {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  let quiet = 0;
+  await expect
+    .poll(
+      async () => {
+        quiet = (await page.locator('[aria-label^="Loading"]').count()) === 0 ? quiet + 1 : 0;
+        return quiet;
+      },
+      { interval: 100 },
+    )
+    .toBeGreaterThan(3);
+};
+
+/** A wide thing scrolls in its own box, never the page. @returns what stands out, at this width */
+const tooWide = async (page: Page, width: number): Promise<string[]> => {
+  await page.setViewportSize({ width, height: 640 });
+  return page.evaluate((most) => {
+    const found = document.documentElement.scrollWidth;
+    return found > most ? [`${found} pixels wide at ${most}`] : [];
+  }, width);
+};
+
+/** Presses Tab from the beginning of the page; each stop must show that it has the focus. */
+const unseenStops = async (page: Page, stops: number): Promise<string[]> => {
+  await page.evaluate(() => {
+    const unseen: string[] = [];
+    Object.assign(window, { unseen });
+    document.querySelector('main')?.focus();
+    document.addEventListener('focusin', ({ target }) => {
+      if (!(target instanceof Element)) return;
+      const { outlineStyle, outlineWidth } = getComputedStyle(target);
+      if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 2) unseen.push(target.outerHTML.slice(0, 120));
+    });
+  });
+  for (let at = 0; at < stops; at += 1) await page.keyboard.press('Tab');
+  return page.evaluate(() => (window as unknown as { unseen: string[] }).unseen.map((html) => `no focus: ${html}`));
+};
+
+/** Backgrounds are gone with forced colours: what is chosen must show it by a line. */
+const unmarked = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('[aria-selected="true"], [aria-pressed="true"], [aria-current]')]
+      .filter((chosen) => getComputedStyle(chosen).outlineStyle === 'none')
+      .map((chosen) => chosen.outerHTML.slice(0, 120)),
+  );
+
+const moving = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    document
+      .getAnimations()
+      .filter(({ effect }) => Number(effect?.getComputedTiming().duration ?? 0) > 1)
+      .map(({ effect }) => `moves: ${(effect as KeyframeEffect).target?.outerHTML.slice(0, 120)}`),
+  );
+
+const CONTRAST = ['color-contrast'];
+const TAB_STOPS = 30;
+
+/** All that is looked at on a page, or on a dialog of it. Only contrast depends on the theme. */
+const faultsOf = async (page: Page): Promise<string[]> => {
+  const named = (what: string, faults: readonly string[]): string[] => faults.map((fault) => `${what}: ${fault}`);
+  const faults = named('light', await seriousFindings(page));
+  await page.emulateMedia({ colorScheme: 'dark' });
+  faults.push(...named('dark', await seriousFindings(page, CONTRAST)));
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+  faults.push(...named('forced colours', await unmarked(page)));
+  await page.emulateMedia({ forcedColors: 'none' });
+  faults.push(...named('reduced motion', await moving(page)));
+  // 640 is 1280 at 200 %.
+  faults.push(...(await tooWide(page, 640)), ...(await tooWide(page, 320)));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  return faults;
+};
+
+const cases = Object.entries(addresses).flatMap(([path, list]) =>
+  list.map((address, at) => ({ path, address, name: typeof address === 'string' ? address : `${path} (${at + 1})` })),
+);
+
+describe('every page', () => {
+  it('is looked at below', () => {
+    expect(Object.keys(addresses).toSorted()).toEqual(pages.map(({ path }) => path).toSorted());
+  });
+
+  it.each(cases)(
+    '$name has no serious finding of axe in any theme, shows its focus, moves nothing and fits 320 pixels',
+    async ({ address }) => {
+      const where = typeof address === 'string' ? address : await address();
+      const page = await stage.open(where, { reducedMotion: 'reduce' });
+      await settled(page);
+      expect([...(await faultsOf(page)), ...(await unseenStops(page, TAB_STOPS))]).toEqual([]);
+    },
+  );
+});
+
+describe('every dialog', () => {
+  it.each<readonly [string, string | (() => Promise<string>), string]>([
+    ['Key', '/settings', 'No key'],
+    ['Command palette', '/settings', 'Command palette'],
+    ['Erase ada', '/users/ada', 'Erase…'],
+    ['Signal', () => runIn('waiting'), 'Signal'],
+    ['Cancel run', () => runIn('waiting'), 'Cancel run'],
+    ['Restart', () => runIn('failed'), 'Restart…'],
+    ['Act on all runs of the list', '/runs?waiting_on=event', 'Act on all…'],
+  ])('%s has no serious finding, keeps the focus in it, and gives it back', async (name, address, button) => {
+    const where = typeof address === 'string' ? address : await address();
+    const page = await stage.open(where, { reducedMotion: 'reduce' });
+    const opener = page.getByRole('button', { name: button, exact: true });
+    await expect.poll(() => opener.isEnabled()).toBe(true);
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name });
+    await dialog.waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    for (let at = 0; at < TAB_STOPS; at += 1) await page.keyboard.press('Tab');
+    expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await expect.poll(() => opener.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+});
