@@ -455,7 +455,7 @@ describe('an agent that asks a model three times', () => {
   });
 
   it('11: shows the bill of a call: meters times rates, the row of the book, a sum that is the cost of the API', async () => {
-    page = await stage.open(`/traces/${trace}?project=agent&span=${asks[1]}&view=waterfall&tab=usage`);
+    const page = await stage.open(`/traces/${trace}?project=agent&span=${asks[1]}&view=waterfall&tab=usage`);
     const bill = page.getByRole('table', { name: 'Receipt' });
     await bill.waitFor();
     const cells = await bill
@@ -554,7 +554,7 @@ describe('a trace that is taken along', () => {
   it('is downloaded as NDJSON; deleted, and ingested from that file, it is the same to the last digit', async () => {
     const before = await read();
     expect(before).toContain('9223372036854775807');
-    page = await stage.open(`/traces/${trace}?project=along`);
+    const page = await stage.open(`/traces/${trace}?project=along`);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download NDJSON' }).click(),
@@ -570,15 +570,15 @@ describe('a trace that is taken along', () => {
   });
 
   it('says that one tool was called three times with the same input, and leads to each call', async () => {
-    page = await stage.open(`/traces/${trace}?project=along`);
+    const page = await stage.open(`/traces/${trace}?project=along`);
     const notices = page.getByRole('region', { name: 'Notices' });
     await notices.getByText('was called 3 times with the same input').waitFor();
     await notices.getByRole('button', { name: 'Show call 2 of lookup' }).click();
-    await expect.poll(() => new URL(page?.url() ?? '').searchParams.get('span')).toBe(calls[1]?.span_id);
+    await expect.poll(() => new URL(page.url() ?? '').searchParams.get('span')).toBe(calls[1]?.span_id);
   });
 
   it('is Markdown for an assistant, within a number of tokens', async () => {
-    page = await stage.open(`/traces/${trace}?project=along`);
+    const page = await stage.open(`/traces/${trace}?project=along`);
     await page.getByRole('button', { name: 'Copy for an assistant…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Copy for an assistant' });
     const markdown = dialog.getByRole('region', { name: 'Markdown' });
