@@ -40,7 +40,7 @@ const LIGHT_AND_DARK = ['light', 'dark'] as const;
 
 describe('keys', () => {
   it('are listed with those who hold them and who wait, and lead from a run that waits to its key and to the holder', async () => {
-    page = await stage.open('/keys');
+    const page = await stage.open('/keys');
     const keys = page.getByRole('table', { name: 'Keys' });
     await keys.getByRole('row').nth(2).waitFor();
     expect(await keys.getByRole('row').count()).toBe(3);
@@ -67,7 +67,7 @@ describe('keys', () => {
   });
 
   it('runs are narrowed by what they wait for, with a count beside each, which the address keeps', async () => {
-    page = await stage.open('/runs');
+    const page = await stage.open('/runs');
     const facets = page.getByRole('group', { name: 'Waiting for' });
     await facets.getByRole('button', { name: 'a key 2' }).waitFor();
     expect(await facets.getByRole('button').allInnerTexts()).toEqual(['an event 2', 'a key 2']);

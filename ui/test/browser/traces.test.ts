@@ -617,12 +617,12 @@ describe('two traces', () => {
   });
 
   it('are compared with the latest good one before, aligned by names, their outputs word by word', async () => {
-    page = await stage.open(`/traces/${bad}?project=two`);
+    const page = await stage.open(`/traces/${bad}?project=two`);
     await page.getByRole('link', { name: 'Compare…' }).click();
     await page.getByRole('button', { name: 'Compare with it' }).click();
     await expect
       .poll(() => {
-        const { pathname, searchParams } = new URL(page?.url() ?? '');
+        const { pathname, searchParams } = new URL(page.url() ?? '');
         return [pathname, searchParams.get('a'), searchParams.get('b')];
       })
       .toEqual(['/traces/compare', good, bad]);
