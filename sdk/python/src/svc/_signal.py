@@ -20,6 +20,11 @@ class Signal:
         self._next = 0
 
     @property
+    def event(self) -> threading.Event:
+        """Set when it has fired; to be looked at, not to be set."""
+        return self._event
+
+    @property
     def fired(self) -> bool:
         return self._event.is_set()
 

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _json
+from ._client import is_over
+from ._errors import InterruptReason, Retryable, ServiceError, StepFailure, SvcError
+from ._heart import Heart, Pulse
+from ._http import DEFAULT_TIMEOUT_SECONDS
+from ._retry import UNTIL_ANSWERED, RetryPolicy, with_retries
+from ._signal import Signal
+from ._span import TraceContext
+from ._step import Step
+from ._step_calls import StepCall, StepCalls, StepVerb
+from ._typed import MismatchError
+from ._usage import UsageTotals, usage_members
+from ._wire import WireError
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ._body_loop import BodyLoop
+    from ._instrumentation import Instrumentation
+    from ._timers import Timers
+    from ._wire import Lease
+    from ._workflow import Body
+
+LeaseEnd = Literal["completed", "failed", "unservable", "fenced", "run_terminal", "released", "lost"]
+"""How a lease ended, as its worker saw it. `lost`: nothing can be said; the service finds out by itself."""
+
+_REFUSALS = ("already_applied", "fenced", "run_terminal", "not_started")
+_MESSAGE_LIMIT_CHARACTERS = 8 * 1024
+
+
+@dataclass(frozen=True)
+class LeaseHost:
+    """What leases need of their worker."""
+
+    calls: StepCalls
+    worker_id: str
+    heartbeat_seconds: float
+    lease_ttl_seconds: float
+    instrumentation: Instrumentation
+    logger: logging.Logger
+    loop: BodyLoop
+    timers: Timers
+    force: Signal
+    """Fires when bodies must end: the time that a stopping worker gives them is over."""
+    settle_seconds: float
+    """How long a body may take to end after that."""
+    on_run_end: Callable[[str], None]
+    """Called when an answer says that the run of a lease has ended."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """`rejected`: refused for another reason than the state of the lease: a bug, a key, a body that is too large."""
+
+    kind: Literal["taken", "refused", "rejected", "unanswered"]
+    reason: str = ""
+    error: ServiceError | None = None
+
+
+@dataclass(frozen=True)
+class _How:
+    """How long to try one call: until it is answered, or until the signal."""
+
+    signal: Signal | None = None
+    policy: RetryPolicy = UNTIL_ANSWERED
+
+
+@dataclass(frozen=True)
+class _Failure:
+    error: Mapping[str, str]
+    retry_after_ms: int | None = None
+
+
+_GIVEN_BACK = _Failure(
+    # Not the fault of the step: the class that spends no budget, here with no wait.
+    {"class": "rate_limited", "code": "worker_stopping", "message": "the worker stopped while the step ran"},
+    retry_after_ms=0,
+)
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return (text or type(error).__name__)[:_MESSAGE_LIMIT_CHARACTERS]
+
+
+def _failure_of(error: BaseException) -> _Failure:
+    """What a body that raised an error means by it. The message travels; the stack never does."""
+    message = _message_of(error)
+    if not isinstance(error, (Retryable, StepFailure)):
+        return _Failure({"class": "fatal", "message": message})
+    wait = error.retry_after_ms
+    # A whole number of milliseconds, and no shorter than was asked.
+    later = None if wait is None else math.ceil(wait)
+    if isinstance(error, Retryable):
+        return _Failure({"class": "retryable", "message": message}, later)
+    code = {} if error.code is None else {"code": error.code}
+    return _Failure({"class": error.error_class, **code, "message": message}, later)
+
+
+class _LeaseCalls:
+    """The four worker calls of one lease."""
+
+    def __init__(self, host: LeaseHost, lease: Lease) -> None:
+        self._host = host
+        self._lease = lease
+
+    def body_of(self, **fields: object) -> bytes:
+        """Raises TypeError, ValueError or RecursionError on what is not JSON."""
+        return _json.encode({"worker_id": self._host.worker_id, **fields})
+
+    def call(self, verb: StepVerb, body: bytes, how: _How) -> _Answer:
+        step_call = StepCall(verb, self._lease.lease_id, body)
+        try:
+            # The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
+            answer = with_retries(how.policy, lambda: self._host.calls.make(step_call), how.signal)
+        except SvcError as error:
+            return self.read(None, error)
+        return self.read(answer, None)
+
+    def read(self, answer: Any, error: SvcError | None) -> _Answer:
+        run_id = self._lease.run_id
+        if error is None:
+            status = answer.get("run_status") if isinstance(answer, dict) else None
+            if isinstance(status, str) and is_over(status):
+                self._host.on_run_end(run_id)
+            return _Answer("taken")
+        # A fault of the service says nothing about the report; the step must not fail for it.
+        if not isinstance(error, ServiceError) or error.status >= 500 or error.retryable:
+            return _Answer("unanswered")
+        if error.code == "run_terminal":
+            self._host.on_run_end(run_id)
+        if error.status == 409 and error.code in _REFUSALS:
+            return _Answer("refused", error.code)
+        return _Answer("rejected", error=error)
+
+    def started(self, how: _How) -> _Answer:
+        return self.call("started", self.body_of(), how)
+
+    def fail(self, failure: _Failure, usage: Sequence[object], how: _How) -> _Answer:
+        fields: dict[str, object] = {"error": failure.error}
+        if failure.retry_after_ms is not None:
+            fields["retry_after_ms"] = failure.retry_after_ms
+        if usage:
+            fields["usage"] = usage
+        try:
+            body = self.body_of(**fields)
+        except (TypeError, ValueError, RecursionError):
+            # A usage that is not JSON must not keep the failure from being told.
+            fields.pop("usage", None)
+            body = self.body_of(**fields)
+        return self.call("fail", body, how)
+
+
+class ServedLease:
+    """One lease, from its offer to its end.
+
+    Declares it started, keeps it alive while the body runs, reports what came of it, and does what the protocol asks
+    on each of the four refusals. See service.md, "Worker protocol".
+    """
+
+    def __init__(self, host: LeaseHost, lease: Lease, body: Body | None) -> None:
+        """`body` is absent when this worker does not hold the definition, the version or the step."""
+        self._host = host
+        self.lease = lease
+        self._body = body
+        self._calls = _LeaseCalls(host, lease)
+        self._interruption = Signal()
+        self._reason: InterruptReason | None = None
+        self.left_behind = Signal()
+        """Fires when the body did not end in time: its worker no longer waits for it."""
+        self.name = f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
+
+    def serve(self) -> LeaseEnd:
+        """Lives the lease. Never raises."""
+        try:
+            return self._refuse_unheld() if self._body is None else self._serve(self._body)
+        except Exception as error:
+            self._host.logger.error("%s: %s", self.name, _message_of(error))  # noqa: TRY400  A stack may hold payloads.
+            return "lost"
+
+    def _settle(self, answer: _Answer, taken: LeaseEnd) -> LeaseEnd:
+        """What an answer means for the lease, when being taken means `taken`."""
+        if answer.kind == "taken":
+            return taken
+        if answer.kind == "unanswered":
+            return "lost"
+        if answer.error is not None:
+            error = answer.error
+            self._host.logger.error("%s: the service refused a call: %s: %s", self.name, error.code, error)
+            return "lost"
+        if answer.reason == "already_applied":
+            # Our own earlier report landed, and its answer was lost.
+            return taken
+        if answer.reason == "fenced":
+            return "fenced"
+        if answer.reason == "run_terminal":
+            return "run_terminal"
+        self._host.logger.error(
+            "%s: the service never saw it started: a bug in this library, please report it", self.name
+        )
+        return "lost"
+
+    def _report_failure(self, failure: _Failure, usage: Sequence[object], how: _How) -> LeaseEnd:
+        answer = self._calls.fail(failure, usage, how)
+        if answer.error is None:
+            return self._settle(answer, "failed")
+        # A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+        message = f"{failure.error['message']} (reported as fatal: {answer.error})"[:_MESSAGE_LIMIT_CHARACTERS]
+        plain = _Failure({"class": "fatal", "code": "invalid_failure", "message": message})
+        return self._settle(self._calls.fail(plain, [], how), "failed")
+
+    def _refuse_unheld(self) -> LeaseEnd:
+        lease = self.lease
+        self._host.logger.warning("%s: this worker does not hold that step; another may serve it", self.name)
+        held = f"{lease.definition_id} version {lease.definition_version}, step {lease.step_id}"
+        message = f"worker {self._host.worker_id} does not hold {held}"
+        failure = _Failure({"class": "unservable", "message": message})
+        return self._settle(self._calls.fail(failure, [], _How(self._host.force)), "unservable")
+
+    def _serve(self, body: Body) -> LeaseEnd:
+        host = self._host
+        # A late declaration is refused as fenced; one that is never answered must not be repeated without end.
+        until_ttl = RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.lease_ttl_seconds)
+        started = self._calls.started(_How(host.force, until_ttl))
+        # Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+        if started.kind != "taken":
+            return self._settle(started, "lost")
+        # A worker that stops lets a last report go out, but does not wait for its answer without end.
+        lastly = _How(policy=RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.settle_seconds))
+        # The time of bodies was over before this one began: it must not.
+        if host.force.fired:
+            return self._settle(self._calls.fail(_GIVEN_BACK, [], lastly), "released")
+
+        heart = Heart(host.timers, host.heartbeat_seconds, self._beat)
+        remove_force = host.force.on_fire(lambda: self._force(heart))
+        try:
+            return self._run(body, heart, lastly)
+        finally:
+            heart.stop()
+            remove_force()
+
+    def _run(self, body: Body, heart: Heart, lastly: _How) -> LeaseEnd:
+        """Runs the body, and reports what came of it."""
+        usage = _Usage()
+        step = Step(self.lease, self._host.instrumentation, self._interruption.event, lambda: self._reason, heart.tell)
+        output, error = self._run_body(body, step, usage)
+        if self.left_behind.fired:
+            return "lost"
+        reason = self._reason
+        if reason in ("fenced", "run_terminal"):
+            return reason
+        reported = usage.reported(step)
+        how = lastly if reason == "stopping" else _How(self._interruption)
+
+        if error is not None:
+            # The mark for the next attempt goes first: after the report nobody takes it.
+            heart.flush(self._host.lease_ttl_seconds)
+            if reason != "stopping" or isinstance(error, (Retryable, StepFailure)):
+                return self._report_failure(_failure_of(error), reported, how)
+            return self._settle(self._calls.fail(_GIVEN_BACK, reported, how), "released")
+
+        try:
+            fields: dict[str, object] = {"output": output}
+            if step.patch:
+                fields["state_patch"] = step.patch
+            if reported:
+                fields["usage"] = reported
+            report = self._calls.body_of(**fields)
+        except Exception as problem:
+            message = f"the output of step {self.lease.step_id} is not JSON: {_message_of(problem)}"
+            failure = _Failure({"class": "fatal", "code": "invalid_output", "message": message})
+            return self._report_failure(failure, reported, how)
+        answer = self._calls.call("complete", report, how)
+        if answer.error is not None:
+            message = f"the service refused the output of step {self.lease.step_id}: {answer.error}"
+            failure = _Failure({"class": "fatal", "code": answer.error.code, "message": message})
+            return self._report_failure(failure, reported, how)
+        # A heartbeat may have learned of the end while the report was on its way.
+        meanwhile = self._reason
+        if answer.kind == "unanswered" and meanwhile in ("fenced", "run_terminal"):
+            return meanwhile
+        return self._settle(answer, "completed")
+
+    def _run_body(self, body: Body, step: Step, usage: _Usage) -> tuple[Any, BaseException | None]:
+        """What the body returned, or raised. It may raise anything."""
+        lease = self.lease
+        correlation = {**lease.correlation.to_json(), "project": lease.project, "run_id": lease.run_id}
+        trace = TraceContext(lease.trace_id, lease.span_id, correlation, usage.on_model_span)
+        instrumentation = self._host.instrumentation
+        try:
+            arguments = body.arguments(step)
+        except (MismatchError, WireError) as error:
+            message = f"the input of step {lease.step_id} is not what its body takes: {error}"
+            return None, StepFailure(message, code="invalid_input")
+
+        async def run_async() -> Any:
+            with instrumentation.under(trace):
+                return await body.function(*arguments)
+
+        def run() -> Any:
+            with instrumentation.under(trace):
+                return body.function(*arguments)
+
+        try:
+            if body.is_async:
+                return self._host.loop.run(run_async, self._interruption), None
+            return contextvars.copy_context().run(run), None
+        except asyncio.CancelledError as error:
+            return None, error
+        except BaseException as error:
+            return None, error
+
+    def _beat(self, details: bytes | None, cut: Signal, found: Callable[[Pulse], None]) -> None:
+        worker = self._calls.body_of()
+        body = worker if details is None else worker[:-1] + b',"details":' + details + b"}"
+        timeout = min(DEFAULT_TIMEOUT_SECONDS, self._host.lease_ttl_seconds)
+
+        def on_answer(answer: Any, error: SvcError | None) -> None:
+            read = self._calls.read(answer, error)
+            if read.kind == "unanswered":
+                found("sooner")
+            elif read.kind != "refused" or read.reason == "not_started":
+                found("again")
+            else:
+                # Fenced: another lease ended this one. Run over: a cancel, above all. The work is of no more use.
+                if read.reason == "fenced" or read.reason == "run_terminal":  # noqa: PLR1714  It narrows the type.
+                    self.interrupt("fenced" if read.reason == "fenced" else "run_terminal")
+                found("over")
+
+        self._host.calls.submit(StepCall("heartbeat", self.lease.lease_id, body, timeout, cut), on_answer)
+
+    def interrupt(self, reason: InterruptReason) -> None:
+        if self._reason is None:
+            self._reason = reason
+            self._interruption.fire()
+
+    def _force(self, heart: Heart) -> None:
+        """The worker must stop: a body that does not listen is left behind."""
+        self.interrupt("stopping")
+
+        def leave() -> None:
+            heart.stop()
+            self.left_behind.fire()
+
+        self._host.timers.at(time.monotonic() + self._host.settle_seconds, leave)
+
+
+class _Usage:
+    """The usage of one attempt: of its spans, or as its body says."""
+
+    def __init__(self) -> None:
+        self._totals = UsageTotals()
+        self._has_model_span = False
+
+    def on_model_span(self, model: str | None, usage: object) -> None:
+        self._has_model_span = True
+        if usage is not None:
+            self._totals.add(model, usage)
+
+    def reported(self, step: Step) -> list[dict[str, Any]]:
+        if step.usage is None:
+            return self._totals.list()
+        entries = [usage_members(entry) for entry in step.usage]
+        # Tokens of spans are on the spans. Usage that is reported by hand, beside no model span, would be in no trace:
+        # the service is asked for a span of it.
+        return entries if self._has_model_span else [{"record": True, **entry} for entry in entries]

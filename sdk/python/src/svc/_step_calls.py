@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
+
+from . import _json
+from ._errors import ConnectionFailed, ServiceError, SvcError
+from ._http import DEFAULT_TIMEOUT_SECONDS, Request, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ._daemon_pool import DaemonPool
+    from ._http import Http
+    from ._signal import Signal
+
+StepVerb = Literal["started", "heartbeat", "complete", "fail"]
+"""The calls that the holder of a lease makes on it."""
+
+# See docs/worker-protocol.md, "Many calls in one".
+_BATCH_ITEMS = 1000
+_LARGE_BYTES = 256 * 1024
+"""Larger reports go by themselves: nobody waits until they are through."""
+_BATCH_BYTES = 1024 * 1024
+_BATCHES_AT_ONCE = 2
+"""The service writes one batch while it reads the next."""
+_CLAIM_LIMIT = 1000
+_LISTS: Mapping[StepVerb, str] = {
+    "started": "started",
+    "heartbeat": "heartbeats",
+    "complete": "completes",
+    "fail": "fails",
+}
+
+
+@dataclass(frozen=True)
+class StepCall:
+    verb: StepVerb
+    lease_id: str
+    body: bytes
+    """A JSON object that is not empty."""
+    timeout: float = DEFAULT_TIMEOUT_SECONDS
+    cut: Signal | None = None
+    """Breaks the call off."""
+
+
+class _Item:
+    """A call under way; it is settled once."""
+
+    __slots__ = ("_lock", "_on_answer", "call", "remove")
+
+    def __init__(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
+        self.call = call
+        self.remove: Callable[[], None] = lambda: None
+        self._on_answer: Callable[[Any, SvcError | None], None] | None = on_answer
+        self._lock = threading.Lock()
+
+    def settle(self, answer: Any, error: SvcError | None) -> None:
+        with self._lock:
+            on_answer, self._on_answer = self._on_answer, None
+        if on_answer is not None:
+            self.remove()
+            on_answer(answer, error)
+
+
+class StepCalls:
+    """The calls of all leases of one worker.
+
+    Those that come together travel together, and the steps that follow come back in the same answer. A service that
+    does not know the batch gets each call by itself.
+    """
+
+    def __init__(
+        self,
+        http: Http,
+        worker_id: str,
+        *,
+        run_id: str | None,
+        claims: Callable[[], bool],
+        on_leases: Callable[[Sequence[Any]], None],
+        pool: DaemonPool,
+    ) -> None:
+        """`claims`: whether a report may claim what fills the slot that it frees. `on_leases` takes what came."""
+        self._http = http
+        self._worker = json.dumps(worker_id).encode()
+        self._run_id = run_id
+        self._claims = claims
+        self._on_leases = on_leases
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._ready = threading.Condition(self._lock)
+        self._queue: deque[_Item] = deque()
+        self._senders = 0
+        self._knows_batch = True
+        self._closed = False
+
+    def make(self, call: StepCall) -> Any:
+        """Makes one call, one try. Raises ServiceError when the service refuses, ConnectionFailed without an answer."""
+        if self._goes_alone(call):
+            return self._alone(call)
+        answered = threading.Event()
+        found: list[tuple[Any, SvcError | None]] = []
+
+        def on_answer(answer: Any, error: SvcError | None) -> None:
+            found.append((answer, error))
+            answered.set()
+
+        self._enqueue(_Item(call, on_answer))
+        answered.wait()
+        answer, error = found[0]
+        if error is not None:
+            raise error
+        return answer
+
+    def submit(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
+        """The same for who must not wait."""
+        item = _Item(call, on_answer)
+        if self._goes_alone(call):
+            self._pool.submit(lambda: self._settle_alone(item))
+        else:
+            self._enqueue(item)
+
+    def close(self) -> None:
+        """Ends the threads; what still waits is answered as broken off."""
+        with self._lock:
+            self._closed = True
+            items, self._queue = list(self._queue), deque()
+            self._ready.notify_all()
+        for item in items:
+            item.settle(None, ConnectionFailed("the worker has ended"))
+
+    def _goes_alone(self, call: StepCall) -> bool:
+        return not self._knows_batch or len(call.body) > _LARGE_BYTES
+
+    def _alone(self, call: StepCall) -> Any:
+        path = f"/v1/api/steps/{quote(call.lease_id, safe='')}/{call.verb}"
+        return self._http.call(Request("POST", path, body=call.body, timeout=call.timeout), call.cut)
+
+    def _settle_alone(self, item: _Item) -> None:
+        try:
+            answer = self._alone(item.call)
+        except SvcError as error:
+            item.settle(None, error)
+        else:
+            item.settle(answer, None)
+
+    def _enqueue(self, item: _Item) -> None:
+        with self._lock:
+            closed = self._closed
+            if not closed:
+                self._queue.append(item)
+                if self._senders < _BATCHES_AT_ONCE:
+                    self._senders += 1
+                    name = f"svc-steps-{self._senders}"
+                    threading.Thread(target=self._run, name=name, daemon=True).start()
+                else:
+                    self._ready.notify()
+        if closed:
+            item.settle(None, ConnectionFailed("the worker has ended"))
+        elif item.call.cut is not None:
+            item.remove = item.call.cut.on_fire(lambda: self._break_off(item))
+
+    def _break_off(self, item: _Item) -> None:
+        with self._lock:
+            if item in self._queue:
+                self._queue.remove(item)
+        item.settle(None, ConnectionFailed(f"the call {item.call.verb} was broken off"))
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                self._ready.wait_for(lambda: bool(self._queue) or self._closed)
+                if self._closed:
+                    return
+                items = self._take()
+            self._send(items)
+
+    def _take(self) -> list[_Item]:
+        items: list[_Item] = []
+        size = 0
+        while self._queue and len(items) < _BATCH_ITEMS:
+            size += len(self._queue[0].call.body)
+            if items and size > _BATCH_BYTES:
+                break
+            items.append(self._queue.popleft())
+        return items
+
+    def _send(self, items: Sequence[_Item]) -> None:
+        timeout = min(item.call.timeout for item in items)
+        request = Request("POST", "/v1/api/steps/batch", body=self._text_of(items), timeout=timeout)
+        try:
+            answer = self._http.call(request)
+        except ServiceError as error:
+            if error.status == 404:
+                self._knows_batch = False
+                for item in items:
+                    self._pool.submit(lambda item=item: self._settle_alone(item))  # type: ignore[misc]
+                return
+            for item in items:
+                item.settle(None, error)
+        except ConnectionFailed as error:
+            for item in items:
+                item.settle(None, error)
+        else:
+            self._deliver(items, answer)
+
+    def _text_of(self, items: Sequence[_Item]) -> bytes:
+        parts = [b'{"worker_id":' + self._worker]
+        ends = 0
+        for verb, name in _LISTS.items():
+            own = [item.call for item in items if item.call.verb == verb]
+            if not own:
+                continue
+            if verb in ("complete", "fail"):
+                ends += len(own)
+            written = b",".join(
+                b'{"lease_id":%s,%s' % (json.dumps(call.lease_id).encode(), call.body[1:]) for call in own
+            )
+            parts.append(b'"%s":[%s]' % (name.encode(), written))
+        if ends > 0 and self._claims():
+            claim: dict[str, Any] = {"max": min(ends, _CLAIM_LIMIT), "wait_ms": 0}
+            if self._run_id is not None:
+                claim["run_id"] = self._run_id
+            parts.append(b'"claim":' + _json.encode(claim))
+        return b",".join(parts) + b"}"
+
+    def _deliver(self, items: Sequence[_Item], answer: Any) -> None:
+        told: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
+        leases = told.get("leases")
+        # First: whoever counts free slots next must see what fills them.
+        if isinstance(leases, list) and leases:
+            self._on_leases(leases)
+        for verb, name in _LISTS.items():
+            answers = told.get(name)
+            rest = iter(answers if isinstance(answers, list) else [])
+            for item in items:
+                if item.call.verb != verb:
+                    continue
+                one = next(rest, None)
+                status = one.get("status") if isinstance(one, dict) else None
+                if not isinstance(one, dict) or not isinstance(status, int):
+                    item.settle(None, ConnectionFailed("the answer to a batch lacks an item"))
+                elif 200 <= status <= 299:
+                    item.settle(one.get("body"), None)
+                else:
+                    item.settle(None, refusal(status, one.get("body")))
