@@ -32,6 +32,7 @@ import { runsSurface } from '../http/routes/runs-surface.ts';
 import { createAnswerRoom } from '../http/answer/answer-room.ts';
 import { createStreamRegistry } from '../http/answer/streams.ts';
 import { refusalRoutes } from '../http/routes/refusals.ts';
+import { savedViewRoutes } from '../http/routes/saved-views.ts';
 import { traceRoutes } from '../http/routes/traces.ts';
 import { createRefusalLog } from '../http/answer/refusal-log.ts';
 import { createAdmission } from '../ingest/admission.ts';
@@ -272,6 +273,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...rollUpRoutes(query),
     ...analyticsRoutes(query),
     ...monitorRoutes({ watchers, defaultProject, clock: nowUnixNano }),
+    ...savedViewRoutes(query),
     ...administrationRoutes(query),
     ...doctorRoutes({
       examine: (windowDays) =>

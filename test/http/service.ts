@@ -22,6 +22,7 @@ import type { ConnectionBounds } from '../../src/http/connections.ts';
 import { createStreamRegistry, type StreamRegistry } from '../../src/http/answer/streams.ts';
 import { refusalRoutes } from '../../src/http/routes/refusals.ts';
 import { createRefusalLog, type RefusalLog } from '../../src/http/answer/refusal-log.ts';
+import { savedViewRoutes } from '../../src/http/routes/saved-views.ts';
 import { traceRoutes } from '../../src/http/routes/traces.ts';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { type Counters, createCounters } from '../../src/model/counters.ts';
@@ -107,6 +108,11 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
     listExperiments: nothing,
     findExperiment: async () => undefined,
     scoreStatistics: async () => [],
+    putView: async ({ userId: _named, ...view }) => view,
+    listViews: nothing,
+    findView: async () => undefined,
+    deleteView: async () => ({ deleted: 1, pending: false }),
+    deleteViewsOfUser: async () => ({ deleted: 0, pending: false }),
     trim: async () => 0,
     trimRecords: async () => {},
     ping: async () => {},
@@ -194,6 +200,7 @@ export const allRoutes = (
   ...rollUpRoutes(query),
   ...analyticsRoutes(query),
   ...monitorRoutes({ ...query, watchers }),
+  ...savedViewRoutes(query),
   ...administrationRoutes(query),
   ...doctorRoutes({ examine: async (windowDays) => aDoctorReport(windowDays) }),
   ...operationsRoutes({

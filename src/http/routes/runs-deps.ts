@@ -14,7 +14,7 @@ import type { StreamRegistry } from '../answer/streams.ts';
 export type RunsDeps = {
   readonly runs: RunningRuns;
   /** Where the traces of runs are. */
-  readonly traces: Pick<SignalStore, 'deleteTraces'>;
+  readonly traces: Pick<SignalStore, 'deleteTraces' | 'deleteViewsOfUser'>;
   readonly streams: StreamRegistry;
   readonly defaultProject: string;
   readonly clock: () => UnixNano;

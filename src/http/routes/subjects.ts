@@ -33,11 +33,13 @@ export const subjectRoutes = ({ runs, traces }: RunsDeps): Route[] => [
           pending ||= outcome.pending;
         }),
       );
+      const views = await traces.deleteViewsOfUser(userId, reach);
       return {
         runs_erased: runsErased,
         runs_in_flight: runsInFlight,
         traces_erased: tracesErased,
-        deletes_pending: pending,
+        views_erased: views.deleted,
+        deletes_pending: pending || views.pending,
         note: noteOf(runsInFlight),
       };
     },

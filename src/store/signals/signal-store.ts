@@ -32,6 +32,7 @@ import type {
   TraceQuery,
   TraceSummary,
 } from './query.ts';
+import type { SavedViewStore } from './saved-views.ts';
 import type { WatchStore } from './watch.ts';
 
 /** Signals that are stored together or not at all. With a key, a unit that was written before is not written again. */
@@ -46,7 +47,7 @@ export type WriteOutcome = 'written' | 'duplicate';
  * row per project and id. Trace totals are the same whatever the order, the repeats or the batching of the writes.
  * A resolved write is durable (fsynced) and is seen by every later read. What engines may differ in is in `capabilities`.
  */
-export interface SignalStore extends EvaluationStore, WatchStore {
+export interface SignalStore extends EvaluationStore, SavedViewStore, WatchStore {
   /** The name of the storage kind in the health document. */
   readonly kind: string;
   readonly capabilities: SignalCapabilities;

@@ -99,6 +99,7 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
   ...(
     [
       [`trace_id=${TRACE}`, { traceId: TRACE }],
+      [`trace_id=${TRACE}&span_ids=${SPAN}`, { traceId: TRACE, spanIds: [SPAN] }],
       ['kind=retrieval', { kind: 'retrieval' }],
       ['status=unset', { status: 'unset' }],
       ['name=n', { name: 'n' }],

@@ -86,7 +86,9 @@ describe('routes and document', () => {
         'listSloHistory',
         'listSlos',
         'listUsers',
+        'listViews',
         'replaceDatasetItem',
+        'saveView',
       ].toSorted(),
     );
   });
@@ -135,7 +137,7 @@ const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'cre
 /** Look at the whole service, and so take keys that reach every project alone. */
 const ofTheWhole = new Set(['getDoctorReport', 'listRefusals']);
 /** Say the project of what they write in their body. */
-const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns']);
+const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns', 'saveView']);
 /** Have a body, and make nothing new. */
 const answers200 = new Set(['scoreRuns', 'replaceDatasetItem']);
 
@@ -183,6 +185,13 @@ describe('routes x scopes x own and other project', () => {
           project: reach === 'all' ? OTHER : (reach[0] ?? OTHER),
           createdAt: 0n,
         }),
+        findView: async (viewId, reach) => ({
+          viewId,
+          name: 'n',
+          project: reach === 'all' ? OTHER : (reach[0] ?? OTHER),
+          createdAt: 0n,
+          shows: { kind: 'page', path: '/' },
+        }),
         findSpan: async (traceId, spanId, reach) =>
           within(traceId, reach) ? aSpan({ traceId, spanId, correlation: { project: projectOf(traceId) } }) : undefined,
       },
@@ -206,6 +215,7 @@ describe('routes x scopes x own and other project', () => {
     replaceDatasetItem: { input: 'i' },
     captureRuns: { trace_ids: [] },
     createExperiment: { name: 'n' },
+    saveView: { name: 'n', path: '/' },
   };
   const pathOf = (route: Route, target: 'own' | 'other'): string =>
     requests[route.operationId]?.[target] ??

@@ -1081,6 +1081,7 @@ describe('DELETE /v1/api/subjects/{user_id}', () => {
       runs_erased: 2,
       runs_in_flight: 1,
       traces_erased: 1,
+      views_erased: 0,
       deletes_pending: false,
       note: '1 unfinished run was left unchanged: cancel them or let them end, then erase again. Parked events are not reached by erasure; they expire within 24 hours.',
     });

@@ -4,6 +4,7 @@ import { evaluationContract } from './evaluation-contract.ts';
 import { lifeContract } from './life-contract.ts';
 import { recordsContract } from './records-contract.ts';
 import { rollupsContract } from './rollups-contract.ts';
+import { savedViewsContract } from './saved-views-contract.ts';
 import { searchContract } from './search-contract.ts';
 import { spansContract } from './spans-contract.ts';
 import { traceFacetsContract } from './trace-facets-contract.ts';
@@ -27,5 +28,6 @@ export const signalStoreContract = (engine: string, open: OpenStore): void => {
   deletionContract(engine, open);
   lifeContract(engine, open);
   evaluationContract(engine, open);
+  savedViewsContract(engine, open);
   watchContract(engine, open);
 };

@@ -32,6 +32,7 @@ import {
 import type { OpenedTrace } from './read-spans.ts';
 import type { RowPage } from './read-traces.ts';
 import type { SpanPlaces, SpansPiece } from './span-json.ts';
+import { decodeView, encodeView } from './view-rows.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
 import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
@@ -416,6 +417,21 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     },
     scoreStatistics: async (experimentId, projects) =>
       (await read<Row[]>('scoreStatistics', experimentId, projects)).map(decodeStatistic),
+
+    putView: async (view) => {
+      const createdAt = await askWriter<bigint | undefined>('putView', encodeView(view));
+      if (createdAt === undefined) return undefined;
+      const { userId: _named, ...stored } = view;
+      return { ...stored, createdAt };
+    },
+    listViews: (query) => readPage(decodeView, 'listViews', query),
+    findView: async (viewId, reach) => {
+      const row = await read<Row | undefined>('findView', viewId, reach);
+      return row && decodeView(row);
+    },
+    deleteView: (project, viewId) => askWriter<DeleteOutcome>('deleteView', project, viewId),
+    deleteViewsOfUser: (userId, reach) =>
+      askWriter<DeleteOutcome>('deleteViewsOfUser', userId, reach === 'all' ? null : reach),
 
     trim: (project, before, limit) => askWriter<number>('trim', project, before, limit),
     trimRecords: (auditBefore, ingestKeysBefore) => askWriter('trimRecords', auditBefore, ingestKeysBefore),

@@ -30,6 +30,7 @@ import { findSpan, findTrace, listSpans, openSpans, openTrace, projectsOfTrace }
 import { writeSpans } from './span-json.ts';
 import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
+import { findView, listViews } from './view-rows.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { searchPath } from './search-file.ts';
 import { statementsOf } from './statements.ts';
@@ -74,6 +75,8 @@ const methods = {
   listExperiments,
   findExperiment,
   scoreStatistics,
+  listViews,
+  findView,
   ping: (statements: ReturnType<typeof statementsOf>) => {
     statements.pluck('SELECT 1 FROM schema_version').get();
   },

@@ -1,5 +1,6 @@
 import type { FileKind } from '../connection.ts';
 import { evaluation } from './schema-evaluation.ts';
+import { savedViews } from './schema-views.ts';
 
 /** What `schema_version` holds when this build has opened a file. @see Interface specification, "Versioning" */
 export const SCHEMA_VERSION = 2;
@@ -196,7 +197,8 @@ export const CALLS = (spans: string): string =>
   `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
 
 /**
- * What the file has besides, without a version of its own: indexes, which an older build does not miss. Applied at every start.
+ * What the file has besides, without a version of its own: what an older build does not miss, indexes and the table of saved views,
+ * which nothing else in the file refers to. Applied at every start.
  * `spans_calls` is all that analytics over model calls read. `spans_priced`, which files of older builds have, held no call that failed.
  */
 const standing = `
@@ -204,7 +206,7 @@ CREATE INDEX IF NOT EXISTS spans_calls
   ON spans (project, start_ns, end_ns, status, kind, repeats_usage, total_cost, input_tokens, output_tokens, model, provider, entity_name)
   WHERE ${CALLS('spans').replaceAll('spans.', '')};
 DROP INDEX IF EXISTS spans_priced;
-`;
+${savedViews}`;
 
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */
 export const searchSchema = `

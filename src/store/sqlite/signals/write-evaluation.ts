@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
+import { type ViewWriter, viewWriterOf } from './view-rows.ts';
 import type { Row } from './wire.ts';
 
 /** Writes of datasets and experiments. Each runs inside an open transaction, and leaves nothing when it fails. */
-export type EvaluationWriter = {
+export type EvaluationWriter = ViewWriter & {
   /** @param row project name, dataset_id, name, description, at_ns */
   putDataset(row: Row): Row | undefined;
   /** @param items rows of item_id, at_ns, source_trace_id, input, expected, metadata */
@@ -16,7 +17,7 @@ export type EvaluationWriter = {
 };
 
 /** The writes that may share a commit with others; deletes have one of their own, because they answer when the bytes are gone. */
-export const groupedWrites = ['putDataset', 'putItems', 'putExperiment'] as const;
+export const groupedWrites = ['putDataset', 'putItems', 'putExperiment', 'putView'] as const;
 export type GroupedWrite = (typeof groupedWrites)[number];
 
 export const evaluationWriterOf = (db: Database.Database): EvaluationWriter => {
@@ -68,6 +69,7 @@ export const evaluationWriterOf = (db: Database.Database): EvaluationWriter => {
   const deleteItem = db.prepare('DELETE FROM dataset_items WHERE dataset = ? AND item_id = ?');
 
   return {
+    ...viewWriterOf(db, projectNumber),
     putDataset: ([projectName, datasetId, name, description, atNs]) => {
       const project = projectNumber(projectName as string);
       if (nameHolder.get(project, name as string, datasetId as string) !== undefined) return undefined;

@@ -346,6 +346,24 @@ const operate = ([id, method, ...args]: Request): void => {
         );
         return;
       }
+      case 'deleteView': {
+        const [project, viewId] = args as [string, string];
+        erase(
+          id,
+          ({ evaluation }) => evaluation.deleteView(project, viewId),
+          (deleted, pending) => ({ deleted, pending }),
+        );
+        return;
+      }
+      case 'deleteViewsOfUser': {
+        const [userId, projects] = args as [string, string[] | null];
+        erase(
+          id,
+          ({ evaluation }) => evaluation.deleteViewsOfUser(userId, projects),
+          (deleted, pending) => ({ deleted, pending }),
+        );
+        return;
+      }
       case 'trim': {
         const [project, before, limit] = args as [string, bigint, number];
         // On a full disk a slice may be too much for the room there is; a single trace may fit.
