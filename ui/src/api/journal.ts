@@ -1,4 +1,4 @@
-import { askService } from './client.ts';
+import { api, ask, askService } from './client.ts';
 import { problemOf } from './problem.ts';
 import type { components } from './types.ts';
 
@@ -53,4 +53,27 @@ export const followJournal = async (
   if (!response.ok || response.body === null) throw problemOf(response, await response.json().catch(() => undefined));
   for await (const data of eventsOf(response.body)) onEntry(JSON.parse(data) as JournalEntry);
   return false;
+};
+
+const PAGE = 1000;
+const MAX_PAGES = 10;
+
+/** The journal of a run as it is now, a page at a time; `isCut` where it is longer than is read. */
+export const readJournal = async (
+  run: string,
+  signal: AbortSignal,
+): Promise<{ readonly entries: readonly JournalEntry[]; readonly isCut: boolean }> => {
+  const entries: JournalEntry[] = [];
+  let after = -1;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = await ask(
+      api.GET('/v1/api/runs/{run}/events', { params: { path: { run }, query: { after, limit: PAGE } }, signal }),
+    );
+    if (typeof answer !== 'object') break; // a stream, which was not asked for
+    const { events, next_after } = answer;
+    entries.push(...events);
+    if (events.length < PAGE) return { entries, isCut: false };
+    after = next_after;
+  }
+  return { entries, isCut: true };
 };

@@ -89,6 +89,7 @@ export const pages: readonly Page[] = [
     load: () => import('./runs/runs-page.tsx'),
     rail: { section: 'Run', name: 'Runs', icon: Play, key: 'r' },
   },
+  { path: '/runs/compare', load: () => import('./runs/compare-page.tsx') },
   { path: '/runs/$runId', load: () => import('./run/run-page.tsx') },
   {
     path: '/schedules',

@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import type { components } from '../../api/types.ts';
 import { jsonChanges } from '../../model/json-tree.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
+import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { formatCount, plural } from '../../model/units.ts';
 import { number, text } from '../../model/url.ts';
 import { api, ask } from '../../api/client.ts';
@@ -16,6 +17,7 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
 import { useParam } from '../../widgets/param.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
+import { SequenceDiagram } from '../../widgets/sequence/sequence.tsx';
 import { Split } from '../../widgets/split.tsx';
 import { StateFacts } from '../../widgets/statechart/state-facts.tsx';
 import { Statechart, Transitions } from '../../widgets/statechart/statechart.tsx';
@@ -215,6 +217,12 @@ export default function ActorPage() {
                 )}
                 <h2>Context</h2>
                 <JsonTree name="State" value={actor.context ?? {}} />
+                {past.entries !== undefined && (
+                  <>
+                    <h2>Messages</h2>
+                    <SequenceDiagram name="Messages of the run" sequence={sequenceAt(messagesOf(past.entries), seq)} />
+                  </>
+                )}
                 {type === 'run' && <RunParts runId={id} />}
                 {moments.length > 0 && type !== 'run' && (
                   <>

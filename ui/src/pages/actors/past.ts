@@ -1,30 +1,28 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../../api/client.ts';
+import { type JournalEntry, readJournal } from '../../api/journal.ts';
 
 /** An entry of an actor's journal. */
 export type Moment = { readonly seq: number; readonly at: string; readonly what: string };
 
 const PAGE = 1000;
-const MAX_PAGES = 10;
 
-type Past = { readonly moments: readonly Moment[]; readonly isCut: boolean };
+type Past = {
+  readonly moments: readonly Moment[];
+  readonly isCut: boolean;
+  /** The journal of a run, from which its messages are read. */
+  readonly entries?: readonly JournalEntry[];
+};
 
 const pastOfRun = async (runId: string, signal: AbortSignal): Promise<Past> => {
-  const moments: Moment[] = [];
-  let after = -1;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const answer = await ask(
-      api.GET('/v1/api/runs/{run}/events', { params: { path: { run: runId }, query: { after, limit: PAGE } }, signal }),
-    );
-    if (typeof answer !== 'object') break; // a stream, which was not asked for
-    const { events, next_after } = answer;
-    for (const { seq, at, kind, step_id: step } of events)
-      moments.push({ seq, at, what: step === undefined ? kind : `${kind} ${step}` });
-    if (events.length < PAGE) return { moments, isCut: false };
-    after = next_after;
-  }
-  return { moments, isCut: true };
+  const { entries, isCut } = await readJournal(runId, signal);
+  const moments = entries.map(({ seq, at, kind, step_id: step }) => ({
+    seq,
+    at,
+    what: step === undefined ? kind : `${kind} ${step}`,
+  }));
+  return { moments, isCut, entries };
 };
 
 type Transition = { readonly seq: number; readonly at: string; readonly event: string; readonly to: string };
@@ -63,6 +61,7 @@ export const usePast = (type: string, id: string, isNamed: boolean) => {
   });
   return {
     moments: data?.moments ?? NONE,
+    entries: data?.entries,
     isCut: data?.isCut ?? false,
     error,
     isAsked,

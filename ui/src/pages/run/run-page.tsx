@@ -5,6 +5,7 @@ import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
+import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { pastRunOf, placeOfSnapshot } from '../../model/run-past.ts';
 import { number, text } from '../../model/url.ts';
 import { CopyButton } from '../../widgets/button.tsx';
@@ -14,6 +15,7 @@ import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
 import { PayloadView } from '../../widgets/payload-view.tsx';
+import { SequenceDiagram } from '../../widgets/sequence/sequence.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
@@ -71,13 +73,20 @@ type Shown = {
   readonly past: ReturnType<typeof pastRunOf> | undefined;
   readonly snapshot: ReturnType<typeof useSnapshot>;
   readonly pinned: ReturnType<typeof useSnapshot>;
+  readonly seq: number | undefined;
   readonly vs: number | undefined;
 };
 
-const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, vs }: Shown): Tab[] => {
+const Messages = ({ entries, seq }: Pick<Shown, 'entries' | 'seq'>) => {
+  const messages = useMemo(() => messagesOf(entries), [entries]);
+  return <SequenceDiagram name="Messages of the run" sequence={sequenceAt(messages, seq)} />;
+};
+
+const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, seq, vs }: Shown): Tab[] => {
   const open = past ?? run;
   return [
     { id: 'timeline', name: 'Timeline', content: () => <Timeline run={run} entries={entries} nowMs={nowMs} /> },
+    { id: 'messages', name: 'Messages', content: () => <Messages entries={entries} seq={seq} /> },
     { id: 'journal', name: 'Journal', content: () => <Journal entries={entries} /> },
     {
       id: 'state',
@@ -164,7 +173,7 @@ const Panes = ({
       setState('vs' in change && change.vs !== undefined ? { ...change, tab: 'changes' } : change),
     [setState],
   );
-  const tabs = tabsOf({ run, entries, nowMs, past, snapshot, pinned, vs });
+  const tabs = tabsOf({ run, entries, nowMs, past, snapshot, pinned, seq, vs });
   return (
     <>
       <Past entries={entries} state={{ seq, vs }} setState={setPast} />
@@ -218,6 +227,9 @@ export default function RunPage() {
                 </span>
               )}
               <PageLink to={`/traces/${detail.trace_id}`}>Trace</PageLink>
+              <PageLink to="/runs/compare" params={{ a: runId }}>
+                Compare
+              </PageLink>
               {detail.parent_run_id !== undefined && (
                 <PageLink to={`/runs/${detail.parent_run_id}`}>Parent run</PageLink>
               )}

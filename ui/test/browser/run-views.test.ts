@@ -1,0 +1,125 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createClient } from '../../../sdk/typescript/src/index.ts';
+import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+
+let stage: Stage;
+let runs: string[];
+let page: Page | undefined;
+
+const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+  const answer = await fetch(new URL(`/v1/api${path}`, stage.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()) as Record<string, unknown>;
+};
+const WORKER = { worker_id: 'w-1' };
+/** Plays the next step of a run: with an output it is completed, else it fails. */
+const play = async (run: string, output: unknown, error?: object): Promise<void> => {
+  const { leases } = (await post('/steps/claim', { ...WORKER, max: 1, wait_ms: 5000, run_id: run })) as {
+    leases: { lease_id: string }[];
+  };
+  const lease = leases[0]?.lease_id ?? 'none';
+  await post(`/steps/${lease}/started`, WORKER);
+  if (error === undefined) await post(`/steps/${lease}/complete`, { ...WORKER, output });
+  else await post(`/steps/${lease}/fail`, { ...WORKER, error });
+};
+
+const refund = {
+  id: 'refund',
+  version: 1,
+  steps: [
+    { id: 'look', kind: 'task' },
+    { id: 'pay', kind: 'task' },
+  ],
+};
+
+beforeAll(async () => {
+  if (findBrowser() === undefined) return;
+  stage = await openStage();
+  await post('/workers/register', { ...WORKER, definitions: [refund] });
+  const client = createClient({ endpoint: stage.url });
+  const start = async () => (await client.start('refund', {})).run_id;
+  const good = await start();
+  await play(good, { amount: 40 });
+  await play(good, { paid: true });
+  const bad = await start();
+  await play(bad, { amount: 41 });
+  await play(bad, null, { class: 'fatal', message: '<img src=x onerror=alert(1)> the bank said no' });
+  const other = await start();
+  client.close();
+  runs = [good, bad, other];
+});
+afterAll(async () => stage?.close());
+beforeEach((context) => {
+  if (findBrowser() === undefined) context.skip(NO_BROWSER);
+});
+afterEach(async () => {
+  const left = page;
+  page = undefined;
+  await leave(left);
+});
+
+const expectNoFindings = async (on: Page): Promise<void> => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await on.emulateMedia({ colorScheme });
+    expect(await seriousFindings(on)).toEqual([]);
+  }
+};
+
+describe('the messages of a run', () => {
+  it('are drawn and told as a table, up to the moment of the slider, with the text of a client as text', async () => {
+    page = await stage.open(`/runs/${runs[1]}?tab=messages`);
+    const figure = page.getByRole('figure', { name: 'Messages of the run' });
+    const table = figure.getByRole('table', { name: 'Messages' });
+    await table.getByText('<img src=x onerror=alert(1)> the bank said no').first().waitFor();
+    expect(await table.getByRole('row').count()).toBe(9);
+    await figure.getByRole('img', { name: /^8 messages between Outside, Run, Leases/ }).waitFor();
+
+    await page.goto(new URL(`/runs/${runs[1]}?tab=messages&seq=3`, stage.url).href);
+    await figure.getByText('3 messages of 8 shown, 5 after').waitFor();
+    expect(await table.getByRole('row').last().innerText()).toContain('started look');
+    await table.getByRole('link', { name: 'started look' }).click();
+    await page.waitForURL('**/actors/lease/**');
+    await page.goBack();
+    await figure.getByText('3 messages of 8 shown').waitFor();
+    await expectNoFindings(page);
+  });
+
+  it('stand with an actor, too, once its past is asked for', async () => {
+    page = await stage.open(`/actors/run/${runs[0]}`);
+    await page.getByRole('button', { name: 'Look at the past' }).click();
+    await page.getByRole('figure', { name: 'Messages of the run' }).waitFor();
+    await expectNoFindings(page);
+  });
+});
+
+describe('two runs', () => {
+  it('a good run is proposed, and both stand side by side by step, with what differs of one on request', async () => {
+    page = await stage.open(`/runs/${runs[1]}`);
+    await page.getByRole('link', { name: 'Compare', exact: true }).click();
+    const proposal = page.getByRole('region', { name: 'A run to compare with' });
+    await proposal.getByText((runs[0] ?? '').slice(-12, -4)).waitFor();
+    await expectNoFindings(page);
+    await proposal.getByRole('button', { name: 'Compare with it' }).click();
+    await page.waitForURL(`**a=${runs[1]}&b=${runs[0]}`);
+    const table = page.getByRole('table', { name: 'Comparison' });
+    const rowOf = (step: string) => table.getByRole('row', { name: new RegExp(`^${step} `) });
+    expect(await rowOf('look').innerText()).toContain('output');
+    expect(await rowOf('pay').innerText()).toContain('output, error');
+    expect(await rowOf('pay').innerText()).toContain('<img src=x onerror=alert(1)> the bank said no');
+    await table.getByRole('button', { name: 'look' }).click();
+    const outputs = page.getByRole('region', { name: 'Outputs of look' });
+    expect(await outputs.getByRole('row').last().innerText()).toBe('/amount\t41\t40');
+    expect(new URL(page.url()).searchParams.get('row')).toBe('1 look');
+    await expectNoFindings(page);
+
+    await page.goto(new URL(`/runs/compare?a=${runs[0]}&b=${runs[0]}&differs=true`, stage.url).href);
+    await page.getByText('No visit of a step differs.').waitFor();
+    await page.goto(new URL(`/runs/compare?a=${runs[0]}&b=nobody`, stage.url).href);
+    await page.getByRole('alert').getByText('not_found').waitFor();
+  });
+});
