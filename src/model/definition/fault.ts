@@ -35,32 +35,75 @@ export const pathOfPointer = (root: string, pointer: string): string =>
       .map((escaped) => escaped.replaceAll('~1', '/').replaceAll('~0', '~')),
   );
 
-/**
- * Says in words what a JSON Schema validator found.
- * @param root name of the document in paths; empty for none
- * @param values whether messages may show the value at fault: yes for a definition, never for a payload
- */
-export const faultOfValidation = (error: ErrorObject, root: string, values: 'shown' | 'hidden'): Fault => {
-  const path = pathOfPointer(root, error.instancePath);
+const named: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'an integer',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+/** How many of something there may be, and are. */
+const counted = (bound: 'at least' | 'at most', limit: unknown, has: number, what: string): string =>
+  `must have ${bound} ${String(limit)} ${what}${limit === 1 ? '' : 's'}, and has ${has}`;
+
+/** JSON Schema counts code points. */
+const charactersIn = (text: unknown): number => Array.from(String(text)).length;
+const itemsIn = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+/** Says in words what a JSON Schema validator found in a definition: the value, the bound, and so the way out. */
+export const faultOfValidation = (error: ErrorObject): Fault => {
+  const path = pathOfPointer('', error.instancePath);
   const params = error.params as Record<string, unknown>;
+  const { data } = error;
   const inner = (key: unknown): string =>
     pathOfPointer(path, `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`);
-  const but = values === 'shown' ? `, not ${show(error.data)}` : '';
+  const not = `, not ${show(data)}`;
+  const { limit } = params;
   switch (error.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
       return {
         path: inner(params['additionalProperty'] ?? params['unevaluatedProperty']),
-        message: values === 'shown' ? 'unknown key' : 'is not allowed',
+        message: 'unknown key',
       };
     case 'required':
       return { path: inner(params['missingProperty']), message: 'is required' };
-    case 'type':
-      return { path, message: `must be ${[params['type']].flat().join(' or ')}${but}` };
+    case 'type': {
+      const types = [params['type']].flat().map((type) => named[String(type)] ?? String(type));
+      return { path, message: `must be ${types.join(' or ')}${not}` };
+    }
     case 'enum':
-      return { path, message: `must be one of ${show(params['allowedValues'], CHOICES_CHARACTERS)}${but}` };
+      return { path, message: `must be one of ${show(params['allowedValues'], CHOICES_CHARACTERS)}${not}` };
     case 'const':
-      return { path, message: `must be ${show(params['allowedValue'], CHOICES_CHARACTERS)}${but}` };
+      return { path, message: `must be ${show(params['allowedValue'], CHOICES_CHARACTERS)}${not}` };
+    case 'minimum':
+      return { path, message: `must be ${String(limit)} or more${not}` };
+    case 'maximum':
+      return { path, message: `must be ${String(limit)} or less${not}` };
+    case 'exclusiveMinimum':
+      return { path, message: `must be more than ${String(limit)}${not}` };
+    case 'exclusiveMaximum':
+      return { path, message: `must be less than ${String(limit)}${not}` };
+    case 'minItems':
+      return { path, message: counted('at least', limit, itemsIn(data), 'item') };
+    case 'maxItems':
+      return { path, message: counted('at most', limit, itemsIn(data), 'item') };
+    case 'minLength':
+      return { path, message: counted('at least', limit, charactersIn(data), 'character') };
+    case 'maxLength':
+      return { path, message: counted('at most', limit, charactersIn(data), 'character') };
+    case 'pattern': {
+      const rule: unknown = error.parentSchema?.['description'];
+      return {
+        path,
+        message: `${typeof rule === 'string' ? `must be ${rule}` : `must match ${String(params['pattern'])}`}${not}`,
+      };
+    }
+    case 'uniqueItems':
+      return { path, message: `items ${String(params['j'])} and ${String(params['i'])} are the same: leave one out` };
     case 'discriminator':
       return {
         path: inner(params['tag']),
@@ -68,6 +111,6 @@ export const faultOfValidation = (error: ErrorObject, root: string, values: 'sho
           params['error'] === 'tag' ? 'is required' : `unknown ${String(params['tag'])} ${show(params['tagValue'])}`,
       };
     default:
-      return { path, message: `${error.message ?? 'is invalid'}${but}` };
+      return { path, message: `${error.message ?? 'is invalid'}${not}` };
   }
 };

@@ -231,7 +231,7 @@ const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[]
   if (bound !== undefined) return [bound];
   shape(document);
   const errors = shape.errors ?? [];
-  const faults = errors.map((error) => faultOfValidation(error, '', 'shown'));
+  const faults = errors.map(faultOfValidation);
   if (!isRecord(document)) return faults;
 
   const misshapen = (pointer: string): boolean =>

@@ -28,25 +28,25 @@ describe('the keys of a definition and of a task', () => {
   });
 
   it.each([
-    ['a limit of 0', { concurrency: concurrency({ limit: 0 }) }, 'concurrency.limit: must be >= 1, not 0'],
-    ['a limit over 10,000', { rate: rate({ limit: 10_001 }) }, 'rate.limit: must be <= 10000, not 10001'],
-    ['a window of no length', { rate: rate({ per_ms: 0 }) }, 'rate.per_ms: must be >= 1, not 0'],
+    ['a limit of 0', { concurrency: concurrency({ limit: 0 }) }, 'concurrency.limit: must be 1 or more, not 0'],
+    ['a limit over 10,000', { rate: rate({ limit: 10_001 }) }, 'rate.limit: must be 10000 or less, not 10001'],
+    ['a window of no length', { rate: rate({ per_ms: 0 }) }, 'rate.per_ms: must be 1 or more, not 0'],
     [
       'a window over 31 days',
       { rate: rate({ per_ms: 2_678_400_001 }) },
-      'rate.per_ms: must be <= 2678400000, not 2678400001',
+      'rate.per_ms: must be 2678400000 or less, not 2678400001',
     ],
     ['an unknown way', { concurrency: concurrency({ on_limit: 'drop' }) }, 'concurrency.on_limit: must be one of'],
     ['a rate without a window', { rate: { key: 'a', limit: 1 } }, 'rate.per_ms: is required'],
     [
       'an empty key',
       { concurrency: concurrency({ key: '' }) },
-      'concurrency.key: must NOT have fewer than 1 characters',
+      'concurrency.key: must have at least 1 character, and has 0',
     ],
     [
       'a key over 1,024 characters',
       { concurrency: concurrency({ key: 'k'.repeat(1025) }) },
-      'concurrency.key: must NOT have more than 1024 characters',
+      'concurrency.key: must have at most 1024 characters, and has 1025',
     ],
     [
       'a key that reads what the run has yet to do',

@@ -88,7 +88,7 @@ describe('a definition that is accepted', () => {
       awaited: [{ event: 'e0', key: 'k', to: 'end' }, { event: 'e1', key: '' }, ...lines.slice(2)],
     });
     expect(faultsOf(steps(either({}, [...lines, { event: 'one more' }])))[0]).toContain(
-      'must NOT have more than 20 items',
+      'must have at most 20 items, and has 21',
     );
   });
 
@@ -131,52 +131,52 @@ describe('a definition that is accepted', () => {
     const many = (count: number) =>
       steps(...Array.from({ length: count }, (_, index) => ({ id: `s${index}`, kind: 'task' })));
     expect(faultsOf(many(definitionBounds.steps))).toEqual([]);
-    expect(faultsOf(many(definitionBounds.steps + 1))[0]).toContain('steps: must NOT have more than 300 items');
+    expect(faultsOf(many(definitionBounds.steps + 1))[0]).toContain('steps: must have at most 300 items, and has 301');
   });
 });
 
 describe('a definition that is refused names each fault with its path', () => {
   it.each([
-    ['not an object', 5, ': must be object, not 5'],
-    ['null', null, ': must be object, not null'],
+    ['not an object', 5, ': must be an object, not 5'],
+    ['null', null, ': must be an object, not null'],
     ['a missing id', { version: 1, steps: [task()] }, 'id: is required'],
-    ['no steps', aDocument({ steps: [] }), 'steps: must NOT have fewer than 1 items, not []'],
+    ['no steps', aDocument({ steps: [] }), 'steps: must have at least 1 item, and has 0'],
     ['an unknown key', aDocument({ bogus: 1 }), 'bogus: unknown key'],
     ['an unknown key of a step', steps(task({ event: 'x' })), 'steps[0].event: unknown key'],
     ['an unknown key of a limit', aDocument({ limits: { steps: 1 } }), 'limits.steps: unknown key'],
     ['an unknown kind', steps({ id: 'a', kind: 'loop' }), 'steps[0].kind: unknown kind "loop"'],
     ['a missing kind', steps({ id: 'a' }), 'steps[0].kind: is required'],
-    ['a version of zero', aDocument({ version: 0 }), 'version: must be >= 1, not 0'],
-    ['a fractional version', aDocument({ version: 1.5 }), 'version: must be integer, not 1.5'],
+    ['a version of zero', aDocument({ version: 0 }), 'version: must be 1 or more, not 0'],
+    ['a fractional version', aDocument({ version: 1.5 }), 'version: must be an integer, not 1.5'],
     [
       'an id that starts with a digit',
       aDocument({ id: '1a' }),
-      'id: must match pattern "^[a-z][a-z0-9_-]{0,63}$", not "1a"',
+      'id: must be a lower-case letter, then lower-case letters, digits, _ and -, at most 64 characters, not "1a"',
     ],
     [
       'a step id with a dot',
       steps({ id: 'a.b', kind: 'task' }),
-      'steps[0].id: must match pattern "^[a-z][a-z0-9_-]{0,63}$", not "a.b"',
+      'steps[0].id: must be a lower-case letter, then lower-case letters, digits, _ and -, at most 64 characters, not "a.b"',
     ],
     [
       'a duration over 3650 days',
       steps({ id: 'z', kind: 'sleep', sleep_ms: 315_360_000_001 }),
-      'steps[0].sleep_ms: must be <= 315360000000, not 315360000001',
+      'steps[0].sleep_ms: must be 315360000000 or less, not 315360000001',
     ],
     [
       'a timeout over 3650 days',
       steps(task({ timeout_ms: 315_360_000_001 })),
-      'steps[0].timeout_ms: must be <= 315360000000, not 315360000001',
+      'steps[0].timeout_ms: must be 315360000000 or less, not 315360000001',
     ],
     [
       'a backoff over 3650 days',
       steps(task({ retry: { backoff_ms: 315_360_000_001 } })),
-      'steps[0].retry.backoff_ms: must be <= 315360000000, not 315360000001',
+      'steps[0].retry.backoff_ms: must be 315360000000 or less, not 315360000001',
     ],
     [
       'a run timeout over 3650 days',
       aDocument({ limits: { run_timeout_ms: 315_360_000_001 } }),
-      'limits.run_timeout_ms: must be <= 315360000000, not 315360000001',
+      'limits.run_timeout_ms: must be 315360000000 or less, not 315360000001',
     ],
     [
       'an unknown delivery',
@@ -186,18 +186,18 @@ describe('a definition that is refused names each fault with its path', () => {
     [
       'max_attempts_total of zero',
       steps(task({ limits: { max_attempts_total: 0 } })),
-      'steps[0].limits.max_attempts_total: must be >= 1, not 0',
+      'steps[0].limits.max_attempts_total: must be 1 or more, not 0',
     ],
     [
       'a cost limit of a task below zero',
       steps(task({ limits: { max_cost_usd: -1 } })),
-      'steps[0].limits.max_cost_usd: must be >= 0, not -1',
+      'steps[0].limits.max_cost_usd: must be 0 or more, not -1',
     ],
     ['a limit of a run on a task', steps(task({ limits: { max_steps: 1 } })), 'steps[0].limits.max_steps: unknown key'],
     [
       'max_attempts of zero',
       steps(task({ retry: { max_attempts: 0 } })),
-      'steps[0].retry.max_attempts: must be >= 1, not 0',
+      'steps[0].retry.max_attempts: must be 1 or more, not 0',
     ],
     [
       'a wait without an event',
@@ -217,7 +217,7 @@ describe('a definition that is refused names each fault with its path', () => {
     [
       'any of one event',
       steps({ id: 'w', kind: 'wait_event', any: [{ event: 'a' }] }),
-      'steps[0].any: must NOT have fewer than 2 items, not [{"event":"a"}]',
+      'steps[0].any: must have at least 2 items, and has 1',
     ],
     [
       'a line of any without an event',
@@ -524,7 +524,7 @@ describe('a definition with several faults', () => {
 
   it('has its graph left alone where ids, kinds or ways on have no shape: they are not known yet', () => {
     expect(faultsOf(steps(task({ next: 5 }), { id: 'island', kind: 'succeed' }))).toEqual([
-      'steps[0].next: must be string or array, not 5',
+      'steps[0].next: must be a string or an array, not 5',
     ]);
     expect(faultsOf(steps({ kind: 'task', next: 'nowhere' }))).toEqual(['steps[0].id: is required']);
     expect(faultsOf(steps({ id: 'a', kind: 'tusk', next: 'nowhere' }))).toHaveLength(1);

@@ -117,7 +117,7 @@ const compile = (schema: Subschema): Parsed<InputCheck> => {
   const meta = metaSchemaOf(dialect.value);
   if (meta.validateSchema(schema) !== true) {
     const [first] = meta.errors ?? [];
-    const fault = first === undefined ? undefined : faultOfValidation(first, '', 'shown');
+    const fault = first === undefined ? undefined : faultOfValidation(first);
     return { ok: false, message: fault === undefined ? 'is not a JSON Schema' : `${fault.path} ${fault.message}` };
   }
   let root: Node;

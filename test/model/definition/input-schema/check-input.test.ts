@@ -221,9 +221,9 @@ describe('a schema', () => {
     ['a pattern that looks ahead', { items: { pattern: '^(?!admin)' } }, 'items: pattern "^(?!admin)" has a lookahead'],
     ['a pattern that refers back', { patternProperties: { '(a)\\1': true } }, 'has the backreference \\1'],
     ['a bad pattern where nothing refers to', { $defs: { a: { pattern: '(?=a)' } } }, '$defs.a: pattern "(?=a)" has'],
-    ['a keyword of the wrong type', { required: 'a' }, 'required must be array'],
-    ['a list of schemas that is none', { allOf: 5 }, 'allOf must be array'],
-    ['names of schemas that are none', { properties: null }, 'properties must be object'],
+    ['a keyword of the wrong type', { required: 'a' }, 'required must be an array'],
+    ['a list of schemas that is none', { allOf: 5 }, 'allOf must be an array'],
+    ['names of schemas that are none', { properties: null }, 'properties must be an object'],
     ['too large a schema', { description: 'x'.repeat(inputSchemaBounds.characters) }, 'characters, more than 65536'],
   ])('with %s is refused', (_title, schema, message) => {
     expect(refusalOf(schema)).toContain(message);
