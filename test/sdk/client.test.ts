@@ -391,6 +391,7 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
   await client.listRuns({ status: 'failed', definitionId: 'd', limit: 5 });
   await client.listRuns({
     parentRunId: 'p',
+    restartedFrom: 'o',
     waitingOn: 'event',
     sessionId: 's',
     correlation: { request_id: 'r', thread_id: 't' },
@@ -416,7 +417,7 @@ it('signals, cancels, publishes and reads at the paths of the interface', async 
     'POST /v1/api/runs/run-1/resume',
     'POST /v1/api/events',
     'GET /v1/api/runs?status=failed&definition_id=d&limit=5',
-    'GET /v1/api/runs?session_id=s&parent_run_id=p&waiting_on=event&correlation.request_id=r&correlation.thread_id=t',
+    'GET /v1/api/runs?session_id=s&parent_run_id=p&restarted_from=o&waiting_on=event&correlation.request_id=r&correlation.thread_id=t',
     'GET /v1/api/runs/run-1/steps/pay/cause',
     'GET /v1/api/definitions/d',
     'GET /v1/api/definitions/d/versions/3',

@@ -396,6 +396,7 @@ export const createClient = (options: ClientOptions = {}) => {
         user_id: query.userId,
         session_id: query.sessionId,
         parent_run_id: query.parentRunId,
+        restarted_from: query.restartedFrom,
         waiting_on: query.waitingOn,
         ...Object.fromEntries(
           Object.entries(query.correlation ?? {}).map(([name, value]) => [`correlation.${name}`, value]),

@@ -16,6 +16,8 @@ export type RunsQuery = {
   readonly sessionId?: string;
   /** Children of this run. */
   readonly parentRunId?: string;
+  /** Runs that were restarted from this one. */
+  readonly restartedFrom?: string;
   /** What the run waits for; `worker` are queued runs, `timer` sleeps, `backoff` runs whose step is tried again later. */
   readonly waitingOn?: WaitingOn;
   /** Other members of the correlation, by their names: `{ request_id: 'r-1' }`. */
