@@ -44,7 +44,7 @@ type Work = {
 /** Why a start that was refused leaves a firing without a run. */
 const reasonOf = (code: FailureCode): SkipReason => {
   if (code === 'not_found') return 'definition_unknown';
-  return code === 'input_invalid' ? 'input_invalid' : 'refused';
+  return code === 'input_invalid' || code === 'limit_reached' ? code : 'refused';
 };
 
 const ended = (scheduleId: string): Refused => ({

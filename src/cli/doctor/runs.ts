@@ -65,6 +65,8 @@ const skipMends: Readonly<Record<SkipReason, (id: string) => string>> = {
   definition_unknown: () => 'store the definition that it starts, or name another in the schedule',
   input_invalid: () => 'give the schedule an input that the schema of its definition takes',
   already_started: () => 'nothing: its times have their runs already',
+  limit_reached: () =>
+    'npx svc actors limit names the runs that hold the key: see what they wait for, raise the limit, or let on_limit queue',
   refused: (id) => `npx svc schedules trigger ${id} starts a run at once, and POST /v1/api/runs says why it is refused`,
 };
 

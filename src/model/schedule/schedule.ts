@@ -46,6 +46,8 @@ export const skipReasons = [
   'input_invalid',
   /** A run has its idempotency key already. */
   'already_started',
+  /** The definition's key is at its limit, and refuses. */
+  'limit_reached',
   /** The start was refused otherwise. */
   'refused',
 ] as const;

@@ -255,6 +255,20 @@ onEachEngine('schedules', ({ createHarness }) => {
       expect(await outcomes(harness, origin)).toEqual([[1, 'input_invalid']]);
       expect(await runsOf(harness)).toHaveLength(0);
     });
+
+    it('is skipped as limit_reached where its key has no room and refuses, and not as refused', async () => {
+      const single = aDefinition('single', [task('one')], {
+        concurrency: { key: 'all', limit: 1, on_limit: 'reject' },
+      });
+      const harness = await createHarness({ definitions: [single] });
+      const origin = harness.time.now();
+      await create(harness, { ...minutely, definitionId: 'single', overlap: 'allow' });
+      await harness.pass(2 * MINUTE);
+      expect(await outcomes(harness, origin)).toEqual([
+        [1, 'started'],
+        [2, 'limit_reached'],
+      ]);
+    });
   });
 
   describe('the life of a schedule', () => {

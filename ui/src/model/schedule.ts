@@ -17,6 +17,7 @@ const reasons: Readonly<Record<NonNullable<Schemas['Firing']['reason']>, string>
   definition_unknown: 'the definition is not stored',
   input_invalid: 'the input does not meet the schema of the definition',
   already_started: 'somebody else had started it under its key',
+  limit_reached: 'a key of the definition was at its limit, and refuses',
   refused: 'the start was refused',
 };
 
