@@ -92,6 +92,28 @@ onEachEngine('a quarantined run and its key', ({ createHarness }) => {
     expect(await begun(again, first)).toBe(true);
   });
 
+  it.each([
+    ['is of a later version', unloadable],
+    ['is no JSON', '{"v":'],
+  ])(
+    'whose snapshot %s, and so names no lease, is met by the deadline of its lease, and its key is named',
+    async (_what, snapshot) => {
+      const service = await createHarness({ definitions: [flow] });
+      const holder = await service.start('flow', ada);
+      await service.start('flow', ada);
+      await service.take();
+      await setSnapshot(service, holder.runId, snapshot);
+      const runs = await service.reopen();
+      for (let second = 0; second < 60; second += 1) {
+        service.time.advance(1000);
+        await runs.tick();
+      }
+      await untilQuarantined(runs, 1);
+      const stalled = await runs.findStalledKeys(service.time.now());
+      expect(stalled.map(({ limitId }) => limitId)).toEqual([(await keyOf(service))?.limitId]);
+    },
+  );
+
   it('that is cancelled frees the key at once, and is cancelled when it is released: never two hold it', async () => {
     const { service, runs, holder, first, second, mend } = await open('holder');
     // The first call meets it, and marks it.
@@ -163,6 +185,29 @@ onEachEngine('a key whose row this release cannot load', ({ createHarness }) => 
       expect(service.faults.filter((fault) => !String(fault).includes('quarantined'))).toEqual([]);
     },
   );
+
+  it('is shown as quarantined, alone and in lists, and the others as active', async () => {
+    const { runs, service } = await spoilt((record, { limitsUpdated }) => {
+      limitsUpdated.push({ ...record, machineVersion: 99, version: record.version + 1 });
+    });
+    const bad = (await service.store.listLimits({ reach: 'all', limit: 9 })).find(({ key }) => key === 'ada');
+    const limits = { ...ALL, type: 'limit', limit: 10 } as const;
+    const listed = async (status?: 'active' | 'quarantined') =>
+      must(await runs.listActors({ ...limits, ...(status === undefined ? {} : { status }) })).items.map(
+        (one) => [one.id === bad?.limitId, one.status] as const,
+      );
+    expect(await listed()).toEqual(
+      expect.arrayContaining([
+        [true, 'quarantined'],
+        [false, 'active'],
+      ]),
+    );
+    expect(await listed('active')).toEqual([[false, 'active']]);
+    expect(await listed('quarantined')).toEqual([[true, 'quarantined']]);
+    const shown = must(await runs.getActor({ ...ALL, type: 'limit', id: bad?.limitId ?? '' }));
+    expect(shown).toMatchObject({ status: 'quarantined', machineVersion: 99 });
+    expect(shown.fault).toMatch(/version 99 of machine "limit"/);
+  });
 
   it('and that is due: the first in line is quarantined, and says why', async () => {
     const { runs, service, waits } = await spoilt((record, { limitsUpdated }) => {

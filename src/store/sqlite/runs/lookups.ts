@@ -21,7 +21,7 @@ import {
   waitOf,
   workerOf,
 } from './records.ts';
-import { CARRIED_OVER, LEASED, ORPHANED } from './schema.ts';
+import { CARRIED_OVER, HELD_LEASE, LEASED, ORPHANED } from './schema.ts';
 
 export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL
   AND name NOT IN (${CARRIED_OVER}) ORDER BY due_at, run_id LIMIT ?`;
@@ -138,9 +138,13 @@ export const lookupsOf = (db: Database.Database) => {
     'SELECT no, run_id AS runId, span FROM outbox WHERE no > ? ORDER BY no',
   );
   const nextProject = one('SELECT min(project) AS project FROM run WHERE project > ?');
+  /** A run that cannot be loaded may name no lease: the deadline of its open attempt is what finds it. */
   const live = many(
     `SELECT lease_id, worker_id, started_at, timeout_at FROM attempt WHERE ended_at IS NULL AND lease_id IN
-       (SELECT json_extract(snapshot, '$.c.leaseId') FROM run WHERE project = ? AND status IN (${LEASED}))`,
+       (SELECT ${HELD_LEASE} FROM run WHERE project = ? AND status IN (${LEASED}))
+     UNION ALL
+     SELECT lease_id, worker_id, started_at, timeout_at FROM attempt WHERE ended_at IS NULL AND run_id IN
+       (SELECT run_id FROM run WHERE project = ? AND status IN (${LEASED}) AND ${HELD_LEASE} IS NULL)`,
   );
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(
@@ -342,7 +346,7 @@ export const lookupsOf = (db: Database.Database) => {
         keys.countOn(restartedAt);
       }
       const liveLeases = projects().flatMap((project) =>
-        live(project).map((row) => {
+        live(project, project).map((row) => {
           extend.run(leasesUntil, row['lease_id']);
           return {
             leaseId: row['lease_id'] as string,

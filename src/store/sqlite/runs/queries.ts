@@ -49,7 +49,7 @@ import {
   workerOf,
 } from './records.ts';
 import { journalUpTo } from '../../runs/journal-up-to.ts';
-import { LEASED, ORPHANED, WAITING, WAITING_ON } from './schema.ts';
+import { HELD_LEASE, LEASED, ORPHANED, WAITING, WAITING_ON } from './schema.ts';
 import { keptActorRow } from '../../runs/kept-actor-row.ts';
 
 type Value = string | number;
@@ -374,7 +374,7 @@ export const queriesOf = (db: Database.Database) => {
         .flatMap((project) =>
           all(
             `SELECT attempt.*, run.project, run.definition_id, run.definition_version FROM run
-             JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
+             JOIN attempt ON attempt.lease_id = ${HELD_LEASE}
              WHERE run.project = ? AND run.status IN (${LEASED}) AND attempt.ended_at IS NULL AND attempt.lease_id > ?
              ORDER BY attempt.lease_id LIMIT ?`,
             project,
@@ -396,7 +396,7 @@ export const queriesOf = (db: Database.Database) => {
       for (const project of reach)
         for (const row of all(
           `SELECT attempt.worker_id, count(*) AS leases FROM run
-           JOIN attempt ON attempt.lease_id = json_extract(run.snapshot, '$.c.leaseId')
+           JOIN attempt ON attempt.lease_id = ${HELD_LEASE}
            WHERE run.project = ? AND run.status IN (${LEASED}) AND attempt.ended_at IS NULL GROUP BY attempt.worker_id`,
           project,
         )) {

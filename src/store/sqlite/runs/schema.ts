@@ -311,6 +311,9 @@ export const WAITING_ON = `CASE
   WHEN json_type(snapshot, '$.c.children') IS NULL THEN 'timer'
   ELSE 'children' END`;
 
+/** The lease that a run's snapshot names. A snapshot that is damaged names none: it must fail neither a list nor the start of the service. */
+export const HELD_LEASE = `CASE WHEN json_valid(run.snapshot) THEN json_extract(run.snapshot, '$.c.leaseId') END`;
+
 /** What an earlier release can do without: it neither uses nor misses it. */
 const standing = `
 CREATE INDEX IF NOT EXISTS parked_project ON parked (project, ord);
