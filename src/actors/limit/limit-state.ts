@@ -92,6 +92,17 @@ const revive = (stored: LimitRecord): LimitActor => {
   return { record, snapshot: restore(limitMachine, LIMIT_MACHINE_VERSION, persisted, limitMigrations) };
 };
 
+/** Why this release cannot load a key; nothing where it can. */
+export const faultOfLimit = (record: LimitRecord): string | undefined => {
+  try {
+    revive(record);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unloadable) return error.message;
+    throw error;
+  }
+};
+
 export const hasRoom = ({ record }: LimitActor): boolean => record.used < record.limit;
 
 /** When its actor has something to do, by the steady clock. */

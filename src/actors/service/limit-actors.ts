@@ -1,10 +1,11 @@
-import { LIMIT_MACHINE_VERSION, limitMachine } from '../../machines/limit.ts';
+import { limitMachine } from '../../machines/limit.ts';
 import type { Json } from '../../model/json.ts';
 import type { UnixMs, WaitingFor } from '../../model/run.ts';
 import { reaches } from '../../model/scope.ts';
 import { roomAt, startsWithin } from '../../model/start-window.ts';
 import type { LimitPlace, LimitRecord, RunRecord, RunStore } from '../../store/runs/run-store.ts';
 import type { Kernel } from '../kernel/kernel.ts';
+import { faultOfLimit } from '../limit/limit-state.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
 import type { ActorSummary } from './runs-service.ts';
@@ -28,14 +29,14 @@ export const nextAtOf = (
   return at === undefined ? {} : { nextAt: wallOf(at) };
 };
 
-const summaryOf = ({ limitId, state, version, updatedAt }: LimitRecord): ActorSummary => ({
+const summaryOf = (record: LimitRecord): ActorSummary => ({
   type: 'limit',
-  id: limitId,
+  id: record.limitId,
   machine: limitMachine.id,
-  value: state,
-  status: 'active',
-  version,
-  updatedAt,
+  value: record.state,
+  status: faultOfLimit(record) === undefined ? 'active' : 'quarantined',
+  version: record.version,
+  updatedAt: record.updatedAt,
 });
 
 const placeOf = ({ runId, stepId, priority, since }: LimitPlace): Json => ({
@@ -77,9 +78,15 @@ export const createLimitSource = (
 ): ActorSource => ({
   type: 'limit',
   list: async ({ reach, status, limit, after }) => {
-    if (status !== undefined && status !== 'active') return [];
-    const records = await host.store.listLimits({ reach, limit, ...(after === undefined ? {} : { after }) });
-    return records.map(summaryOf);
+    if (status === 'done') return [];
+    const found: ActorSummary[] = [];
+    for (let from = after; ; ) {
+      const records = await host.store.listLimits({ reach, limit, ...(from === undefined ? {} : { after: from }) });
+      const page = records.map(summaryOf);
+      found.push(...page.filter((one) => status === undefined || one.status === status));
+      from = records.at(-1)?.limitId;
+      if (records.length < limit || found.length >= limit) return found.slice(0, limit);
+    }
   },
   get: async ({ id, reach, atSeq }) => {
     if (atSeq !== undefined) return refusedAtSeq;
@@ -89,7 +96,12 @@ export const createLimitSource = (
     const { record, holders, line } = rows;
     if (!reaches(reach, record.project)) return outOfReach('limit');
     const context = contextOf(record, holders, line, host);
-    return { ok: true, value: { ...summaryOf(record), machineVersion: LIMIT_MACHINE_VERSION, context, mailbox } };
+    const fault = faultOfLimit(record);
+    const { machineVersion } = record;
+    return {
+      ok: true,
+      value: { ...summaryOf(record), machineVersion, context, mailbox, ...(fault === undefined ? {} : { fault }) },
+    };
   },
 });
 
