@@ -6,7 +6,7 @@ import {
   type InstrumentationOptions,
   parseTraceparent,
 } from '../../sdk/typescript/src/index.ts';
-import { isSampled } from '../../sdk/typescript/src/instrumentation.ts';
+import { isSampled } from '../../sdk/typescript/src/recorder.ts';
 import { readSettings } from '../../sdk/typescript/src/settings.ts';
 import { type FakeService, refusal, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
@@ -368,5 +368,100 @@ describe('settings', () => {
     [{ SVC_ENDPOINT: 'ftp://x' }, 'endpoint "ftp://x" is not an http or https URL; http://127.0.0.1:4317 is used'],
   ])('that cannot be used fall back and are named: %j', (broken, problem) => {
     expect(readSettings({}, broken).problems).toEqual([problem]);
+  });
+});
+
+describe('metrics and aspect notes', () => {
+  const bounds = [10, 100];
+
+  it('a histogram is sent with its buckets, counted, since the point before it', async () => {
+    const svc = create();
+    svc.metric({
+      name: 'h',
+      type: 'histogram',
+      unit: 'ms',
+      sum: 151,
+      bounds,
+      bucketCounts: [1, 0, 1],
+      attributes: { a: 1 },
+    });
+    await svc.close();
+    expect(sent('metrics')).toEqual([
+      {
+        name: 'h',
+        type: 'histogram',
+        unit: 'ms',
+        sum: 151,
+        count: 2,
+        bounds,
+        bucket_counts: [1, 0, 1],
+        temporality: 'delta',
+        attributes: { a: 1 },
+        timestamp: expect.any(String) as string,
+        correlation: {},
+      },
+    ]);
+  });
+
+  it('a gauge has no temporality, and a counter counts since the point before it', async () => {
+    const svc = create();
+    svc.metric({ name: 'g', type: 'gauge', value: 1 });
+    svc.metric({ name: 'c', type: 'counter', value: 2, description: 'what it counts' });
+    await svc.close();
+    const [gauge, counter] = sent('metrics');
+    expect(gauge).not.toHaveProperty('temporality');
+    expect(counter).toMatchObject({ value: 2, temporality: 'delta', description: 'what it counts' });
+  });
+
+  it('an exemplar names the span around the call, or the one that it was given', async () => {
+    const svc = create();
+    const given = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };
+    const ids = await svc.span('s', {}, (span) => {
+      svc.metric({ name: 'g', type: 'gauge', value: 1, exemplars: [{ value: 1 }, { value: 2, ...given }] });
+      return { trace_id: span.traceId, span_id: span.spanId };
+    });
+    await svc.close();
+    expect(sent('metrics')[0]?.['exemplars']).toMatchObject([
+      { value: 1, ...ids },
+      { value: 2, trace_id: given.traceId, span_id: given.spanId },
+    ]);
+  });
+
+  it('numbers that are none are counted as invalid, and nothing is sent', async () => {
+    const svc = create();
+    const histogram = { name: 'h', type: 'histogram', sum: 1, bounds, bucketCounts: [1, 0, 0] } as const;
+    const bad = [
+      { ...histogram, bucketCounts: [1, 0] },
+      { ...histogram, bucketCounts: [1, 0, 0, 0] },
+      { ...histogram, bucketCounts: [1, -1, 0] },
+      { ...histogram, bucketCounts: [0.5, 0.5, 0] },
+      { ...histogram, bounds: [100, 10] },
+      { ...histogram, bounds: [10, 10] },
+      { ...histogram, sum: Number.NaN },
+      { ...histogram, count: 2 },
+      { name: 'g', type: 'gauge', value: Number.POSITIVE_INFINITY } as const,
+    ];
+    for (const each of bad) svc.metric(each);
+    svc.metric({ ...histogram, count: 1 });
+    await svc.close();
+    expect(sent('metrics')).toHaveLength(1);
+    expect(svc.counters().invalid).toBe(bad.length);
+  });
+
+  it('an aspect note belongs to the trace around the call, or the one named; without one it is invalid', async () => {
+    const svc = create();
+    const traceId = await svc.span('s', {}, (span) => {
+      svc.aspectNote({ aspect: 'tone', text: 'It is friendly.', model: 'm' });
+      return span.traceId;
+    });
+    svc.aspectNote({ aspect: 'tone', text: 'It is short.', traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) });
+    svc.aspectNote({ aspect: 'tone', text: 'About nothing.' });
+    svc.aspectNote({ aspect: 'tone', text: 'A span alone is no trace.', spanId: 'b'.repeat(16) });
+    await svc.close();
+    expect(sent('aspect_notes')).toMatchObject([
+      { trace_id: traceId, aspect: 'tone', text: 'It is friendly.', model: 'm' },
+      { trace_id: 'a'.repeat(32), span_id: 'b'.repeat(16), text: 'It is short.' },
+    ]);
+    expect(svc.counters().invalid).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionError, ServiceError } from '../../sdk/typescript/src/errors.ts';
-import type { HttpRequest } from '../../sdk/typescript/src/http.ts';
+import type { HttpRequest } from '../../sdk/typescript/src/transport.ts';
 import { createStepCalls, type StepCall } from '../../sdk/typescript/src/step-calls.ts';
 import type { Lease } from '../../sdk/typescript/src/generated/wire.ts';
 import { aLease } from '../../sdk/conformance/opposite/scripted.ts';

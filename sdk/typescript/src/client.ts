@@ -14,7 +14,7 @@ import type {
   RunDetail,
   StoredDefinitions,
 } from './generated/wire.ts';
-import { createHttp, type Http, type HttpRequest, type Query } from './http.ts';
+import { createHttp, type Http } from './http.ts';
 import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
 import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
@@ -22,6 +22,7 @@ import type { RunsQuery } from './runs-query.ts';
 import { createVersionCheck } from './spec-version.ts';
 import { scheduleBody, type ScheduleOptions } from './schedules.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
+import type { HttpRequest, Query } from './transport.ts';
 import type { Workflow } from './workflow.ts';
 
 export type ClientOptions = SettingsInput & {

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import type { Http } from './http.ts';
 import { pause, type RetryPolicy, withRetries } from './retry.ts';
+import type { Transport } from './transport.ts';
 
-export type SignalName = 'spans' | 'logs' | 'metrics' | 'scores' | 'feedback';
+export type SignalName = 'spans' | 'logs' | 'metrics' | 'scores' | 'feedback' | 'aspect_notes';
 
 export type ExportOptions = {
   /** Signals held in memory while the service is slow or away; the oldest go first. */
@@ -36,19 +35,36 @@ const defaults = {
   retry: { attempts: 8, baseMs: 500, maxMs: 30_000 },
 } as const satisfies Required<ExportOptions>;
 
+/** A browser's timer is a number, and holds nothing. */
+const unheld = (timer: ReturnType<typeof setTimeout>): ReturnType<typeof setTimeout> => {
+  if (typeof timer === 'object') timer.unref();
+  return timer;
+};
+
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /**
  * Sends signals in the background, in batches, one batch at a time. Adding never throws and never waits: a signal is
  * written to text at once, so that what the caller changes later does not show, and goes into a bounded queue.
- * @param beforeBatch called when a batch is about to go out; returns at once and never throws
  */
-export const createExportQueue = (http: Http, options: ExportOptions = {}, beforeBatch = (): void => {}) => {
+export const createExportQueue = (
+  http: Pick<Transport, 'call'>,
+  options: ExportOptions,
+  {
+    newKey,
+    beforeBatch = (): void => {},
+  }: {
+    /** Of a batch, unique, so that a resend after a lost answer stores nothing twice. */
+    readonly newKey: () => string;
+    /** Called when a batch is about to go out; returns at once and never throws. */
+    readonly beforeBatch?: () => void;
+  },
+) => {
   const bounds = { ...defaults, ...options };
   const counters: ExportCounters = { sent: 0, dropped: 0, refused: 0, failed: 0 };
   let queue: Queued[] = [];
   let queuedBytes = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let sending: Promise<void> | undefined;
   const givenUp = new AbortController();
 
@@ -73,8 +89,7 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}, befor
       texts.push(text);
       bySignal.set(signal, texts);
     }
-    // The key makes a resend after a lost answer count as a duplicate, so that nothing is stored twice.
-    const parts = [`"ingest_key":"${randomUUID()}"`];
+    const parts = [`"ingest_key":"${newKey()}"`];
     for (const [signal, texts] of bySignal) parts.push(`"${signal}":[${texts.join(',')}]`);
     return `{${parts.join(',')}}`;
   };
@@ -138,7 +153,7 @@ export const createExportQueue = (http: Http, options: ExportOptions = {}, befor
       if (sending !== undefined) return;
       if (queue.length >= bounds.batchSize) void start();
       // This timer does not keep the process alive. A program that must not lose the last second calls `flush`.
-      else timer ??= setTimeout(() => void start(), bounds.delayMs).unref();
+      else timer ??= unheld(setTimeout(() => void start(), bounds.delayMs));
     },
 
     /** Sends what is queued. @returns whether all of it went out, or was refused, within the time */

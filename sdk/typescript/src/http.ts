@@ -1,65 +1,24 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { ConnectionError, ServiceError } from './errors.ts';
-
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
-
-export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** From the root of the service: `/v1/api/runs`. */
-  readonly path: string;
-  readonly query?: Query;
-  /** Sent as JSON; a text is sent as it is, as JSON that was written already. */
-  readonly body?: unknown;
-  readonly accept?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal | undefined;
-};
+import { DEFAULT_TIMEOUT_MS, type HttpRequest, refusalOf, type Transport } from './transport.ts';
 
 /** One keep-alive pool of connections to one service. */
-export type Http = {
-  /**
-   * One call, one try.
-   * @returns the parsed body of a 2xx answer; `undefined` for an empty one
-   * @throws ServiceError when the service refuses, ConnectionError when there is no answer
-   */
-  readonly call: <T>(request: HttpRequest) => Promise<T>;
+export type Http = Transport & {
   /** Opens a stream: the answer's bytes, once it is known to be a 2xx. Ends when the signal fires. */
   readonly stream: (request: HttpRequest) => Promise<AsyncIterable<Buffer>>;
-  readonly close: () => void;
 };
 
-/** How long an answer may take, where the caller names no time. */
-export const DEFAULT_TIMEOUT_MS = 30_000;
 /** An answer larger than this is refused: no read of the service is. */
 const ANSWER_LIMIT_BYTES = 256 * 1024 * 1024;
 
-const retryAfterOf = (header: string | undefined): number | undefined => {
-  if (header === undefined) return undefined;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
-};
-
-const refusalOf = (answer: http.IncomingMessage, text: string): ServiceError => {
-  const status = answer.statusCode ?? 0;
-  let problem: { code?: unknown; message?: unknown; field?: unknown } = {};
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (parsed !== null && typeof parsed === 'object') problem = parsed;
-  } catch {
-    // A typed body that did not decode is refused in plain text, and a gateway in whatever it likes.
-  }
+const refused = (answer: http.IncomingMessage, text: string): ServiceError => {
   const requestId = answer.headers['x-request-id'];
-  return new ServiceError({
-    status,
-    code: typeof problem.code === 'string' ? problem.code : `http_${status}`,
-    message: typeof problem.message === 'string' ? problem.message : text.slice(0, 500) || `HTTP ${status}`,
-    field: typeof problem.field === 'string' ? problem.field : undefined,
+  return refusalOf({
+    status: answer.statusCode ?? 0,
+    text,
     requestId: typeof requestId === 'string' ? requestId : undefined,
-    retryAfterMs: retryAfterOf(answer.headers['retry-after']),
+    retryAfter: answer.headers['retry-after'],
   });
 };
 
@@ -149,7 +108,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
       try {
         const text = await readText(answer);
         const status = answer.statusCode ?? 0;
-        if (status < 200 || status > 299) throw refusalOf(answer, text);
+        if (status < 200 || status > 299) throw refused(answer, text);
         return (text === '' ? undefined : JSON.parse(text)) as T;
       } catch (error) {
         if (error instanceof ServiceError || error instanceof ConnectionError) throw error;
@@ -163,7 +122,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
       // From here on the reader decides how long to wait.
       settled();
       const status = answer.statusCode ?? 0;
-      if (status < 200 || status > 299) throw refusalOf(answer, await readText(answer));
+      if (status < 200 || status > 299) throw refused(answer, await readText(answer));
       return answer as AsyncIterable<Buffer>;
     },
     close: () => agent.destroy(),

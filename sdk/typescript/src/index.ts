@@ -65,16 +65,20 @@ export type {
   Usage,
   Worker as WorkerInfo,
 } from './generated/wire.ts';
+export { createInstrumentation } from './instrumentation.ts';
+export { bridgeConsole, createLogStream, type LogStream } from './log-bridge.ts';
+export type { ContextBridge } from './platform.ts';
 export {
-  createInstrumentation,
+  type AspectNoteInput,
   type FeedbackInput,
   type Instrumentation,
   type InstrumentationOptions,
+  type MetricInput,
   parseTraceparent,
   type ScoreInput,
   type Span,
   type SpanOptions,
-} from './instrumentation.ts';
+} from './recorder.ts';
 export type { RetryPolicy } from './retry.ts';
 export type { RunsQuery } from './runs-query.ts';
 export type { ScheduleOptions, ScheduleTimes } from './schedules.ts';

@@ -1,7 +1,7 @@
 import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
 import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from './generated/wire.ts';
 import { startHeart } from './heart.ts';
-import type { Instrumentation, TraceContext } from './instrumentation.ts';
+import type { Instrumentation, TraceContext } from './recorder.ts';
 import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import type { StepCalls, StepVerb } from './step-calls.ts';

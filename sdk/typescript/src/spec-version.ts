@@ -1,7 +1,7 @@
 import { IncompatibleServer } from './errors.ts';
 import { SPEC_VERSION } from './generated/wire.ts';
 import type { AnswerOf } from './operation.ts';
-import type { Http } from './http.ts';
+import type { Transport } from './transport.ts';
 
 /** A service that does not say its version so soon, is asked again later. */
 const ANSWER_MS = 5000;
@@ -28,7 +28,7 @@ export type VersionCheck = {
 };
 
 /** @see "Versioning" of the specification: `spec_version` of the health document, which needs no key */
-export const createVersionCheck = (http: Pick<Http, 'call'>): VersionCheck => {
+export const createVersionCheck = (http: Pick<Transport, 'call'>): VersionCheck => {
   let known: { readonly incompatible?: IncompatibleServer } | undefined;
   let asking: Promise<void> | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;

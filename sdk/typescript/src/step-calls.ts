@@ -1,6 +1,6 @@
 import { ConnectionError, ServiceError } from './errors.ts';
 import type { Lease } from './generated/wire.ts';
-import { DEFAULT_TIMEOUT_MS, type Http } from './http.ts';
+import { DEFAULT_TIMEOUT_MS, type Transport } from './transport.ts';
 import type { AnswerOf } from './operation.ts';
 
 /** The calls that the holder of a lease makes on it. */
@@ -66,7 +66,7 @@ const refusalOf = ({ status, body }: ItemAnswer): ServiceError => {
  * answer. A service that does not know the batch gets each call by itself.
  */
 export const createStepCalls = (host: {
-  readonly http: Pick<Http, 'call'>;
+  readonly http: Pick<Transport, 'call'>;
   readonly workerId: string;
   /** Serves this run only. */
   readonly runId?: string | undefined;

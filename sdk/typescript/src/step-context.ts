@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Lease, ReportedUsage, RunCorrelation, Severity } from './generated/wire.ts';
-import type { FeedbackInput, ScoreInput, Span, SpanOptions } from './instrumentation.ts';
+import type { FeedbackInput, ScoreInput, Span, SpanOptions } from './recorder.ts';
 
 /** What the body of a step works with. */
 export type StepContext = {

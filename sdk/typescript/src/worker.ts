@@ -7,6 +7,7 @@ import type { Lease, Registration } from './generated/wire.ts';
 import { createHttp } from './http.ts';
 import { createInstrumentation } from './instrumentation.ts';
 import type { AnswerOf, BodyOf } from './operation.ts';
+import type { ContextBridge } from './platform.ts';
 import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
@@ -37,6 +38,8 @@ export type WorkerOptions = SettingsInput & {
   readonly stopOnSignals?: boolean;
   readonly logger?: Logger;
   readonly exporting?: ExportOptions;
+  /** Another tracer that shares its context with the spans of bodies. */
+  readonly bridge?: ContextBridge;
 };
 
 const consoleLogger: Logger = {
