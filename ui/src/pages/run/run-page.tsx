@@ -6,6 +6,7 @@ import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
+import { queuedBecause } from '../../model/queued-reason.ts';
 import { pastRunOf, placeOfSnapshot } from '../../model/run-past.ts';
 import { number, text } from '../../model/url.ts';
 import { CopyButton } from '../../widgets/button.tsx';
@@ -262,7 +263,7 @@ export default function RunPage() {
               </p>
             )}
             {detail.status === 'queued' && detail.queued_reason !== undefined && detail.waiting_for === undefined && (
-              <p className={css['notice']}>It waits for a worker: {detail.queued_reason.replaceAll('_', ' ')}.</p>
+              <p className={css['notice']}>{queuedBecause(detail.queued_reason)}</p>
             )}
             <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
           </>
