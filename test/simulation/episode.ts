@@ -31,6 +31,8 @@ export type Report = {
   readonly restarts: number;
   readonly storeFaults: number;
   readonly clockJumps: number;
+  /** Runs that began at their `start_at`. */
+  readonly laterStarts: number;
   readonly signals: number;
   readonly erased: number;
   /** Events whose id was found to outlive the day. */
@@ -42,6 +44,8 @@ export type Report = {
 const ALL = { reach: 'all' } as const;
 const START = Date.parse('2026-03-01T12:00:00Z');
 const HOUR = 3600_000;
+/** The service is back after so long. */
+const LONGEST_AWAY_MS = 120_000;
 const YEAR = 365 * 24 * HOUR;
 const LEASE_TTL_MS = 15_000;
 /** People whose runs there are. */
@@ -65,6 +69,8 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
   let trouble = true;
   let clockJumps = 0;
   let signals = 0;
+  /** By the machine's clock. */
+  let latestStart = 0;
   let restarts = 0;
   let storeFaults = 0;
   let readAhead = 0;
@@ -350,6 +356,8 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     const definitionId = chance.is(0.03) ? 'burst' : chance.pick(['order', 'order', 'batch']);
     const most = definitionId === 'burst' ? 350 : 4;
     const input = { key, items: Array.from({ length: chance.between(0, most) }, (_, n) => n) };
+    const startAt = chance.is(0.15) ? time.clock.wall() + chance.between(-10_000, 600_000) : undefined;
+    latestStart = Math.max(latestStart, startAt ?? 0);
     const started = await insist((runs) =>
       runs.startRun({
         ...ALL,
@@ -359,6 +367,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
         idempotencyKey: key,
         correlation: { user_id: `user-${number % USERS}` },
         ...(chance.is(0.3) ? { priority: chance.between(-100, 100) } : {}),
+        ...(startAt === undefined ? {} : { startAt: { at: startAt } }),
       }),
     );
     if (!started.ok) {
@@ -415,11 +424,13 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       if (!trouble) return;
       const furthest = chance.pick([2000, HOUR / 2, 10 * YEAR]);
       const ms = chance.pick([1, -1]) * chance.between(1, furthest);
+      watch.clockSet(time.clock.wall());
       time.jumpWall(ms);
       clockJumps += 1;
       // Now and then somebody notices at once.
       if (!chance.is(0.5)) continue;
       await time.sleep(chance.between(0, 5000));
+      watch.clockSet(time.clock.wall());
       time.jumpWall(-ms);
       clockJumps += 1;
     }
@@ -445,6 +456,10 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
     strand(clocks);
     await time.runUntil(START + troubleMs, over);
     trouble = false;
+    // Where the machine's clock was set back, what was named by it before may lie years ahead. A service that starts behind the leap would
+    // find all else overdue.
+    await time.runUntil(time.now() + LONGEST_AWAY_MS, over);
+    time.jumpWall(Math.max(0, latestStart - time.clock.wall()));
     // Every run has a longest time; after that, an hour for the last word to get about.
     const quiet = async (): Promise<boolean> => (await file.counts()).openRuns === 0;
     for (let hour = 0; hour < 12 && !over(); hour += 1) {
@@ -467,6 +482,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       simulatedMs: time.now() - START,
       ...counted,
       timers: watch.fired.timers,
+      laterStarts: watch.fired.starts,
       restarts,
       storeFaults,
       clockJumps,

@@ -13,7 +13,7 @@ const fails = (seed: number, plant: (typeof planted)[number]): Promise<string> =
 describe('a simulated world of crashing workers, a dying service and a store that fails', () => {
   it('keeps every promise through many hours, and is at rest in the end', async () => {
     const sum = { hours: 0, restarts: 0, storeFaults: 0, timers: 0, attempts: 0, readAhead: 0 };
-    const more = { clockJumps: 0, signals: 0, erased: 0, resent: 0 };
+    const more = { laterStarts: 0, clockJumps: 0, signals: 0, erased: 0, resent: 0 };
     for (let seed = SEED; seed < SEED + 20; seed += 1) {
       const report = await playEpisode({ seed });
       sum.hours += report.simulatedMs / HOUR;
@@ -23,6 +23,7 @@ describe('a simulated world of crashing workers, a dying service and a store tha
       sum.attempts += report.attempts;
       sum.readAhead += report.readAhead;
       more.clockJumps += report.clockJumps;
+      more.laterStarts += report.laterStarts;
       more.signals += report.signals;
       more.erased += report.erased;
       more.resent += report.resent;
@@ -35,6 +36,7 @@ describe('a simulated world of crashing workers, a dying service and a store tha
     expect(sum.attempts).toBeGreaterThan(2000);
     expect(sum.readAhead).toBeGreaterThan(1000);
     expect(more.clockJumps).toBeGreaterThan(40);
+    expect(more.laterStarts).toBeGreaterThan(40);
     expect(more.signals).toBeGreaterThan(20);
     expect(more.erased).toBeGreaterThan(300);
     expect(more.resent).toBeGreaterThan(200);
