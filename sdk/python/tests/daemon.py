@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "bin" / "svc.mjs"
 
 
-def _node() -> str:
+def node() -> str:
     named = os.environ.get("SVC_TEST_NODE")
     local = ROOT / "node_modules" / ".bin" / "node"
     return named or (str(local) if local.exists() else shutil.which("node") or "node")
@@ -50,7 +50,7 @@ class Daemon:
     def start(self) -> None:
         files = ["--data", f"{self.folder}/svc.db", "--runs-data", f"{self.folder}/svc-runs.db"]
         self.process = subprocess.Popen(
-            [_node(), str(PROGRAM), "--port", str(self.port), *files, *self._flags],
+            [node(), str(PROGRAM), "--port", str(self.port), *files, *self._flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -117,7 +117,7 @@ class WithDaemon(unittest.TestCase):
         self.addCleanup(hold.set)
         self.serve(hold=hold)
         client = self.client()
-        tracer = svc.Instrumentation(endpoint=self.daemon.url, retry=LATER)
+        tracer = svc.Instrumentation(endpoint=self.daemon.url, retry=svc.RetryPolicy(attempts=None, base=0.1, max=0.5))
         self.addCleanup(tracer.close, 1)
         run = client.start("refund", Order(7, "o-2"))
         client.publish("approval", "order/o-2", {"approved": True})
