@@ -10,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import unittest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -442,9 +441,9 @@ class Delivery(WithService):
         tracer.span("a").end()
         self.service.seen("ingest")
         tracer.span("b").end()
-        started = time.monotonic()
         tracer.close(0.2)
-        self.assertLess(time.monotonic() - started, 5)
+        # The service has not answered, and does not.
+        self.assertFalse(hold.is_set())
         self.assertEqual(tracer.counters(), svc.ExportCounters(failed=2))
 
     def test_many_threads_lose_and_double_nothing(self) -> None:
@@ -547,12 +546,16 @@ class Exits(WithService):
         self.assertEqual(self.spans()["failing"]["status"], "error")
 
     def test_the_exit_with_a_dead_service_ends_in_time(self) -> None:
-        started = time.monotonic()
+        # It waits for so long that only the deadline of the exit ends it.
         ended = self.run_program(
-            "import svc; t = svc.Instrumentation(); t.span('s').end()", SVC_ENDPOINT="http://127.0.0.1:9"
+            """
+            import svc
+            t = svc.Instrumentation(retry=svc.RetryPolicy(attempts=None, base=600, max=600))
+            t.span('s').end()
+            """,
+            SVC_ENDPOINT="http://127.0.0.1:9",
         )
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertLess(time.monotonic() - started, 20)
 
     def test_a_child_of_multiprocessing_sends_at_its_end(self) -> None:
         if not hasattr(os, "fork"):
