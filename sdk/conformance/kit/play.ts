@@ -3,7 +3,7 @@ import { daemonsStarting, type OwnService, startService, type Services } from '.
 import { startFakeService } from '../opposite/scripted.ts';
 import type { Exclusions } from './exclusions.ts';
 import { type Fixture, startFixture } from './fixture.ts';
-import { Skipped } from './judging.ts';
+import { Skipped, until } from './judging.ts';
 import type { Scenario, World } from './scenario.ts';
 
 /** `excluded`: failed, as an exclusion says; `needlessly excluded`: passed in spite of one. */
@@ -68,7 +68,11 @@ const playOne = async (
     scripted: async (options) => {
       const service = await startFakeService(options);
       await ending(() => service.stop());
-      return service;
+      return {
+        ...service,
+        seen: (verb: string, count?: number) =>
+          until(`call to ${verb}, number ${count ?? 1}`, undefined, () => service.callsTo(verb)[(count ?? 1) - 1]),
+      };
     },
     service: async (kind = 'calm') => {
       const service = await services[kind]();

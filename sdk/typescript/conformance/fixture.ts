@@ -1,4 +1,5 @@
 /** Joins the conformance kit to this library, through its public interface alone. @see ../../conformance/README.md */
+import { Console } from 'node:console';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as svc from '../src/index.ts';
@@ -22,6 +23,9 @@ const without = (input: With, ...names: string[]): With =>
 let options: svc.InstrumentationOptions & svc.ClientOptions = {};
 let made: svc.Instrumentation | undefined;
 let madeClient: svc.Client | undefined;
+// Standard output belongs to the kit.
+globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
+let unbridge: (() => void) | undefined;
 const instrumentation = (): svc.Instrumentation => (made ??= svc.createInstrumentation(options));
 const client = (): svc.Client => (madeClient ??= svc.createClient(options));
 const workers = new Map<string, svc.Worker>();
@@ -140,7 +144,7 @@ const verbs: Record<string, Verb> = {
     language: 'typescript',
     library: '@svc/sdk',
     version: '0.1.0',
-    capabilities: ['batch'],
+    capabilities: ['batch', 'log_bridge'],
   }),
   configure: (input) => {
     const { retry } = input;
@@ -152,6 +156,7 @@ const verbs: Record<string, Verb> = {
     return {};
   },
   exit: async (input) => {
+    unbridge?.();
     await Promise.all([...workers.values()].map((worker) => worker.stop()));
     madeClient?.close();
     await made?.close();
@@ -164,7 +169,16 @@ const verbs: Record<string, Verb> = {
     return {};
   },
   metric: (input) => {
-    instrumentation().metric(input as Parameters<svc.Instrumentation['metric']>[0]);
+    instrumentation().metric(camel(input) as svc.MetricInput);
+    return {};
+  },
+  aspect_note: (input) => {
+    instrumentation().aspectNote(camel(input) as svc.AspectNoteInput);
+    return {};
+  },
+  'log.native': (input) => {
+    unbridge ??= svc.bridgeConsole(instrumentation());
+    console[input['level'] as 'debug' | 'info' | 'warn' | 'error'](input['message']);
     return {};
   },
   score: (input) => {
@@ -265,6 +279,7 @@ const errorOf = (error: unknown, signal: AbortSignal): object => {
     return { type: 'ServiceError', message, status, code, field, request_id: requestId, retry_after_ms: retryAfterMs };
   }
   if (error instanceof svc.RunFailed) return { type: 'RunFailed', message, run: error.run };
+  if (error instanceof svc.IncompatibleServer) return { type: 'IncompatibleServer', message };
   if (error instanceof svc.ConnectionError) return { type: 'ConnectionError', message };
   if (error instanceof Unrepresentable) return { type: 'Unrepresentable', message };
   if (error instanceof Unsupported) return { type: 'Unsupported', message };
