@@ -9,7 +9,6 @@ import {
   useReactFlow,
   ViewportPortal,
 } from '@xyflow/react';
-import { Maximize, Minus, Plus } from 'lucide-react';
 import { memo, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import type { Chart } from '../../model/statechart.ts';
 import {
@@ -20,8 +19,8 @@ import {
   viewportOf,
 } from '../../model/statechart-layout.ts';
 import { formatCount } from '../../model/units.ts';
-import { Button } from '../button.tsx';
 import type { Marks } from './marks.ts';
+import { PictureTools } from './picture-tools.tsx';
 import css from './statechart.module.css';
 
 type StateData = { readonly placed: PlacedState; readonly marks: Marks; readonly isSelected: boolean } & Record<
@@ -139,24 +138,6 @@ const Lines = memo(({ layout, selected }: { readonly layout: ChartLayout; readon
   </svg>
 ));
 
-const Tools = () => {
-  const flow = useReactFlow();
-  return (
-    <div className={css['tools']}>
-      <Button aria-label="Zoom in" title="Zoom in" onClick={() => void flow.zoomIn()}>
-        <Plus size={14} aria-hidden />
-      </Button>
-      <Button aria-label="Zoom out" title="Zoom out" onClick={() => void flow.zoomOut()}>
-        <Minus size={14} aria-hidden />
-      </Button>
-      <Button aria-label="Show all of it" title="Show all of it" onClick={() => void flow.fitView(FIT)}>
-        <Maximize size={14} aria-hidden />
-      </Button>
-    </div>
-  );
-};
-
-const FIT = { padding: 0.04, maxZoom: 1 } as const;
 const LABELS = { 'node.a11yDescription.default': 'Enter selects the state.' } as const;
 
 type CanvasProps = {
@@ -234,7 +215,7 @@ const Picture = ({
       <ViewportPortal>
         <Lines layout={layout} selected={selected} />
       </ViewportPortal>
-      <Tools />
+      <PictureTools />
     </ReactFlow>
   );
 };
