@@ -474,6 +474,48 @@ describe('an agent that asks a model three times', () => {
     await inspector.getByText(', the cost of the span.').waitFor();
     await inspector.getByText('The cache saved').waitFor();
   });
+
+  it('shows how the context grew, each message once, and what the cache saved', async () => {
+    page = await stage.open(`/traces/${trace}?project=agent&view=context`);
+    const table = page.getByRole('figure', { name: 'Context tokens a call' }).getByRole('table', { name: 'Context' });
+    await table.getByText('2 of 6').waitFor();
+    const lines = await table
+      .getByRole('row')
+      .evaluateAll((rows) => rows.slice(1).map((row) => [...row.children].map((cell) => cell.textContent)));
+    expect(lines.map(([call, context, , , grewBy, fresh, from]) => [call, context, grewBy, fresh, from])).toEqual([
+      ['ask 0', '1,000', '—', '2 of 2', 'user'],
+      ['ask 1', '2,000', '+1,000', '2 of 4', 'assistant'],
+      ['ask 2', '3,000', '+1,000', '2 of 6', 'tool search'],
+    ]);
+    const messages = page.getByRole('region', { name: 'Messages' });
+    expect(await messages.getByText('be brief').count()).toBe(1);
+    await messages.getByText('sent again in 2 later calls').first().waitFor();
+    await page.getByText(/The cache saved \$/).waitFor();
+  });
+
+  it('is a graph of its calls, by name or one by one, with the same as tables', async () => {
+    page = await stage.open(`/traces/${trace}?project=agent&view=graph`);
+    const figure = page.getByRole('figure', { name: 'Graph of refund agent' });
+    await figure.getByText('ask 2').waitFor();
+    const calls = page.getByRole('table', { name: 'Calls' });
+    const lines = await calls
+      .getByRole('row')
+      .evaluateAll((rows) => rows.slice(1).map((row) => [...row.children].map((cell) => cell.textContent).join(' ')));
+    expect(lines).toEqual([
+      'refund agent ask 0 recorded 1',
+      'refund agent ask 1 recorded 1',
+      'refund agent ask 2 recorded 1',
+      'ask 0 ask 1 inferred 1',
+      'ask 1 ask 2 inferred 1',
+    ]);
+    await page.getByRole('button', { name: 'Every call' }).click();
+    await page.waitForURL(/by=call/);
+    await page
+      .getByRole('table', { name: 'Boxes' })
+      .getByRole('button', { name: 'Show ask 1 in the waterfall' })
+      .click();
+    await expect.poll(() => new URL(page?.url() ?? '').searchParams.get('span')).toBe(asks[1]);
+  });
 });
 
 describe('a trace that is taken along', () => {

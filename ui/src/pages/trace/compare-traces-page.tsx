@@ -257,7 +257,7 @@ const Choice = ({
       aria-label={`Trace ${side}: id or address`}
       placeholder="id or address of a trace"
       defaultValue={id ?? ''}
-      size={34}
+      style={{ width: '22rem' }}
       onChange={({ target }) => {
         const found = idIn(target.value);
         if (found !== undefined) onChoose(found);

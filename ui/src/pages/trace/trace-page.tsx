@@ -21,14 +21,14 @@ const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }
         title={trace.name}
         of="Trace"
         actions={
-          <>
+          <span className={css['span-facts']}>
             <PageLink to="/traces/compare" params={{ a: trace.trace_id }}>
               Compare…
             </PageLink>
             <CopyButton text={trace.trace_id} label="Copy the trace’s id">
               {shortId(trace.trace_id)}
             </CopyButton>
-          </>
+          </span>
         }
       >
         <StatusMark state={trace.cancelled === true ? 'cancelled' : trace.status} />

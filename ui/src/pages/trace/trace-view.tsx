@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ticks.ts';
 import {
   criticalPath,
@@ -17,17 +17,21 @@ import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
+import { Skeleton } from '../../widgets/states.tsx';
 import type { Scene } from '../../widgets/waterfall/row-pool.ts';
 import { Waterfall } from '../../widgets/waterfall/waterfall.tsx';
 import { CopyForAssistant, DownloadTrace } from './export.tsx';
 import { Inspector } from './inspector.tsx';
+import { ContextView } from './context-view.tsx';
 import { LogsView } from './logs-view.tsx';
 import { Notices } from './notices.tsx';
 import css from './trace.module.css';
 import { Transcript } from './transcript.tsx';
 
+const GraphView = lazy(() => import('./graph-view.tsx'));
+
 const zoomField: Field<Zoom> = { parse: parseZoom, format: formatZoom };
-const VIEWS = ['waterfall', 'tree', 'transcript', 'logs'] as const;
+const VIEWS = ['waterfall', 'tree', 'transcript', 'graph', 'context', 'logs'] as const;
 const ONLY = ['match', 'errors', 'critical'] as const;
 const ONLY_WORDS = { match: 'matches', errors: 'errors', critical: 'critical path' } as const;
 
@@ -97,6 +101,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   );
   const view = state.view ?? 'waterfall';
   const counts = useMemo(() => kindCounts(rows), [rows]);
+  const isOfRows = view === 'waterfall' || view === 'tree';
   const hasFind = (state.find ?? '') !== '';
   const scene = useMemo<Scene>(
     () => ({
@@ -212,73 +217,80 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
             {name.slice(1)}
           </Button>
         ))}
-        <input
-          ref={findInput}
-          type="search"
-          aria-label="Find in the trace"
-          placeholder="Find name, model, error ( / )"
-          value={state.find ?? ''}
-          onChange={(event) => setState({ find: event.target.value })}
-        />
-        {hasFind && <span role="status">{plural(matchCount, 'match', 'matches')}</span>}
-        <label>
-          Only
-          <select value={only ?? ''} onChange={(event) => setState({ only: grammar.only.parse(event.target.value) })}>
-            <option value="">all spans</option>
-            {ONLY.map((word) => (
-              <option key={word} value={word}>
-                {ONLY_WORDS[word]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Kind
-          <select value="" onChange={({ target }) => setState({ kinds: [...new Set([...kinds, target.value])] })}>
-            <option value="">{kinds.length === 0 ? 'any' : 'add one'}</option>
-            {counts.map(([kind, count]) => (
-              <option key={kind} value={kind} disabled={kinds.includes(kind)}>
-                {inWords(kind)} ({count})
-              </option>
-            ))}
-          </select>
-        </label>
-        {kinds.length > 0 && (
-          <span role="group" aria-label="Filters" className={css['chips']}>
-            {kinds.map((kind) => (
-              <Button
-                key={kind}
-                aria-label={`Remove filter kind ${inWords(kind)}`}
-                onClick={() => setState({ kinds: kinds.filter((other) => other !== kind) })}
-              >
-                {inWords(kind)} ×
-              </Button>
-            ))}
-          </span>
-        )}
-        <Button
-          aria-pressed={state.line === 'critical'}
-          title="Mark the work that decided when the trace ended ( c )"
-          onClick={() => setState({ line: state.line === undefined ? 'critical' : undefined })}
-        >
-          Critical path
-        </Button>
-        {repeats.groups > 0 && (
-          <Button
-            aria-pressed={isGrouped}
-            disabled={only !== undefined}
-            title={`Show siblings of the same name once, from ${LEAST_REPEATS} of them on; failures stay`}
-            onClick={() => setState({ repeats: state.repeats === undefined ? 'grouped' : undefined })}
-          >
-            Group repeats
-          </Button>
-        )}
-        {state.zoom !== undefined && (
+        {isOfRows && (
           <>
-            <Button aria-pressed={isInRange} onClick={() => setState({ in_range: isInRange ? undefined : true })}>
-              Rows in range
+            <input
+              ref={findInput}
+              type="search"
+              aria-label="Find in the trace"
+              placeholder="Find name, model, error ( / )"
+              value={state.find ?? ''}
+              onChange={(event) => setState({ find: event.target.value })}
+            />
+            {hasFind && <span role="status">{plural(matchCount, 'match', 'matches')}</span>}
+            <label>
+              Only
+              <select
+                value={only ?? ''}
+                onChange={(event) => setState({ only: grammar.only.parse(event.target.value) })}
+              >
+                <option value="">all spans</option>
+                {ONLY.map((word) => (
+                  <option key={word} value={word}>
+                    {ONLY_WORDS[word]}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              Kind
+              <select value="" onChange={({ target }) => setState({ kinds: [...new Set([...kinds, target.value])] })}>
+                <option value="">{kinds.length === 0 ? 'any' : 'add one'}</option>
+                {counts.map(([kind, count]) => (
+                  <option key={kind} value={kind} disabled={kinds.includes(kind)}>
+                    {inWords(kind)} ({count})
+                  </option>
+                ))}
+              </select>
+            </label>
+            {kinds.length > 0 && (
+              <span role="group" aria-label="Filters" className={css['chips']}>
+                {kinds.map((kind) => (
+                  <Button
+                    key={kind}
+                    aria-label={`Remove filter kind ${inWords(kind)}`}
+                    onClick={() => setState({ kinds: kinds.filter((other) => other !== kind) })}
+                  >
+                    {inWords(kind)} ×
+                  </Button>
+                ))}
+              </span>
+            )}
+            <Button
+              aria-pressed={state.line === 'critical'}
+              title="Mark the work that decided when the trace ended ( c )"
+              onClick={() => setState({ line: state.line === undefined ? 'critical' : undefined })}
+            >
+              Critical path
             </Button>
-            <Button onClick={() => setZoom(undefined)}>Show all of the time</Button>
+            {repeats.groups > 0 && (
+              <Button
+                aria-pressed={isGrouped}
+                disabled={only !== undefined}
+                title={`Show siblings of the same name once, from ${LEAST_REPEATS} of them on; failures stay`}
+                onClick={() => setState({ repeats: state.repeats === undefined ? 'grouped' : undefined })}
+              >
+                Group repeats
+              </Button>
+            )}
+            {state.zoom !== undefined && (
+              <>
+                <Button aria-pressed={isInRange} onClick={() => setState({ in_range: isInRange ? undefined : true })}>
+                  Rows in range
+                </Button>
+                <Button onClick={() => setZoom(undefined)}>Show all of the time</Button>
+              </>
+            )}
           </>
         )}
         {root !== undefined && <Button onClick={() => setState({ root: undefined })}>Show the complete trace</Button>}
@@ -305,6 +317,12 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       )}
       {view === 'transcript' ? (
         <Transcript traceId={loaded.trace.trace_id} rows={rows} onSelect={showInWaterfall} />
+      ) : view === 'graph' ? (
+        <Suspense fallback={<Skeleton what="the graph" />}>
+          <GraphView name={loaded.trace.name} rows={rows} root={root} onSelect={showInWaterfall} />
+        </Suspense>
+      ) : view === 'context' ? (
+        <ContextView traceId={loaded.trace.trace_id} rows={rows} onSelect={showInWaterfall} />
       ) : view === 'logs' ? (
         <LogsView
           traceId={loaded.trace.trace_id}

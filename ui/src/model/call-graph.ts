@@ -1,0 +1,174 @@
+import { Graph, layout as arrange } from '@dagrejs/dagre';
+import type { SpanKind } from './status.ts';
+import type { TraceRows } from './trace.ts';
+
+/** A box of the picture: a call, or all calls of one name and kind. */
+export type CallNode = {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: SpanKind;
+  /** Rows that it stands for, in their order. */
+  readonly rows: readonly number[];
+  readonly errors: number;
+  /** Time of all of its calls, in nanoseconds; of calls that ended. */
+  readonly totalNs: number;
+};
+
+/**
+ * `recorded`: the span names its parent, so one called the other. `inferred`: nothing says that one led to the other; it was the
+ * next call of the same parent, begun when the one before had ended.
+ */
+export type CallEdge = {
+  readonly from: string;
+  readonly to: string;
+  readonly how: 'recorded' | 'inferred';
+  readonly count: number;
+};
+
+export type CallGraph = {
+  readonly nodes: readonly CallNode[];
+  readonly edges: readonly CallEdge[];
+  /** Calls or names that are left out. */
+  readonly left: number;
+};
+
+/** A picture of more is none; and dagre takes 150 ms for so many. */
+export const MOST_NODES = 150;
+
+/**
+ * The calls of a trace, or of a part of it, as a graph.
+ * @param by `name` makes one box of all calls of a name and kind, `call` one of each
+ * @param root the row whose subtree is drawn; all rows without it
+ */
+export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number): CallGraph => {
+  const from = root ?? 0;
+  const to = root === undefined ? rows.spans.length : root + (rows.size[root] ?? 1);
+  type Held = { id: string; name: string; kind: SpanKind; rows: number[]; errors: number; totalNs: number };
+  const nodes = new Map<string, Held>();
+  const idOf: (string | undefined)[] = [];
+  let left = 0;
+  const leftNames = new Set<string>();
+  for (let row = from; row < to; row += 1) {
+    const span = rows.spans[row];
+    if (span === undefined || rows.isMissing[row] === 1) continue;
+    const id = by === 'call' ? String(row) : `${span.kind} ${span.name}`;
+    let node = nodes.get(id);
+    if (node === undefined) {
+      if (nodes.size >= MOST_NODES) {
+        if (by === 'call') left += 1;
+        else leftNames.add(id);
+        continue;
+      }
+      node = { id, name: span.name, kind: span.kind, rows: [], errors: 0, totalNs: 0 };
+      nodes.set(id, node);
+    }
+    idOf[row] = id;
+    node.rows.push(row);
+    node.errors += rows.isError[row] ?? 0;
+    if (rows.isOpenEnded[row] === 0) node.totalNs += (rows.end[row] ?? 0) - (rows.start[row] ?? 0);
+  }
+  const edges = new Map<string, { from: string; to: string; how: CallEdge['how']; count: number }>();
+  const connect = (a: number, b: number, how: CallEdge['how']): void => {
+    const source = idOf[a];
+    const target = idOf[b];
+    if (source === undefined || target === undefined) return;
+    const key = `${how} ${source.length} ${source} ${target}`;
+    const edge = edges.get(key);
+    if (edge === undefined) edges.set(key, { from: source, to: target, how, count: 1 });
+    else edge.count += 1;
+  };
+  // Children of one parent in the order of their start, to see which began when another had ended.
+  const children = new Map<number, number[]>();
+  for (let row = from; row < to; row += 1) {
+    if (idOf[row] === undefined) continue;
+    const above = row === root ? -1 : (rows.parent[row] ?? -1);
+    if (above >= from && rows.isMissing[above] === 0) connect(above, row, 'recorded');
+    const list = children.get(above);
+    if (list === undefined) children.set(above, [row]);
+    else list.push(row);
+  }
+  for (const list of children.values()) {
+    const byStart = list.toSorted((a, b) => (rows.start[a] ?? 0) - (rows.start[b] ?? 0) || a - b);
+    for (const [at, row] of byStart.entries()) {
+      const before = byStart[at - 1];
+      if (before === undefined || rows.isOpenEnded[before] === 1) continue;
+      if ((rows.end[before] ?? 0) <= (rows.start[row] ?? 0)) connect(before, row, 'inferred');
+    }
+  }
+  return { nodes: [...nodes.values()], edges: [...edges.values()], left: left + leftNames.size };
+};
+
+export type PlacedCall = CallNode & {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+};
+export type PlacedEdge = CallEdge & { readonly points: readonly { readonly x: number; readonly y: number }[] };
+
+const NODE = { width: 190, height: 46 } as const;
+
+export type CallLayout = {
+  readonly width: number;
+  readonly height: number;
+  readonly nodes: readonly PlacedCall[];
+  readonly edges: readonly PlacedEdge[];
+};
+
+/** Where the boxes stand: callers before what they call; an inferred order moves boxes less than a recorded call does. */
+export const layOutCalls = ({ nodes, edges }: CallGraph, direction: 'right' | 'down' = 'right'): CallLayout => {
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({
+    rankdir: direction === 'right' ? 'LR' : 'TB',
+    nodesep: 18,
+    ranksep: 56,
+    edgesep: 10,
+    marginx: 8,
+    marginy: 8,
+  });
+  for (const { id } of nodes) graph.setNode(id, { ...NODE });
+  for (const [at, { from, to, how }] of edges.entries())
+    if (from !== to) graph.setEdge(from, to, { weight: how === 'recorded' ? 3 : 1 }, String(at));
+  arrange(graph);
+  const placed = nodes.map((node) => {
+    const { x = 0, y = 0 } = graph.node(node.id) as { x?: number; y?: number };
+    return { ...node, ...NODE, x: x - NODE.width / 2, y: y - NODE.height / 2 };
+  });
+  const drawn = edges.map((edge, at) => ({
+    ...edge,
+    points:
+      edge.from === edge.to
+        ? []
+        : ((graph.edge({ v: edge.from, w: edge.to, name: String(at) }) as { points?: { x: number; y: number }[] })
+            .points ?? []),
+  }));
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  return { width, height, nodes: placed, edges: drawn };
+};
+
+/** Below that names are not read any more: a picture that needs it is looked at in parts. */
+const LEAST_SCALE = 0.55;
+
+type Room = { readonly width: number; readonly height: number };
+const scaleIn = ({ width, height }: Room, room: Room): number => Math.min(1, room.width / width, room.height / height);
+
+/** The layout, to the right or downwards, that is drawn larger in a room. */
+export const layOutInRoom = (graph: CallGraph, room: Room): CallLayout => {
+  const right = layOutCalls(graph, 'right');
+  const down = layOutCalls(graph, 'down');
+  return scaleIn(down, room) > scaleIn(right, room) ? down : right;
+};
+
+/** How a picture is first seen: all of it where it is readable so, else its beginning. */
+export const firstView = (
+  layout: Room,
+  room: Room,
+): { readonly x: number; readonly y: number; readonly zoom: number } => {
+  const zoom = Math.max(LEAST_SCALE, scaleIn(layout, room));
+  const centre = (size: number, within: number): number => Math.max(0, (within - size * zoom) / 2);
+  return { x: centre(layout.width, room.width), y: centre(layout.height, room.height), zoom };
+};
+
+/** The boxes by which an edge runs, as a path of straight lines. */
+export const pathOf = (points: PlacedEdge['points']): string =>
+  points.map(({ x, y }, at) => `${at === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('');

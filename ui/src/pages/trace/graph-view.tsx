@@ -1,0 +1,114 @@
+import { lazy, Suspense, useMemo } from 'react';
+import { type CallEdge, callGraph, type CallNode } from '../../model/call-graph.ts';
+import type { TraceRows } from '../../model/trace.ts';
+import { formatCount, formatDuration, plural } from '../../model/units.ts';
+import { oneOf } from '../../model/url.ts';
+import { Button } from '../../widgets/button.tsx';
+import type { Column } from '../../widgets/data-table.tsx';
+import { usePageState } from '../../widgets/page-state.ts';
+import { PlainTable } from '../../widgets/plain-table.tsx';
+import { Split } from '../../widgets/split.tsx';
+import { Skeleton } from '../../widgets/states.tsx';
+import { KindMark } from '../../widgets/status-mark.tsx';
+import css from './trace.module.css';
+
+const Canvas = lazy(() => import('./call-canvas.tsx'));
+
+const grammar = { by: oneOf(['name', 'call'], 'name') } as const;
+/** Lines of the table; the picture has no more that could be told apart. */
+const MOST_LINES = 400;
+
+type GraphProps = {
+  readonly name: string;
+  readonly rows: TraceRows;
+  /** The row whose subtree is drawn. */
+  readonly root: number | undefined;
+  readonly onSelect: (row: number) => void;
+};
+
+/** The calls of a trace as a picture, and the same as tables. */
+export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
+  const [{ by = 'name' }, setState] = usePageState(grammar);
+  const graph = useMemo(() => callGraph(rows, by, root), [rows, by, root]);
+  const names = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node.name])), [graph]);
+  const boxColumns = useMemo<readonly Column<CallNode>[]>(() => boxesOf(onSelect), [onSelect]);
+  const edgeColumns = useMemo<readonly Column<CallEdge>[]>(() => edgesOf(names), [names]);
+  const edges = graph.edges.slice(0, MOST_LINES);
+  return (
+    <>
+      <div className={css['bar']}>
+        <span role="group" aria-label="Boxes" className={css['chips']}>
+          <Button aria-pressed={by === 'name'} onClick={() => setState({ by: 'name' })}>
+            One box a name
+          </Button>
+          <Button aria-pressed={by === 'call'} onClick={() => setState({ by: 'call' })}>
+            Every call
+          </Button>
+        </span>
+        <span>
+          Solid: recorded, the span names its caller. Dashed: inferred, the next call of the same parent, begun when the
+          one before had ended.
+        </span>
+        {graph.left > 0 && (
+          <span role="status">
+            {plural(graph.left, by === 'call' ? 'more call' : 'more name')} {graph.left === 1 ? 'is' : 'are'} left out:
+            focus a part of the trace ( f ).
+          </span>
+        )}
+      </div>
+      <Split
+        sideName="Calls as tables"
+        side={
+          <div className={css['entries']}>
+            <PlainTable name="Boxes" columns={boxColumns} rows={graph.nodes} idOf={({ id }) => id} />
+            <PlainTable
+              name="Calls"
+              columns={edgeColumns}
+              rows={edges}
+              idOf={({ from, to, how }) => `${how} ${from.length} ${from} ${to}`}
+            />
+            {graph.edges.length > MOST_LINES && (
+              <p>
+                The first {MOST_LINES} of {formatCount(graph.edges.length)} lines.
+              </p>
+            )}
+          </div>
+        }
+      >
+        <figure aria-label={`Graph of ${name}`} className={css['picture']}>
+          <Suspense fallback={<Skeleton what="the graph" />}>
+            <Canvas graph={graph} onSelect={onSelect} />
+          </Suspense>
+        </figure>
+      </Split>
+    </>
+  );
+}
+
+const boxesOf = (onSelect: GraphProps['onSelect']): readonly Column<CallNode>[] => [
+  {
+    id: 'name',
+    head: 'Name',
+    cell: ({ name, rows: held }) => (
+      <Button look="plain" aria-label={`Show ${name} in the waterfall`} onClick={() => onSelect(held[0] ?? 0)}>
+        {name}
+      </Button>
+    ),
+  },
+  { id: 'kind', head: 'Kind', cell: ({ kind }) => <KindMark kind={kind} /> },
+  { id: 'calls', head: 'Calls', isNumber: true, cell: ({ rows: held }) => formatCount(held.length) },
+  {
+    id: 'errors',
+    head: 'Errors',
+    isNumber: true,
+    cell: ({ errors }) => <span className={errors > 0 ? css['bad'] : undefined}>{formatCount(errors)}</span>,
+  },
+  { id: 'time', head: 'Time', isNumber: true, cell: ({ totalNs }) => formatDuration(totalNs) },
+];
+
+const edgesOf = (names: ReadonlyMap<string, string>): readonly Column<CallEdge>[] => [
+  { id: 'from', head: 'From', cell: ({ from }) => names.get(from) },
+  { id: 'to', head: 'To', cell: ({ to }) => names.get(to) },
+  { id: 'how', head: 'How', cell: ({ how }) => how },
+  { id: 'count', head: 'Times', isNumber: true, cell: ({ count }) => formatCount(count) },
+];
