@@ -1,3 +1,5 @@
+import { formatBytes } from './units.ts';
+
 /** One message of a conversation, as people read it. */
 export type Turn = {
   readonly role: string;
@@ -7,6 +9,8 @@ export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'call'; readonly name: string; readonly text: string }
   | { readonly kind: 'result'; readonly name: string | undefined; readonly text: string }
+  /** An image that stands in the payload. It is drawn when the reader asks for it. */
+  | { readonly kind: 'image'; readonly text: string; readonly address: string }
   | { readonly kind: 'other'; readonly text: string };
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -16,6 +20,26 @@ const asText = (value: unknown): string => (typeof value === 'string' ? value : 
 const nameOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 const BASE64 = /^data:([\w/+.-]+);base64,/;
+/** What a browser draws as pixels. Drawings that are documents (SVG) are not among them. */
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+/** An image in a payload, by its media type and its base64 text. */
+const imageOf = (mediaType: string, base64: string): Part => {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  const text = `${mediaType}, ${formatBytes(Math.floor((base64.length * 3) / 4) - padding)}`;
+  return PICTURES.has(mediaType)
+    ? { kind: 'image', text, address: `data:${mediaType};base64,${base64}` }
+    : { kind: 'other', text };
+};
+
+/** Senders put an image into `source`, `inline_data` or `inlineData`, with its type beside it. */
+const inlineImage = (part: Record<string, unknown>): Part | undefined => {
+  const held = part['source'] ?? part['inline_data'] ?? part['inlineData'];
+  if (!isRecord(held)) return undefined;
+  const mediaType = held['media_type'] ?? held['mime_type'] ?? held['mimeType'];
+  const { data } = held;
+  return typeof mediaType === 'string' && typeof data === 'string' ? imageOf(mediaType, data) : undefined;
+};
 
 const callOf = (call: unknown): Part => {
   if (!isRecord(call)) return { kind: 'other', text: asText(call) };
@@ -40,11 +64,14 @@ const partOf = (part: unknown): Part => {
   if (typeof text === 'string') return { kind: 'text', text };
   const address = isRecord(part['image_url']) ? part['image_url']['url'] : part['image_url'];
   // Nothing is loaded from an address in a payload.
-  if (typeof address === 'string')
-    return {
-      kind: 'other',
-      text: BASE64.test(address) ? `image, ${address.length} characters` : `image at ${address}`,
-    };
+  if (typeof address === 'string') {
+    const [prefix, mediaType] = BASE64.exec(address) ?? [];
+    return prefix === undefined || mediaType === undefined
+      ? { kind: 'other', text: `image at ${address}` }
+      : imageOf(mediaType, address.slice(prefix.length));
+  }
+  const inline = inlineImage(part);
+  if (inline !== undefined) return inline;
   return { kind: 'other', text: asText(part) };
 };
 

@@ -36,7 +36,7 @@ const describe = (value: unknown, size: number): Pick<JsonRow, 'text' | 'kind'> 
   return { text: JSON.stringify(value), kind: typeof value === 'number' ? 'number' : 'other' };
 };
 
-const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+export const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * The lines of what is open. It goes through no more than that: a value of many megabytes that is closed is one line.
@@ -104,4 +104,11 @@ export const jsonChanges = (
     changes.push({ path, before: inShort(a), after: inShort(b) });
   }
   return { changes, isCut: false };
+};
+
+/** A line and all around it, from the outside in: what must be open for it to be seen. The outermost is open at first. */
+export const pathsAround = (path: string): readonly string[] => {
+  const around: string[] = [];
+  for (let at = path.indexOf('/', 1); at !== -1; at = path.indexOf('/', at + 1)) around.push(path.slice(0, at));
+  return around;
 };

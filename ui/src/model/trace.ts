@@ -390,3 +390,14 @@ export const durationOf = (rows: TraceRows, row: number): number | undefined =>
   rows.isOpenEnded[row] === 1 || rows.isMissing[row] === 1 || rows.spans[row]?.is_event === true
     ? undefined
     : (rows.end[row] ?? 0) - (rows.start[row] ?? 0);
+
+/** @returns the span of the same name and kind that stands before a row, whatever its parent; nothing where there is none */
+export const sameNameBefore = ({ spans, isMissing }: TraceRows, row: number): string | undefined => {
+  const span = spans[row];
+  if (span === undefined) return undefined;
+  for (let at = row - 1; at >= 0; at -= 1) {
+    const other = spans[at];
+    if (other?.name === span.name && other.kind === span.kind && isMissing[at] !== 1) return other.span_id;
+  }
+  return undefined;
+};

@@ -1,10 +1,25 @@
+import { useState } from 'react';
 import type { Part, Turn } from '../model/conversation.ts';
+import { Button } from './button.tsx';
 import css from './conversation-view.module.css';
 
 /** Drawn of one part; the tabs with the payload have all of it. */
 const PART_CHARACTERS = 20_000;
 
-const TITLES = { text: undefined, call: 'calls', result: 'result', other: undefined } as const;
+const TITLES = { text: undefined, call: 'calls', result: 'result', image: 'image', other: undefined } as const;
+
+const Picture = ({ text, address }: { readonly text: string; readonly address: string }) => {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div>
+      <Button aria-expanded={isShown} onClick={() => setShown((before) => !before)}>
+        {isShown ? 'Hide the image' : 'Show the image'}
+      </Button>{' '}
+      {text}
+      {isShown && <img className={css['image']} src={address} alt={`Sent in the conversation: ${text}`} />}
+    </div>
+  );
+};
 
 const PartView = ({ part }: { readonly part: Part }) => {
   const { kind, text } = part;
@@ -17,10 +32,14 @@ const PartView = ({ part }: { readonly part: Part }) => {
           {title} {name !== undefined && <code>{name}</code>}
         </span>
       )}
-      <div className={kind === 'text' ? css['text'] : css['code']}>
-        {text.slice(0, PART_CHARACTERS)}
-        {text.length > PART_CHARACTERS && '…'}
-      </div>
+      {kind === 'image' ? (
+        <Picture text={text} address={part.address} />
+      ) : (
+        <div className={kind === 'text' ? css['text'] : css['code']}>
+          {text.slice(0, PART_CHARACTERS)}
+          {text.length > PART_CHARACTERS && '…'}
+        </div>
+      )}
     </div>
   );
 };

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type MouseEvent, useId, useMemo, useRef, useState } from 'react';
-import { jsonRows } from '../model/json-tree.ts';
+import { findInJson } from '../model/find-in-json.ts';
+import { jsonRows, pathsAround } from '../model/json-tree.ts';
 import css from './json-tree.module.css';
 
 const ROW_PX = 24;
@@ -10,8 +11,20 @@ const PAGE_ROWS = 12;
  * A JSON value as a tree of which only the lines in view are drawn. The focus is the tree's: a line that scrolls away takes
  * none with it.
  */
-export const JsonTree = ({ name, value }: { readonly name: string; readonly value: unknown }) => {
+export const JsonTree = ({
+  name,
+  value,
+  hasFind = false,
+}: {
+  readonly name: string;
+  readonly value: unknown;
+  /** With a search of its own: the browser's finds only the lines that are drawn. */
+  readonly hasFind?: boolean;
+}) => {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [text, setText] = useState('');
+  const [step, setStep] = useState(0);
+  const found = useMemo(() => findInJson(value, text), [value, text]);
   const [at, setAt] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const base = useId();
@@ -65,8 +78,21 @@ export const JsonTree = ({ name, value }: { readonly name: string; readonly valu
     scroller.current?.focus({ preventScroll: true });
     if (row.size > 0) toggle(row.path);
   };
+  const look = (next: number): void => {
+    const { length } = found.paths;
+    if (length === 0) return;
+    const which = (next + length) % length;
+    const path = found.paths[which] ?? '';
+    const opened = new Set([...toggled, ...pathsAround(path)]);
+    const index = jsonRows(value, opened).findIndex((row) => row.path === path);
+    setStep(which);
+    setToggled(opened);
+    setAt(Math.max(0, index));
+    // The lines that were opened are there after this render.
+    requestAnimationFrame(() => virtual.scrollToIndex(Math.max(0, index)));
+  };
   const isDrawn = items.some(({ index }) => index === current);
-  return (
+  const tree = (
     <div
       ref={scroller}
       role="tree"
@@ -107,6 +133,34 @@ export const JsonTree = ({ name, value }: { readonly name: string; readonly valu
           );
         })}
       </div>
+    </div>
+  );
+  if (!hasFind) return tree;
+  return (
+    <div className={css['searched']}>
+      <div className={css['search']}>
+        <input
+          type="search"
+          aria-label={`Find in ${name}`}
+          placeholder="Find"
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value);
+            setStep(-1);
+          }}
+          onKeyDown={({ key, shiftKey }) => {
+            if (key === 'Enter') look(step + (shiftKey ? -1 : 1));
+          }}
+        />
+        {text.trim() !== '' && (
+          <span role="status">
+            {found.paths.length === 0
+              ? 'Not found'
+              : `${step >= 0 ? `${step + 1} of ` : ''}${found.paths.length}${found.isCut ? ' or more' : ''}; Enter goes on`}
+          </span>
+        )}
+      </div>
+      {tree}
     </div>
   );
 };

@@ -368,6 +368,7 @@ describe('a trace of many calls', () => {
   it('folds repeats into one row and back, keeps the failure, shows the lost parent, and filters by kind', async () => {
     const page = await stage.open(`/traces/${trace}?project=calls&span=${root}`);
     const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.getByRole('row').first().waitFor();
     await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('11');
     expect(await labels(page)).toContain(`▾parent ${lost}, not stored`);
     await page.getByRole('button', { name: 'Group repeats' }).click();
@@ -400,7 +401,10 @@ describe('a trace of many calls', () => {
     await page.getByRole('searchbox', { name: 'Words in the logs' }).fill('BROKE');
     await page.getByRole('button', { name: 'Show search in the waterfall' }).click();
     await page.waitForURL((url) => url.searchParams.get('span') === failing);
-    await page.getByRole('region', { name: 'Span' }).getByText('no answer').first().waitFor();
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByText('no answer').first().waitFor();
+    await inspector.getByRole('tab', { name: 'Logs' }).click();
+    await inspector.getByText('<b>broke</b>').waitFor();
   });
 });
 
@@ -476,7 +480,7 @@ describe('an agent that asks a model three times', () => {
   });
 
   it('shows how the context grew, each message once, and what the cache saved', async () => {
-    page = await stage.open(`/traces/${trace}?project=agent&view=context`);
+    const page = await stage.open(`/traces/${trace}?project=agent&view=context`);
     const table = page.getByRole('figure', { name: 'Context tokens a call' }).getByRole('table', { name: 'Context' });
     await table.getByText('2 of 6').waitFor();
     const lines = await table
@@ -493,8 +497,46 @@ describe('an agent that asks a model three times', () => {
     await page.getByText(/The cache saved \$/).waitFor();
   });
 
+  it('shows the payload of a span as a tree with a search of its own, and an image only when it is asked for', async () => {
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const image = hex(16);
+    const span = hex(8);
+    const list = Array.from({ length: 3000 }, (_, at) => ({ id: at, text: `line ${at}` }));
+    const content = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } }];
+    await stage.ingest({
+      spans: [
+        aSpan({
+          trace_id: image,
+          span_id: span,
+          name: 'look',
+          kind: 'model_generation',
+          input: [{ role: 'user', content }],
+          output: { list },
+          correlation,
+        }),
+      ],
+    });
+    const page = await stage.open(`/traces/${image}?project=agent&view=waterfall&tab=conversation`);
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByText('image/png, 70 B').waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    await inspector.getByRole('button', { name: 'Show the image' }).click();
+    const shown = inspector.getByRole('img', { name: 'Sent in the conversation' });
+    await expect.poll(() => shown.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
+
+    await page.getByRole('treegrid', { name: 'Spans' }).focus();
+    await page.keyboard.press('i');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Conversation');
+    await inspector.getByRole('tab', { name: 'Output' }).click();
+    const search = inspector.getByRole('searchbox', { name: /^Find in/ });
+    await search.fill('line 2999');
+    await search.press('Enter');
+    await inspector.getByRole('treeitem').getByText('"line 2999"').waitFor();
+    expect(await inspector.getByRole('treeitem').count()).toBeLessThan(100);
+  });
+
   it('is a graph of its calls, by name or one by one, with the same as tables', async () => {
-    page = await stage.open(`/traces/${trace}?project=agent&view=graph`);
+    const page = await stage.open(`/traces/${trace}?project=agent&view=graph`);
     const figure = page.getByRole('figure', { name: 'Graph of refund agent' });
     await figure.getByText('ask 2').waitFor();
     const calls = page.getByRole('table', { name: 'Calls' });
@@ -514,7 +556,7 @@ describe('an agent that asks a model three times', () => {
       .getByRole('table', { name: 'Boxes' })
       .getByRole('button', { name: 'Show ask 1 in the waterfall' })
       .click();
-    await expect.poll(() => new URL(page?.url() ?? '').searchParams.get('span')).toBe(asks[1]);
+    await expect.poll(() => new URL(page.url()).searchParams.get('span')).toBe(asks[1]);
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { faultsByStep, parseDraft } from '../../src/model/draft.ts';
 import { lineOf, placeInText } from '../../src/model/json-position.ts';
-import { jsonChanges, jsonRows } from '../../src/model/json-tree.ts';
+import { findInJson } from '../../src/model/find-in-json.ts';
+import { jsonChanges, jsonRows, pathsAround } from '../../src/model/json-tree.ts';
 
 const found = (value: unknown, path: string): string => {
   const text = JSON.stringify(value, null, 2);
@@ -120,5 +121,37 @@ describe('what differs between two moments', () => {
     const many = (offset: number) => Array.from({ length: 501 }, (_, index) => index + offset);
     expect(jsonChanges(many(0), many(1))).toMatchObject({ isCut: true });
     expect(jsonChanges(many(0).slice(1), many(1).slice(1)).isCut).toBe(false);
+  });
+});
+
+describe('a search in a JSON value', () => {
+  const value = { orders: [{ id: 'A-1', note: 'Refund due' }, { refund: 7 }], 'a/b': { deep: ['refund'] } };
+
+  it('finds keys and plain values in any case, in the order of the lines', () => {
+    expect(findInJson(value, 'refund').paths).toEqual(['/orders/0/note', '/orders/1/refund', '/a~1b/deep/0']);
+    expect(findInJson(value, '7').paths).toEqual(['/orders/1/refund']);
+    expect(findInJson(value, 'nowhere').paths).toEqual([]);
+    expect(findInJson(value, ' ').paths).toEqual([]);
+  });
+
+  it('is of lines that are seen once all around them is open', () => {
+    expect(pathsAround('/a~1b/deep/0')).toEqual(['/a~1b', '/a~1b/deep']);
+    expect(pathsAround('/orders')).toEqual([]);
+    for (const path of findInJson(value, 'refund').paths)
+      expect(jsonRows(value, new Set(pathsAround(path))).map((row) => row.path)).toContain(path);
+  });
+
+  it('ends at a thousand, and says so', () => {
+    const many = findInJson(
+      Array.from({ length: 1001 }, () => 'x'),
+      'x',
+    );
+    expect([many.paths.length, many.isCut]).toEqual([1000, true]);
+  });
+
+  it('goes as deep as a value does', () => {
+    let deep: unknown = 'needle';
+    for (let level = 0; level < 5000; level += 1) deep = [deep];
+    expect(findInJson(deep, 'needle').paths).toHaveLength(1);
   });
 });

@@ -10,6 +10,7 @@ import {
   matchRows,
   nsSince,
   placeOf,
+  sameNameBefore,
   type RowFilter,
   selfTimes,
   type Span,
@@ -197,6 +198,28 @@ describe('the critical path through a child that outlives its parent', () => {
   });
 });
 
+describe('the span of the same name before one', () => {
+  it('may have another parent, and is of the same kind', () => {
+    const rows = layOut(
+      [
+        aSpan('root', undefined, 0, 100),
+        aSpan('a', 'root', 1, 2, { name: 'ask' }),
+        aSpan('b', 'root', 3, 4, { name: 'ask', kind: 'tool_call' }),
+        aSpan('c', 'root', 5, 9, { name: 'group' }),
+        aSpan('d', 'c', 6, 7, { name: 'ask' }),
+      ],
+      BASE,
+    );
+    expect(rows.spans.map((_span, row) => sameNameBefore(rows, row))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'a',
+    ]);
+  });
+});
+
 describe('the axis', () => {
   it('has its marks at round times, never more than asked for by more than one', () => {
     expect(ticksOf(0, 1000, 5)).toEqual([0, 200, 400, 600, 800, 1000]);
@@ -252,6 +275,23 @@ describe('a payload', () => {
   it('is no conversation when it is anything else', () => {
     for (const value of [undefined, null, 'text', 7, [], {}, [1, 2], { messages: 'x' }, [{ content: 'no role' }]])
       expect(readConversation(value)).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ['an address', { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }],
+    ['a source', { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'QUJD' } }],
+    ['inline data', { inlineData: { mimeType: 'image/png', data: 'QUJD' } }],
+  ])('has images of %s by type and size', (_shape, part) => {
+    expect(readConversation([{ role: 'user', content: [part] }])?.[0]?.parts).toEqual([
+      { kind: 'image', text: 'image/png, 3 B', address: 'data:image/png;base64,QUJD' },
+    ]);
+  });
+
+  it('has no image of what is a document, or names no type of pixels', () => {
+    for (const type of ['image/svg+xml', 'text/html', 'application/pdf'])
+      expect(
+        readConversation([{ role: 'user', content: [{ source: { media_type: type, data: 'QUJD' } }] }])?.[0]?.parts,
+      ).toEqual([{ kind: 'other', text: `${type}, 3 B` }]);
   });
 
   it('loads no image that it names', () => {

@@ -72,7 +72,7 @@ const columnsOf = (sides: Sides): readonly Column<DiffRow>[] => {
 const Side = ({ name, trace }: { readonly name: string; readonly trace: Trace['trace'] }) => (
   <p className={css['span-facts']}>
     <b>{name}</b>
-    <PageLink to={`/traces/${trace.trace_id}`} label={`Trace ${name}`}>
+    <PageLink to={`/traces/${trace.trace_id}`}>
       {trace.name} <code>{shortId(trace.trace_id)}</code>
     </PageLink>
     <StatusMark state={trace.cancelled === true ? 'cancelled' : trace.status} />

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'react';
 import type { components } from '../../api/types.ts';
 import { readConversation } from '../../model/conversation.ts';
 import type { CostReceipt } from '../../model/receipt.ts';
-import { childrenOf, durationOf, type Span, type TraceRows } from '../../model/trace.ts';
+import { childrenOf, durationOf, sameNameBefore, type Span, type TraceRows } from '../../model/trace.ts';
 import { formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
@@ -14,6 +14,7 @@ import { PayloadView } from '../../widgets/payload-view.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
+import { DiffWithBefore, SpanLogs } from './span-parts.tsx';
 import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
 import { UsageAndCost } from './usage-and-cost.tsx';
@@ -86,6 +87,8 @@ type InspectorProps = {
 const tabsOf = (
   span: Span,
   receipt: CostReceipt | undefined,
+  /** The span of the same name and kind before it. */
+  before: string | undefined,
   isComplete: boolean,
   scores: readonly Schemas['Score'][],
   feedback: readonly Schemas['Feedback'][],
@@ -115,13 +118,17 @@ const tabsOf = (
           ),
         },
     has(span.input)
-      ? { id: 'input', name: 'Input', content: () => <PayloadView value={span.input} name={`${span.span_id}-input`} /> }
+      ? {
+          id: 'input',
+          name: 'Input',
+          content: () => <PayloadView key={span.span_id} value={span.input} name={`${span.span_id}-input`} />,
+        }
       : undefined,
     has(span.output)
       ? {
           id: 'output',
           name: 'Output',
-          content: () => <PayloadView value={span.output} name={`${span.span_id}-output`} />,
+          content: () => <PayloadView key={span.span_id} value={span.output} name={`${span.span_id}-output`} />,
         }
       : undefined,
     span.usage === undefined && span.cost === undefined && span.model === undefined
@@ -141,9 +148,17 @@ const tabsOf = (
       : {
           id: 'events',
           name: `Events ${span.events?.length}`,
-          content: () => <PayloadView value={span.events} name={`${span.span_id}-events`} />,
+          content: () => <PayloadView key={span.span_id} value={span.events} name={`${span.span_id}-events`} />,
         },
-    { id: 'json', name: 'JSON', content: () => <PayloadView value={span} name={span.span_id} /> },
+    before === undefined
+      ? undefined
+      : {
+          id: 'diff',
+          name: 'Diff',
+          content: () => <DiffWithBefore traceId={span.trace_id} spanId={before} span={span} />,
+        },
+    { id: 'logs', name: 'Logs', content: () => <SpanLogs span={span} /> },
+    { id: 'json', name: 'JSON', content: () => <PayloadView key={span.span_id} value={span} name={span.span_id} /> },
   ];
   return tabs.filter((tab) => tab !== undefined && (isComplete || tab.id === 'error' || tab.id === 'usage')) as Tab[];
 };
@@ -165,11 +180,12 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
         : tabsOf(
             span,
             receipt,
+            sameNameBefore(rows, row),
             complete !== undefined,
             scores.filter((score) => score.span_id === spanId || (span.is_root && score.span_id === undefined)),
             feedback.filter((given) => given.span_id === spanId || (span.is_root && given.span_id === undefined)),
           ),
-    [span, receipt, complete, scores, feedback, spanId],
+    [span, receipt, rows, row, complete, scores, feedback, spanId],
   );
   if (span === undefined) return null;
   if (isMissing)

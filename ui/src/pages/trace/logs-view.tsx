@@ -26,7 +26,7 @@ type LogsProps = {
   readonly onSelect: (row: number) => void;
 };
 
-const SeverityMark = ({ severity }: Pick<LogRecord, 'severity'>) => (
+export const SeverityMark = ({ severity }: Pick<LogRecord, 'severity'>) => (
   <b style={{ color: `var(--${colorOfSeverity(severity)})` }}>{severity}</b>
 );
 

@@ -192,6 +192,12 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         run: () => setState({ line: state.line === undefined ? 'critical' : undefined }),
       },
       {
+        keys: 'i',
+        what: 'To the parts of the span',
+        run: () =>
+          document.querySelector<HTMLElement>('[aria-label="Parts of the span"] [aria-selected="true"]')?.focus(),
+      },
+      {
         keys: 'f',
         what: 'Only this span and what is below it',
         run: () => setState({ root: root === undefined ? spans[selected]?.span_id : undefined }),
