@@ -61,23 +61,38 @@ const elementsOf = (text: string, from: number): readonly string[] => {
   return elements;
 };
 
-/**
- * One line for each signal of an answer: of a trace, of a page of notes.
- * @param answer JSON of an object, as the service wrote it
- * @throws SyntaxError when it ends too early
- */
-export const ingestLines = (answer: string): readonly string[] => {
-  const lines: string[] = [];
+/** The members of an object, in their order: name, and where the value begins and ends. */
+const membersOf = function* (answer: string): Generator<readonly [name: string, from: number, to: number]> {
   let at = skipSpace(answer, answer.indexOf('{') + 1);
   while (at < answer.length && answer[at] === '"') {
     const endOfName = endOfString(answer, at);
-    const name = JSON.parse(answer.slice(at, endOfName)) as string;
-    const value = skipSpace(answer, endOfName);
-    if (isSignal(name) && answer[value] === '[')
-      for (const element of elementsOf(answer, value)) lines.push(`{"${name}":[${element}]}`);
-    at = skipSpace(answer, endOfValue(answer, value));
+    const from = skipSpace(answer, endOfName);
+    const to = endOfValue(answer, from);
+    yield [JSON.parse(answer.slice(at, endOfName)) as string, from, to];
+    at = skipSpace(answer, to);
   }
-  return lines;
+};
+
+/**
+ * One line for each signal of an answer: of a trace, of a page of notes.
+ * @param answer JSON of an object, as the service wrote it
+ * @returns the lines, and the lists of which the service did not give all
+ * @throws SyntaxError when it ends too early
+ */
+export const ingestLines = (answer: string): { readonly lines: readonly string[]; readonly cut: readonly string[] } => {
+  const lines: string[] = [];
+  const names: string[] = [];
+  const cut: string[] = [];
+  let hasMore = false;
+  for (const [name, from, to] of membersOf(answer)) {
+    if (isSignal(name) && answer[from] === '[') {
+      names.push(name);
+      for (const element of elementsOf(answer, from)) lines.push(`{"${name}":[${element}]}`);
+    }
+    if (name === 'truncated') cut.push(...(JSON.parse(answer.slice(from, to)) as string[]));
+    hasMore ||= name === 'next_cursor';
+  }
+  return { lines, cut: hasMore ? names : cut };
 };
 
 /** What one request of `POST /v1/ingest` may hold, as the service is started by default. */

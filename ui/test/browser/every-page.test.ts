@@ -27,6 +27,8 @@ const firstOf = async (path: string, list: string, id: string): Promise<string> 
 };
 const failedTrace = (): Promise<string> =>
   firstOf('/v1/api/traces?name=answer_ticket&status=error&limit=1', 'traces', 'trace_id');
+const goodTrace = (): Promise<string> =>
+  firstOf('/v1/api/traces?name=answer_ticket&status=ok&limit=1', 'traces', 'trace_id');
 const trace = async (): Promise<string> => `/traces/${await failedTrace()}`;
 const runIn = async (status: string): Promise<string> =>
   `/runs/${await firstOf(`/v1/api/runs?status=${status}&definition_id=seed-refund&limit=1`, 'runs', 'run_id')}`;
@@ -38,8 +40,13 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/traces': ['/traces', async () => `/traces?peek=${await failedTrace()}`, '/traces?name=nothing'],
   '/traces/$traceId': [
     trace,
-    ...['tree', 'transcript', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
+    ...['tree', 'transcript', 'graph', 'context', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
     '/traces/00000000000000000000000000000001',
+  ],
+  '/traces/compare': [
+    '/traces/compare',
+    async () => `/traces/compare?a=${await failedTrace()}`,
+    async () => `/traces/compare?a=${await goodTrace()}&b=${await failedTrace()}&row=1`,
   ],
   '/sessions': ['/sessions'],
   '/sessions/$sessionId': [async () => `/sessions/${await firstOf('/v1/api/sessions', 'sessions', 'session_id')}`],
@@ -186,6 +193,7 @@ describe('every dialog', () => {
     ['Signal', () => runIn('waiting'), 'Signal'],
     ['Cancel run', () => runIn('waiting'), 'Cancel run'],
     ['Restart', () => runIn('failed'), 'Restart…'],
+    ['Copy for an assistant', trace, 'Copy for an assistant…'],
     ['Act on all runs of the list', '/runs?waiting_on=event', 'Act on all…'],
   ])('%s has no serious finding, keeps the focus in it, and gives it back', async (name, address, button) => {
     const where = typeof address === 'string' ? address : await address();

@@ -5,7 +5,7 @@ describe('a trace as lines for ingest', () => {
   it('has a line for each signal, as it stands in the answer', () => {
     const answer =
       '{"trace":{"spans":[1]},"spans":[{"span_id":"a"}, {"span_id":"b"}],"scores":[],"logs":[{"message":"x"}],"truncated":["logs"]}';
-    expect(ingestLines(answer)).toEqual([
+    expect(ingestLines(answer).lines).toEqual([
       '{"spans":[{"span_id":"a"}]}',
       '{"spans":[{"span_id":"b"}]}',
       '{"logs":[{"message":"x"}]}',
@@ -14,17 +14,23 @@ describe('a trace as lines for ingest', () => {
 
   it('changes no number: integers of 64 bits and decimals stay as they were written', () => {
     const span = '{"attributes":{"big":9223372036854775807,"exact":0.10000000000000000555,"e":1E+2}}';
-    expect(ingestLines(`{"spans":[${span}]}`)).toEqual([`{"spans":[${span}]}`]);
+    expect(ingestLines(`{"spans":[${span}]}`).lines).toEqual([`{"spans":[${span}]}`]);
   });
 
   it('is not misled by brackets, quotes and backslashes inside of texts', () => {
     const span = JSON.stringify({ input: ']}"\\', name: '\\"],"logs":[{', output: ['{', '\\\\'] });
-    expect(ingestLines(`{"spans":[${span}],"logs":[]}`)).toEqual([`{"spans":[${span}]}`]);
+    expect(ingestLines(`{"spans":[${span}],"logs":[]}`).lines).toEqual([`{"spans":[${span}]}`]);
   });
 
   it('goes as deep as an answer does', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
-    expect(ingestLines(`{"spans":[{"input":${deep}}]}`)).toHaveLength(1);
+    expect(ingestLines(`{"spans":[{"input":${deep}}]}`).lines).toHaveLength(1);
+  });
+
+  it('says which lists the service cut', () => {
+    expect(ingestLines('{"spans":[],"logs":[],"truncated":["logs"]}').cut).toEqual(['logs']);
+    expect(ingestLines('{"aspect_notes":[],"next_cursor":"x"}').cut).toEqual(['aspect_notes']);
+    expect(ingestLines('{"aspect_notes":[{"next_cursor":"x"}]}').cut).toEqual([]);
   });
 
   it('refuses an answer that ends too early', () => {

@@ -30,6 +30,23 @@ type ContextProps = {
 
 type Row = ModelCall & { readonly growth: Growth['calls'][number] | undefined; readonly share: number };
 
+const PARTS = [
+  ['from cache', 'kind-retrieval'],
+  ['written to it', 'kind-guardrail'],
+  ['other', 'kind-model'],
+] as const;
+
+const Legend = () => (
+  <>
+    {PARTS.map(([what, kind]) => (
+      <span key={kind} className={css['legend']}>
+        <span className={css['swatch']} style={{ background: `var(--${kind})` }} />
+        {what}
+      </span>
+    ))}
+  </>
+);
+
 const Bar = ({ call }: { readonly call: Row }) => {
   const { tokens, cached, written, share } = call;
   if (tokens === undefined || tokens === 0) return null;
@@ -61,7 +78,7 @@ const columnsOf = (rows: TraceRows, currency: string, onSelect: ContextProps['on
     ),
   },
   { id: 'tokens', head: 'Context', width: '84px', isNumber: true, cell: ({ tokens }) => formatCount(tokens) },
-  { id: 'bar', head: 'From cache, written, other', cell: (call) => <Bar call={call} /> },
+  { id: 'bar', head: 'Tokens', cell: (call) => <Bar call={call} /> },
   {
     id: 'cached',
     head: 'Cached',
@@ -166,9 +183,12 @@ export const ContextView = ({ traceId, rows, onSelect }: ContextProps) => {
           rows={shown}
           idOf={({ row }) => String(row)}
           foot={
-            calls.length > MOST_READ
-              ? `The messages of the first ${MOST_READ} of ${formatCount(calls.length)} calls are read.`
-              : plural(calls.length, 'call')
+            <>
+              {calls.length > MOST_READ
+                ? `The messages of the first ${MOST_READ} of ${formatCount(calls.length)} calls are read.`
+                : plural(calls.length, 'call')}
+              <Legend />
+            </>
           }
         />
       </figure>

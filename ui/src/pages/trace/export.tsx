@@ -18,21 +18,22 @@ type ExportProps = {
   readonly selected: number;
 };
 
-/** Notes of a trace are a list of their own; more than one page of them is read on. */
+/** Notes of a trace are a list of their own, of which one page is read. */
 const MOST_NOTES = 1000;
 
 /** The complete trace as a file, or files, that ingest takes back. */
 export const DownloadTrace = ({ loaded: { trace } }: Pick<ExportProps, 'loaded'>) => {
   const read = useMutation({
     mutationFn: async () => {
-      const { signal } = new AbortController();
-      const detail = await readText(`/v1/api/traces/${trace.trace_id}`, { include: 'all' }, signal);
-      const notes = await readText(
-        '/v1/api/aspect_notes',
-        { project: trace.correlation.project, trace_id: trace.trace_id, limit: String(MOST_NOTES) },
-        signal,
+      const detail = ingestLines(await readText(`/v1/api/traces/${trace.trace_id}`, { include: 'all' }));
+      const notes = ingestLines(
+        await readText('/v1/api/aspect_notes', {
+          project: trace.correlation.project,
+          trace_id: trace.trace_id,
+          limit: String(MOST_NOTES),
+        }),
       );
-      const lines = [...ingestLines(detail), ...ingestLines(notes)];
+      const lines = [...detail.lines, ...notes.lines];
       const files = requestFiles(lines);
       for (const [at, file] of files.entries())
         download(
@@ -40,7 +41,7 @@ export const DownloadTrace = ({ loaded: { trace } }: Pick<ExportProps, 'loaded'>
           'application/x-ndjson',
           file,
         );
-      return { lines: lines.length, files: files.length };
+      return { lines: lines.length, files: files.length, cut: [...detail.cut, ...notes.cut] };
     },
   });
   return (
@@ -56,6 +57,7 @@ export const DownloadTrace = ({ loaded: { trace } }: Pick<ExportProps, 'loaded'>
         <span role="status">
           {plural(read.data.lines, 'line')} in {plural(read.data.files, 'file')}
           {read.data.files > 1 && ', each as large as one request may be'}
+          {read.data.cut.length > 0 && `; not complete: ${read.data.cut.join(', ')}`}
         </span>
       )}
       {read.error !== null && <ProblemNotice error={read.error} />}

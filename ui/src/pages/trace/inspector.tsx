@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { components } from '../../api/types.ts';
 import { readConversation } from '../../model/conversation.ts';
 import type { CostReceipt } from '../../model/receipt.ts';
@@ -11,6 +11,7 @@ import { Facts } from '../../widgets/facts.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { PayloadView } from '../../widgets/payload-view.tsx';
+import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
@@ -165,6 +166,18 @@ const tabsOf = (
 
 /** One span. What the rows know is there at once; its payloads are asked for when the reader rests on it. */
 export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: InspectorProps) => {
+  const section = useRef<HTMLElement>(null);
+  const shortcuts = useMemo<Shortcut[]>(
+    () => [
+      {
+        keys: 'i',
+        what: 'To the parts of the span',
+        run: () => section.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus(),
+      },
+    ],
+    [],
+  );
+  useShortcuts(shortcuts);
   const light = rows.spans[row];
   const spanId = light?.span_id ?? '';
   const rested = useRested(spanId);
@@ -202,7 +215,7 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
     );
   const { correlation } = span;
   return (
-    <section aria-label="Span" className={css['inspector']}>
+    <section ref={section} aria-label="Span" className={css['inspector']}>
       <div className={css['span-head']}>
         <h2 className={css['span-name']}>{span.name}</h2>
         <div className={css['span-facts']}>

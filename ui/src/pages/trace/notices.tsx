@@ -61,12 +61,7 @@ export const Notices = ({ traceId, project, rows, onSelect }: NoticesProps) => {
           <b>{loop.name}</b> was called {plural(loop.rows.length, 'time')} with the same input,{' '}
           <code>{previewOf(loop.input).text.replaceAll(/\s+/g, ' ').slice(0, MAX_INPUT)}</code>:{' '}
           {loop.rows.slice(0, MOST_LINKS).map((row, at) => (
-            <Button
-              key={row}
-              look="plain"
-              aria-label={`Show call ${at + 1} of ${loop.name}`}
-              onClick={() => onSelect(row)}
-            >
+            <Button key={row} aria-label={`Show call ${at + 1} of ${loop.name}`} onClick={() => onSelect(row)}>
               {at + 1}
             </Button>
           ))}
@@ -77,7 +72,7 @@ export const Notices = ({ traceId, project, rows, onSelect }: NoticesProps) => {
         <p key={row}>
           <b>{rows.spans[row]?.name}</b> has been open for {formatDuration(openNs)}; 95 % of those that ended took at
           most {formatDuration(usualNs)}.{' '}
-          <Button look="plain" aria-label={`Show ${rows.spans[row]?.name}`} onClick={() => onSelect(row)}>
+          <Button aria-label={`Show ${rows.spans[row]?.name}`} onClick={() => onSelect(row)}>
             Show
           </Button>
         </p>

@@ -54,8 +54,8 @@ export const listNamed = async (
 };
 
 /** An answer as text, to be passed on to the last character. */
-export const readText = async (path: string, params: Params, signal: AbortSignal): Promise<string> => {
-  const response = await askService(new Request(new URL(path + formatQuery(params), location.origin), { signal }));
+export const readText = async (path: string, params: Params): Promise<string> => {
+  const response = await askService(new Request(new URL(path + formatQuery(params), location.origin)));
   if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined));
   return response.text();
 };

@@ -120,8 +120,20 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
   const showInWaterfall = useCallback(
-    (row: number) => setState({ span: spans[row]?.span_id, view: 'waterfall' }, 'push'),
-    [spans, setState],
+    (row: number) => {
+      const isLeftOut = wanted !== undefined && !wanted(row);
+      const isElsewhere = root !== undefined && (row < root || row >= root + (rows.size[root] ?? 1));
+      setState(
+        {
+          span: spans[row]?.span_id,
+          view: 'waterfall',
+          ...(isLeftOut ? { only: undefined, kinds: undefined, in_range: undefined } : {}),
+          ...(isElsewhere ? { root: undefined } : {}),
+        },
+        'push',
+      );
+    },
+    [rows, spans, wanted, root, setState],
   );
   const setZoom = useCallback(
     (next: Zoom | undefined) =>
@@ -190,12 +202,6 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         keys: 'c',
         what: 'Draw the critical path',
         run: () => setState({ line: state.line === undefined ? 'critical' : undefined }),
-      },
-      {
-        keys: 'i',
-        what: 'To the parts of the span',
-        run: () =>
-          document.querySelector<HTMLElement>('[aria-label="Parts of the span"] [aria-selected="true"]')?.focus(),
       },
       {
         keys: 'f',

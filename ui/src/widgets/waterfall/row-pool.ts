@@ -183,7 +183,7 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
       ...(rows.isOrphan[row] === 1 ? ['⇡'] : []),
     ];
     const times = repeats?.[row] ?? 0;
-    setText(elements.label, [...notes, span.name, ...(times > 0 ? [`×${times}`] : [])].join(' '));
+    setText(elements.label, [...notes, ...(times > 0 ? [`×${times}`] : []), span.name].join(' '));
     elements.label.title = rows.isOrphan[row] === 1 ? `${span.name} (its parent is not stored)` : span.name;
     setText(elements.duration, span.is_event ? '' : formatDuration(durationOf(rows, row)));
     setText(elements.cost, span.cost === undefined ? '' : formatMoney(span.cost));
