@@ -1,6 +1,7 @@
 import type { UnixMs } from '../model/run.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
+import type { createRunCounts } from './run-counts.ts';
 import { queueTimeOf } from './run/queue-place.ts';
 
 /** Numbers by which rows are ordered: rows of the outbox, and places in the queue of runnable steps. */
@@ -30,6 +31,7 @@ export const createResume = (host: {
   readonly queueTimes: { reach(time: number): void };
   readonly numbers: ReturnType<typeof createNumbers>;
   readonly leases: Pick<LeaseWatch, 'restart'>;
+  readonly counts: Pick<ReturnType<typeof createRunCounts>, 'restart'>;
   readonly leaseTtlMs: number;
 }) => {
   const { store, now, numbers, leases, leaseTtlMs } = host;
@@ -39,6 +41,7 @@ export const createResume = (host: {
     for (const { priority, queueOrder } of left.highest.queueOrders)
       host.queueTimes.reach(queueTimeOf(queueOrder, priority));
     numbers.reach(left.highest);
+    host.counts.restart(left.openRuns);
     leases.restart(
       left.liveLeases.map(({ leaseId, workerId, expiresAt, startedAt, timeoutAt }) => ({
         leaseId,

@@ -27,6 +27,7 @@ import { MAX_DESCENDANTS } from './run/descendants.ts';
 import { createHeldRuns } from './run/held-runs.ts';
 import { createPrograms } from './run/program.ts';
 import { Damaged, Quarantined } from './run/quarantined.ts';
+import { createRunCounts, type RunCounts } from './run-counts.ts';
 import { changeSet } from './runs-kernel.ts';
 import { createScheduleUpkeep } from './schedule/schedule-upkeep.ts';
 import type { ActorSource } from './service/actor-directory.ts';
@@ -91,6 +92,8 @@ export type RunningRuns = RunsService & {
   waitingClaims(): number;
   /** Jumps of the wall clock by more than five seconds since the start. */
   clockJumps(): ReturnType<ServiceClock['jumps']>;
+  /** Runs by status. */
+  runCounts(): RunCounts;
   /** Calls that wait for the end of a run. */
   endsAwaited(): number;
   /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
@@ -98,8 +101,8 @@ export type RunningRuns = RunsService & {
 };
 
 /**
- * Starts the durable half on a store: reads what the last service left, and goes on. The number of open runs makes no
- * difference: they are rows.
+ * Starts the durable half on a store: reads what the last service left, and goes on. Open runs stay rows: they are counted by an index, and
+ * no more.
  * @throws StoreUnavailable when the store cannot be read
  */
 export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
@@ -140,10 +143,17 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const damaged = (damage: Damaged): void => quarantine.damaged(damage);
   const followers = createFollowers(store, storedRuns, clock, closing.signal, damaged);
 
-  const resume = createResume({ store, now, queueTimes, numbers, leases, leaseTtlMs });
+  const counts = createRunCounts();
+  const resume = createResume({ store, now, queueTimes, numbers, leases, counts, leaseTtlMs });
 
   const kernel = createKernel({
-    store,
+    store: {
+      load: store.load,
+      commit: async (changes) => {
+        await store.commit(changes);
+        counts.committed(changes);
+      },
+    },
     changes: changeSet,
     now,
     newId,
@@ -340,6 +350,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     flushOutbox: outbox.flush,
     waitingClaims: dispatcher.waiting,
     clockJumps: serviceClock.jumps,
+    runCounts: counts.read,
     endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
 

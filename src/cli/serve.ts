@@ -318,6 +318,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
         ...(hasRuns ? [{ name: 'runs store', ping: () => runs.ping() }] : []),
       ],
       uptimeSeconds: () => performance.now() / 1000,
+      ...(hasRuns ? { runCounts: runs.runCounts } : {}),
     }),
     ...pageRoutes(built),
   ];

@@ -34,6 +34,7 @@ export const openRunStatuses = [
   'waiting',
   'paused',
 ] as const satisfies readonly RunStatus[];
+export type OpenRunStatus = (typeof openRunStatuses)[number];
 /** Those in which something will move the run, and not only somebody. */
 export const movingRunStatuses: readonly RunStatus[] = openRunStatuses.filter((status) => status !== 'paused');
 /** Those in which a worker may hold a lease. */

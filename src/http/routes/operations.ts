@@ -1,3 +1,4 @@
+import type { RunCounts } from '../../actors/run-counts.ts';
 import { counterOfDoubt, timeDoubts } from '../../ingest/doubtful-times.ts';
 import type { Counters } from '../../model/counters.ts';
 import type { AnswerRoom } from '../answer/answer-room.ts';
@@ -23,6 +24,8 @@ export type OperationsDeps = {
   readonly version: string;
   /** Seconds since the process started, from a clock that never jumps. */
   readonly uptimeSeconds: () => number;
+  /** Runs by status; absent where durable runs are off. */
+  readonly runCounts?: () => RunCounts;
 };
 
 type Exposed = {
@@ -113,7 +116,13 @@ const exposed: readonly Exposed[] = [
 ];
 
 /** What stands beside the counters: how things are now. */
-export type Gauges = { readonly answerBytes: number; readonly maxAnswerBytes: number; readonly uptimeSeconds: number };
+export type Gauges = {
+  readonly answerBytes: number;
+  readonly maxAnswerBytes: number;
+  readonly uptimeSeconds: number;
+  /** Absent where durable runs are off. */
+  readonly runs?: RunCounts;
+};
 
 /** The counters and gauges in the text exposition format, version 0.0.4. */
 export const expositionOf = (counters: Counters, gauges: Gauges): string => {
@@ -124,6 +133,24 @@ export const expositionOf = (counters: Counters, gauges: Gauges): string => {
   const gauge = (name: string, help: string, value: number): void => {
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${Math.floor(value)}`);
   };
+  const byStatus = (
+    name: string,
+    type: 'counter' | 'gauge',
+    help: string,
+    counts: Readonly<Record<string, number>>,
+  ) => {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    for (const [status, count] of Object.entries(counts)) lines.push(`${name}{status="${status}"} ${count}`);
+  };
+  if (gauges.runs !== undefined) {
+    byStatus('svc_runs_open', 'gauge', 'Runs that have not ended, by status.', gauges.runs.open);
+    byStatus(
+      'svc_runs_ended_total',
+      'counter',
+      'Runs that ended since the process started, by status.',
+      gauges.runs.ended,
+    );
+  }
   gauge('svc_answer_bytes', 'Bytes held for answers under way.', gauges.answerBytes);
   gauge('svc_answer_bytes_limit', 'Bytes that answers under way may hold (--max-answer-bytes).', gauges.maxAnswerBytes);
   gauge('svc_uptime_seconds', 'Seconds since the process started.', gauges.uptimeSeconds);
@@ -198,6 +225,7 @@ export const operationsRoutes = (deps: OperationsDeps): Route[] => {
             answerBytes: deps.answers.heldBytes(),
             maxAnswerBytes: deps.answers.maxBytes,
             uptimeSeconds: deps.uptimeSeconds(),
+            ...(deps.runCounts === undefined ? {} : { runs: deps.runCounts() }),
           }),
         ),
     },

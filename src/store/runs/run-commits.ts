@@ -1,4 +1,4 @@
-import type { UnixMs } from '../../model/run.ts';
+import type { OpenRunStatus, UnixMs } from '../../model/run.ts';
 import type { Changes } from './changes.ts';
 import type { Found, Lookup } from './lookups.ts';
 import type { OutboxRow, TimerRecord } from './records.ts';
@@ -23,6 +23,8 @@ export type Resumption = {
     /** The highest of each priority, of which there are few. */
     readonly queueOrders: readonly { readonly priority: number; readonly queueOrder: number }[];
   };
+  /** Runs that have not ended, by status. */
+  readonly openRuns: Readonly<Record<OpenRunStatus, number>>;
 };
 
 export type DueTimer = TimerRecord & { readonly dueAt: UnixMs };

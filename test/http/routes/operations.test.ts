@@ -85,6 +85,29 @@ describe('operational endpoints', () => {
     expect(calls).toEqual([]);
   });
 
+  it('runs are counted by status where they are on, and by nothing else', () => {
+    const open = { scheduled: 1, queued: 2, running: 3, waiting: 4, paused: 5 };
+    const ended = { succeeded: 6, failed: 7, cancelled: 8 };
+    const gauges = { answerBytes: 0, maxAnswerBytes: 0, uptimeSeconds: 0 };
+    const text = expositionOf(createCounters(), { ...gauges, runs: { open, ended } });
+    const lines = text.split('\n').filter((line) => /svc_runs_(open|ended)/.test(line));
+    expect(lines).toEqual([
+      '# HELP svc_runs_open Runs that have not ended, by status.',
+      '# TYPE svc_runs_open gauge',
+      'svc_runs_open{status="scheduled"} 1',
+      'svc_runs_open{status="queued"} 2',
+      'svc_runs_open{status="running"} 3',
+      'svc_runs_open{status="waiting"} 4',
+      'svc_runs_open{status="paused"} 5',
+      '# HELP svc_runs_ended_total Runs that ended since the process started, by status.',
+      '# TYPE svc_runs_ended_total counter',
+      'svc_runs_ended_total{status="succeeded"} 6',
+      'svc_runs_ended_total{status="failed"} 7',
+      'svc_runs_ended_total{status="cancelled"} 8',
+    ]);
+    expect(expositionOf(createCounters(), gauges)).not.toContain('svc_runs_open');
+  });
+
   it('each counter moves its own line and no other', () => {
     const read = (counters: Counters) =>
       expositionOf(counters, { answerBytes: 0, maxAnswerBytes: 0, uptimeSeconds: 0 })

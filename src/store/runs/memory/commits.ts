@@ -1,6 +1,6 @@
 import { isLive } from '../../../machines/lease.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
-import { hasEnded } from '../../../model/run.ts';
+import { hasEnded, type OpenRunStatus } from '../../../model/run.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { Changes, TakenOver } from '../changes.ts';
 import type { ChildResult, Found, Lookup } from '../lookups.ts';
@@ -399,7 +399,15 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
           for (const { timers } of all()) for (const [name, timer] of timers) timers.set(name, countedOn(timer));
           for (const shelf of actors.values()) if (shelf.timer !== undefined) shelf.timer = countedOn(shelf.timer);
         }
+        const openIn = (status: OpenRunStatus): number => all().filter(({ record }) => record.status === status).length;
         return {
+          openRuns: {
+            scheduled: openIn('scheduled'),
+            queued: openIn('queued'),
+            running: openIn('running'),
+            waiting: openIn('waiting'),
+            paused: openIn('paused'),
+          },
           liveLeases: live.map(({ leaseId, workerId, startedAt, timeoutAt }) => ({
             leaseId,
             workerId,

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { UnixMs } from '../../../model/run.ts';
+import type { OpenRunStatus, UnixMs } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { ownedId } from '../../../model/definition/owner.ts';
 import type { Found, Lookup, PastDocuments } from '../../runs/lookups.ts';
@@ -146,6 +146,18 @@ export const lookupsOf = (db: Database.Database) => {
      SELECT lease_id, worker_id, started_at, timeout_at FROM attempt WHERE ended_at IS NULL AND run_id IN
        (SELECT run_id FROM run WHERE project = ? AND status IN (${LEASED}) AND ${HELD_LEASE} IS NULL)`,
   );
+  const countOpen = one('SELECT count(*) AS n FROM run WHERE project = ? AND status = ?');
+  const openRuns = (): Resumption['openRuns'] => {
+    const of = (status: OpenRunStatus): number =>
+      projects().reduce((sum, project) => sum + (countOpen(project, status)?.['n'] as number), 0);
+    return {
+      scheduled: of('scheduled'),
+      queued: of('queued'),
+      running: of('running'),
+      waiting: of('waiting'),
+      paused: of('paused'),
+    };
+  };
   const extend = db.prepare('UPDATE attempt SET expires_at = ? WHERE lease_id = ?');
   const highest = one(
     `SELECT coalesce((SELECT max(no) FROM outbox), 0) AS no,
@@ -360,6 +372,7 @@ export const lookupsOf = (db: Database.Database) => {
       const top = highest();
       return {
         liveLeases,
+        openRuns: openRuns(),
         highest: {
           outboxNo: top?.['no'] as number,
           order: Math.max(top?.['ord'] as number, keys.highestOrder()),
