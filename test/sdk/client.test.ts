@@ -545,3 +545,34 @@ it('a definition is paused and resumed in its project', async () => {
     ['POST /v1/api/definitions/refund/resume', {}],
   ]);
 });
+
+it('reads traces and judgements, and records judgements under an id of its own', async () => {
+  const traceId = '5b8efff798038103d269b633813fc60c';
+  await client.listTraces({ has_error: true });
+  await client.getTrace(traceId);
+  await client.getTrace(traceId, { include: ['scores', 'all'] });
+  await client.listScores({ trace_id: traceId });
+  await client.listFeedback({ trace_id: traceId });
+  await client.listParkedEvents({ limit: 5 });
+  await client.health();
+  await client.createScore({ trace_id: traceId, scorer_id: 's', value: 1 });
+  await client.createFeedback({ trace_id: traceId, kind: 'thumbs', value: 'up', feedback_id: 'mine' });
+  expect(service.calls.map((call) => `${call.method} ${call.path}`)).toEqual([
+    'GET /v1/api/traces?has_error=true',
+    `GET /v1/api/traces/${traceId}`,
+    `GET /v1/api/traces/${traceId}?include=scores%2Call`,
+    `GET /v1/api/scores?trace_id=${traceId}`,
+    `GET /v1/api/feedback?trace_id=${traceId}`,
+    'GET /v1/api/events?limit=5',
+    'GET /healthz',
+    'POST /v1/api/scores',
+    'POST /v1/api/feedback',
+  ]);
+  expect(service.calls[7]?.body).toEqual({
+    score_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    trace_id: traceId,
+    scorer_id: 's',
+    value: 1,
+  });
+  expect(service.calls[8]?.body['feedback_id']).toBe('mine');
+});

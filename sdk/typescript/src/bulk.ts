@@ -3,7 +3,7 @@ import type { BodyOf } from './operation.ts';
 import type { RunsQuery } from './runs-query.ts';
 
 /** Which runs: those that match all that is given, and one member at least is. */
-export type BulkFilter = Omit<RunsQuery, 'limit' | 'cursor'>;
+export type BulkFilter = Omit<RunsQuery, 'limit' | 'cursor' | 'restartedFrom'>;
 
 /** What is done with each run. */
 export type BulkWork =

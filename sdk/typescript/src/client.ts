@@ -15,7 +15,7 @@ import type {
   StoredDefinitions,
 } from './generated/wire.ts';
 import { createHttp, type Http } from './http.ts';
-import type { AnswerOf, BodyOf, OperationId } from './operation.ts';
+import type { AnswerOf, BodyOf, CreatedBy, OperationId, QueryOf } from './operation.ts';
 import { backoffMs, callerPolicy, isRetryable, pause, type RetryPolicy, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
 import type { RunsQuery } from './runs-query.ts';
@@ -70,6 +70,9 @@ const END_WAIT_MS = 20_000;
 const END_WAIT_SLACK_MS = 15_000;
 /** Answered sooner than this, the call was not held: the next one waits a moment. */
 const HELD_MS = 1000;
+
+/** An id of our own where the caller gives none, so that a retry replaces what the lost try has stored. */
+const named = <T extends object>(member: string, record: T): T => ({ [member]: randomUUID(), ...record });
 
 const segment = (text: string): string => encodeURIComponent(text);
 
@@ -510,7 +513,39 @@ export const createClient = (options: ClientOptions = {}) => {
     listWorkers: (query: OwnedQuery = {}): Promise<AnswerOf<'listWorkers'>> =>
       get<'listWorkers'>('/v1/api/workers', { project: settings.project, ...query }),
 
-    /** A read of the query API that has no method here: `read('/v1/api/traces', { has_error: true })`. */
+    /** Events that no run has taken, newest first, without payloads. */
+    listParkedEvents: (query: OwnedQuery = {}): Promise<AnswerOf<'listParkedEvents'>> =>
+      get<'listParkedEvents'>('/v1/api/events', { project: settings.project, ...query }),
+
+    /** Traces, newest first unless sorted otherwise; the filters are those of the interface, in its spelling. */
+    listTraces: (query: QueryOf<'listTraces'> = {}): Promise<AnswerOf<'listTraces'>> =>
+      get<'listTraces'>('/v1/api/traces', { project: settings.project, ...query }),
+    /** A trace with its spans, and with its scores or feedback where they are asked for; `all` adds its logs, too. */
+    getTrace: (
+      traceId: string,
+      { include = [] }: { readonly include?: readonly ('scores' | 'feedback' | 'all')[] } = {},
+    ): Promise<AnswerOf<'getTrace'>> =>
+      get<'getTrace'>(
+        `/v1/api/traces/${segment(traceId)}`,
+        include.length === 0 ? undefined : { include: include.join(',') },
+      ),
+    /** Newest first. */
+    listScores: (query: QueryOf<'listScores'> = {}): Promise<AnswerOf<'listScores'>> =>
+      get<'listScores'>('/v1/api/scores', { project: settings.project, ...query }),
+    /** Records a score and answers with it as stored, unlike instrumentation, which sends it in the background. */
+    createScore: (score: BodyOf<'createScore'>): Promise<CreatedBy<'createScore'>> =>
+      call({ method: 'POST', path: '/v1/api/scores', body: named('score_id', score) }),
+    /** The judgements on one trace and its spans, oldest first. */
+    listFeedback: (query: QueryOf<'listFeedback'>): Promise<AnswerOf<'listFeedback'>> =>
+      get<'listFeedback'>('/v1/api/feedback', { project: settings.project, ...query }),
+    /** Records a person's judgement and answers with it as stored. */
+    createFeedback: (feedback: BodyOf<'createFeedback'>): Promise<CreatedBy<'createFeedback'>> =>
+      call({ method: 'POST', path: '/v1/api/feedback', body: named('feedback_id', feedback) }),
+
+    /** Whether the service is well, and which version it is. Needs no key. */
+    health: (): Promise<AnswerOf<'getHealth'>> => get<'getHealth'>('/healthz'),
+
+    /** A read of the query API that has no method here: `read('/v1/api/sessions', { limit: 10 })`. */
     read: <T = JsonObject>(path: `/v1/api/${string}`, query?: Query): Promise<T> =>
       call<T>({ method: 'GET', path, ...(query === undefined ? {} : { query }) }),
 

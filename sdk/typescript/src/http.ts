@@ -1,7 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { ConnectionError, ServiceError } from './errors.ts';
-import { DEFAULT_TIMEOUT_MS, type HttpRequest, refusalOf, type Transport } from './transport.ts';
+import { DEFAULT_TIMEOUT_MS, type HttpRequest, refusalOf, targetOf, type Transport } from './transport.ts';
 
 /** One keep-alive pool of connections to one service. */
 export type Http = Transport & {
@@ -54,14 +54,6 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
   const hostname = base.hostname.replace(/^\[|\]$/g, '');
   const authorization: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 
-  const pathOf = (request: HttpRequest): string => {
-    if (request.query === undefined) return prefix + request.path;
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(request.query)) if (value !== undefined) query.set(name, String(value));
-    const text = query.toString();
-    return prefix + request.path + (text === '' ? '' : `?${text}`);
-  };
-
   const open = (request: HttpRequest): Promise<{ answer: http.IncomingMessage; settled: () => void }> =>
     new Promise((resolve, reject) => {
       const payload =
@@ -73,7 +65,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
         hostname,
         ...(base.port === '' ? {} : { port: base.port }),
         method: request.method,
-        path: pathOf(request),
+        path: prefix + targetOf(request),
         headers: {
           accept: request.accept ?? 'application/json',
           ...authorization,

@@ -64,6 +64,13 @@ export type {
   TaskStep,
   Usage,
   Worker as WorkerInfo,
+  Feedback,
+  Health,
+  ParkedEvent,
+  Score,
+  Span as StoredSpan,
+  TraceDetail,
+  TraceSummary,
 } from './generated/wire.ts';
 export { createInstrumentation } from './instrumentation.ts';
 export { bridgeConsole, createLogStream, type LogStream } from './log-bridge.ts';

@@ -10,6 +10,20 @@ export type AnswerOf<O extends OperationId> = operations[O] extends {
   ? Answer
   : never;
 
+/** The answer of an operation that made something. */
+export type CreatedBy<O extends OperationId> = operations[O] extends {
+  readonly responses: { readonly 201: { readonly content: { readonly 'application/json': infer Answer } } };
+}
+  ? Answer
+  : never;
+
+/** The query of a read, in wire spelling. */
+export type QueryOf<O extends OperationId> = operations[O] extends {
+  readonly parameters: { readonly query?: infer Query };
+}
+  ? NonNullable<Query>
+  : never;
+
 type WrittenBody<O extends OperationId> = operations[O] extends {
   readonly requestBody?: { readonly content: { readonly 'application/json': infer Body } };
 }

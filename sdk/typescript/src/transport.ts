@@ -41,6 +41,15 @@ export const retryAfterOf = (header: string | undefined, nowMs: number = Date.no
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 };
 
+/** Path and query, from the root of the service. What is `undefined` is not asked for. */
+export const targetOf = ({ path, query }: Pick<HttpRequest, 'path' | 'query'>): string => {
+  if (query === undefined) return path;
+  const asked = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) asked.set(name, String(value));
+  const text = asked.toString();
+  return text === '' ? path : `${path}?${text}`;
+};
+
 /** What a service or a gateway said when it refused. */
 export const refusalOf = (answer: {
   readonly status: number;
