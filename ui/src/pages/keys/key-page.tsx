@@ -50,7 +50,7 @@ export default function KeyPage() {
     queryFn: ({ signal }) => ask(api.GET('/v1/api/limits/{limit}', { params: { path: { limit: id } }, signal })),
   });
   return (
-    <Loaded query={query} what="the key, which is gone once nobody holds it or waits for it">
+    <Loaded query={query} what="the key, which is gone once nobody holds it or waits for it" head="Key">
       {(key) => (
         <>
           <PageHead title={key.key === '' ? '(empty)' : key.key} of="Key">

@@ -52,9 +52,12 @@ export default function MonitorPage() {
       {({ monitors }) => {
         const monitor = monitors.find((one) => one.id === id);
         return monitor === undefined ? (
-          <EmptyState title="No such monitor">
-            <PageLink to="/monitors">All monitors</PageLink>
-          </EmptyState>
+          <>
+            <PageHead title="Monitor" />
+            <EmptyState title="No such monitor">
+              <PageLink to="/monitors">All monitors</PageLink>
+            </EmptyState>
+          </>
         ) : (
           <>
             <PageHead title={monitor.name} of="Monitor">

@@ -77,9 +77,12 @@ export default function SloPage() {
       {({ slos }) => {
         const slo = slos.find((one) => one.id === id);
         return slo === undefined ? (
-          <EmptyState title="No such objective">
-            <PageLink to="/slos">All objectives</PageLink>
-          </EmptyState>
+          <>
+            <PageHead title="SLO" />
+            <EmptyState title="No such objective">
+              <PageLink to="/slos">All objectives</PageLink>
+            </EmptyState>
+          </>
         ) : (
           <>
             <PageHead title={slo.name} of="SLO">
