@@ -38,6 +38,13 @@ const dataset = (): Promise<string> => firstOf('/v1/api/datasets', 'datasets', '
 const addresses: Readonly<Record<string, readonly (string | (() => Promise<string>))[]>> = {
   '/': ['/'],
   '/traces': ['/traces', async () => `/traces?peek=${await failedTrace()}`, '/traces?name=nothing'],
+  '/traces/compare': [
+    '/traces/compare',
+    async () => {
+      const answer = await firstOf('/v1/api/traces?name=answer_ticket&status=ok&limit=1', 'traces', 'trace_id');
+      return `/traces/compare?a=${answer}&b=${await failedTrace()}`;
+    },
+  ],
   '/traces/$traceId': [
     trace,
     ...['tree', 'transcript', 'graph', 'context', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
@@ -76,8 +83,17 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
     async () => `${await runIn('succeeded')}?seq=3&vs=1`,
     '/runs/01a20000-0000-7000-8000-000000000000',
   ],
+  '/runs/compare': [
+    '/runs/compare',
+    async () => {
+      const [failed, good] = (await Promise.all([runIn('failed'), runIn('succeeded')])).map((path) => path.slice(6));
+      return `/runs/compare?a=${good}&b=${failed}`;
+    },
+  ],
   '/schedules': ['/schedules'],
   '/schedules/$id': [async () => `/schedules/${await firstOf('/v1/api/schedules', 'schedules', 'id')}`],
+  '/keys': ['/keys'],
+  '/keys/$id': [async () => `/keys/${await firstOf('/v1/api/limits', 'limits', 'limit_id')}`, '/keys/none'],
   '/workers': ['/workers'],
   '/definitions': ['/definitions', '/definitions?view=editor'],
   '/definitions/$id': ['/definitions/seed-refund'],
@@ -146,6 +162,15 @@ const moving = (page: Page): Promise<string[]> =>
       .map(({ effect }) => `moves: ${(effect as KeyframeEffect).target?.outerHTML.slice(0, 120)}`),
   );
 
+/** Two frames: the colours of another theme reach what is on the page with the next one. */
+const painted = (page: Page): Promise<void> =>
+  page.evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+      }),
+  );
+
 const CONTRAST = ['color-contrast'];
 const TAB_STOPS = 30;
 
@@ -154,6 +179,7 @@ const faultsOf = async (page: Page): Promise<string[]> => {
   const named = (what: string, faults: readonly string[]): string[] => faults.map((fault) => `${what}: ${fault}`);
   const faults = named('light', await seriousFindings(page));
   await page.emulateMedia({ colorScheme: 'dark' });
+  await painted(page);
   faults.push(...named('dark', await seriousFindings(page, CONTRAST)));
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
   faults.push(...named('forced colours', await unmarked(page)));
@@ -189,6 +215,7 @@ describe('every dialog', () => {
   it.each<readonly [string, string | (() => Promise<string>), string]>([
     ['Key', '/settings', 'No key'],
     ['Command palette', '/settings', 'Command palette'],
+    ['Copy for an assistant', trace, 'Copy for an assistant…'],
     ['Erase ada', '/users/ada', 'Erase…'],
     ['Signal', () => runIn('waiting'), 'Signal'],
     ['Cancel run', () => runIn('waiting'), 'Cancel run'],
