@@ -72,7 +72,7 @@ const expectNoFindings = async (on: Page): Promise<void> => {
 
 describe('the messages of a run', () => {
   it('are drawn and told as a table, up to the moment of the slider, with the text of a client as text', async () => {
-    page = await stage.open(`/runs/${runs[1]}?tab=messages`);
+    const page = await stage.open(`/runs/${runs[1]}?tab=messages`);
     const figure = page.getByRole('figure', { name: 'Messages of the run' });
     const table = figure.getByRole('table', { name: 'Messages' });
     await table.getByText('<img src=x onerror=alert(1)> the bank said no').first().waitFor();
@@ -90,7 +90,7 @@ describe('the messages of a run', () => {
   });
 
   it('stand with an actor, too, once its past is asked for', async () => {
-    page = await stage.open(`/actors/run/${runs[0]}`);
+    const page = await stage.open(`/actors/run/${runs[0]}`);
     await page.getByRole('button', { name: 'Look at the past' }).click();
     await page.getByRole('figure', { name: 'Messages of the run' }).waitFor();
     await expectNoFindings(page);
@@ -99,7 +99,7 @@ describe('the messages of a run', () => {
 
 describe('two runs', () => {
   it('a good run is proposed, and both stand side by side by step, with what differs of one on request', async () => {
-    page = await stage.open(`/runs/${runs[1]}`);
+    const page = await stage.open(`/runs/${runs[1]}`);
     await page.getByRole('link', { name: 'Compare', exact: true }).click();
     const proposal = page.getByRole('region', { name: 'A run to compare with' });
     await proposal.getByText((runs[0] ?? '').slice(-12, -4)).waitFor();
