@@ -38,13 +38,6 @@ const dataset = (): Promise<string> => firstOf('/v1/api/datasets', 'datasets', '
 const addresses: Readonly<Record<string, readonly (string | (() => Promise<string>))[]>> = {
   '/': ['/'],
   '/traces': ['/traces', async () => `/traces?peek=${await failedTrace()}`, '/traces?name=nothing'],
-  '/traces/compare': [
-    '/traces/compare',
-    async () => {
-      const answer = await firstOf('/v1/api/traces?name=answer_ticket&status=ok&limit=1', 'traces', 'trace_id');
-      return `/traces/compare?a=${answer}&b=${await failedTrace()}`;
-    },
-  ],
   '/traces/$traceId': [
     trace,
     ...['tree', 'transcript', 'graph', 'context', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
