@@ -4,7 +4,7 @@ import { PARKED_LIFETIME_MS } from '../src/actors/event/event-mailbox.ts';
 import { RUN_CHARACTERS } from '../src/actors/run/run-documents.ts';
 import { MAX_DEPTH } from '../src/actors/run/steps/child.ts';
 import { RUN_BODY_BYTES } from '../src/http/routes/runs.ts';
-import { MAX_ORPHANS } from '../src/machines/run.ts';
+import { MAX_ORPHANS } from '../src/machines/run-phases.ts';
 import { conditionBounds } from '../src/model/definition/condition.ts';
 import { definitionBounds } from '../src/model/definition/definition.ts';
 import { inputSchemaBounds } from '../src/model/definition/input-schema/compile.ts';

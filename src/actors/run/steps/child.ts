@@ -1,4 +1,5 @@
-import { childrenToStart, MORE_CHILDREN, placeOf, type RunEvent, visitOf } from '../../../machines/run.ts';
+import { childrenToStart, placeOf, type RunEvent, visitOf } from '../../../machines/run.ts';
+import { MORE_CHILDREN } from '../../../machines/run-phases.ts';
 import type { CompiledStep } from '../../../model/definition/compile.ts';
 import { type ChildStep, definitionBounds } from '../../../model/definition/definition.ts';
 import { type Evaluated, expressionError, type StepError } from '../../../model/definition/step-error.ts';
