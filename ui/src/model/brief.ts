@@ -177,7 +177,7 @@ export const writeBrief = ({ rows, order, full, title, facts, budgetTokens }: As
       const isCut = shown.length < text.length;
       const block = `### ${name}\n\n${fenced(isCut ? `${shown}…` : shown, language)}`;
       const before = room;
-      if (shown === '' || !put(block)) cut.push(`${name.toLowerCase()} of ${oneLine(span.name)}`);
+      if ((shown === '' && text !== '') || !put(block)) cut.push(`${name.toLowerCase()} of ${oneLine(span.name)}`);
       else {
         left -= before - room;
         if (isCut)

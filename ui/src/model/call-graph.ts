@@ -30,10 +30,16 @@ export type CallGraph = {
   readonly edges: readonly CallEdge[];
   /** Calls or names that are left out. */
   readonly left: number;
+  /** Edges that are left out: the rarest, and inferred ones before recorded ones. */
+  readonly leftEdges: number;
 };
 
 /** A picture of more is none; and dagre takes 150 ms for so many. */
 export const MOST_NODES = 150;
+/** More lines are a thicket, and take seconds to place. */
+export const MOST_EDGES = 300;
+/** Up to so many boxes both directions are tried. */
+const MOST_TRIED_TWICE = 60;
 
 /**
  * The calls of a trace, or of a part of it, as a graph.
@@ -95,7 +101,15 @@ export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number): 
       if ((rows.end[before] ?? 0) <= (rows.start[row] ?? 0)) connect(before, row, 'inferred');
     }
   }
-  return { nodes: [...nodes.values()], edges: [...edges.values()], left: left + leftNames.size };
+  const ranked = [...edges.values()].toSorted((a, b) =>
+    a.how === b.how ? b.count - a.count : a.how === 'recorded' ? -1 : 1,
+  );
+  return {
+    nodes: [...nodes.values()],
+    edges: ranked.slice(0, MOST_EDGES),
+    left: left + leftNames.size,
+    leftEdges: Math.max(0, ranked.length - MOST_EDGES),
+  };
 };
 
 export type PlacedCall = CallNode & {
@@ -152,8 +166,9 @@ const LEAST_SCALE = 0.55;
 type Room = { readonly width: number; readonly height: number };
 const scaleIn = ({ width, height }: Room, room: Room): number => Math.min(1, room.width / width, room.height / height);
 
-/** The layout, to the right or downwards, that is drawn larger in a room. */
+/** The layout, to the right or downwards, that is drawn larger in a room; of a large one the direction in which the room is longer. */
 export const layOutInRoom = (graph: CallGraph, room: Room): CallLayout => {
+  if (graph.nodes.length > MOST_TRIED_TWICE) return layOutCalls(graph, room.width >= room.height ? 'right' : 'down');
   const right = layOutCalls(graph, 'right');
   const down = layOutCalls(graph, 'down');
   return scaleIn(down, room) > scaleIn(right, room) ? down : right;

@@ -93,6 +93,12 @@ describe('a trace for an assistant', () => {
     expect(text.split('\n').filter((line) => line.startsWith('# '))).toEqual(['# a # b', '# out']);
   });
 
+  it('does not call an empty output cut', () => {
+    const empty = layOut([aSpan('a', undefined, 0, 1, { output: '' })], BASE);
+    const full = new Map(empty.spans.entries());
+    expect(writeBrief({ rows: empty, order: [0], full, title: 't', facts: [], budgetTokens: 4000 }).cut).toEqual([]);
+  });
+
   it('says what was not read', () => {
     const { cut } = writeBrief({ rows, order: [1], full: new Map(), title: 't', facts: [], budgetTokens: 4000 });
     expect(cut).toContain('input and output of think, which were not read');

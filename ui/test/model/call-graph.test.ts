@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callGraph, firstView, layOutCalls, layOutInRoom, MOST_NODES } from '../../src/model/call-graph.ts';
+import { callGraph, firstView, layOutCalls, layOutInRoom, MOST_EDGES, MOST_NODES } from '../../src/model/call-graph.ts';
 import { layOut } from '../../src/model/trace.ts';
 import { aSpan, BASE } from './spans.ts';
 
@@ -75,6 +75,24 @@ describe('the calls of a trace as a graph', () => {
       BASE,
     );
     expect(callGraph(alike, 'name')).toMatchObject({ left: 0, nodes: [{}, { name: 'c' }] });
+  });
+
+  it(`have ${MOST_EDGES} lines at the most: the rarest are left out, inferred ones before recorded ones`, () => {
+    // Each of 30 names calls each, one after the other: 900 recorded lines, of which those from the first are doubled.
+    const names = Array.from({ length: 30 }, (_, n) => n);
+    const pairs = [...names, 0].flatMap((from) => names.map((to) => [from, to] as const));
+    const dense = layOut(
+      pairs.flatMap(([from, to], at) => [
+        aSpan(`p${at}`, undefined, at * 2, at * 2 + 1, { name: `n${from}` }),
+        aSpan(`c${at}`, `p${at}`, at * 2, at * 2 + 1, { name: `n${to}` }),
+      ]),
+      BASE,
+    );
+    const { edges, leftEdges } = callGraph(dense, 'name');
+    expect(edges).toHaveLength(MOST_EDGES);
+    expect(leftEdges).toBeGreaterThanOrEqual(600);
+    expect(edges.every(({ how }) => how === 'recorded')).toBe(true);
+    expect(edges.slice(0, 30).every(({ from, count }) => from === 'generic n0' && count === 2)).toBe(true);
   });
 
   it('are placed so that no two boxes overlap and each edge between two has a way', () => {

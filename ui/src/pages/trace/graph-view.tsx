@@ -15,9 +15,6 @@ import css from './trace.module.css';
 const Canvas = lazy(() => import('./call-canvas.tsx'));
 
 const grammar = { by: oneOf(['name', 'call'], 'name') } as const;
-/** Lines of the table; the picture has no more that could be told apart. */
-const MOST_LINES = 400;
-
 type GraphProps = {
   readonly name: string;
   readonly rows: TraceRows;
@@ -33,7 +30,6 @@ export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
   const names = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node.name])), [graph]);
   const boxColumns = useMemo<readonly Column<CallNode>[]>(() => boxesOf(onSelect), [onSelect]);
   const edgeColumns = useMemo<readonly Column<CallEdge>[]>(() => edgesOf(names), [names]);
-  const edges = graph.edges.slice(0, MOST_LINES);
   return (
     <>
       <div className={css['bar']}>
@@ -64,12 +60,13 @@ export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
             <PlainTable
               name="Calls"
               columns={edgeColumns}
-              rows={edges}
+              rows={graph.edges}
               idOf={({ from, to, how }) => `${how} ${from.length} ${from} ${to}`}
             />
-            {graph.edges.length > MOST_LINES && (
+            {graph.leftEdges > 0 && (
               <p>
-                The first {MOST_LINES} of {formatCount(graph.edges.length)} lines.
+                {plural(graph.leftEdges, 'rarer line')} {graph.leftEdges === 1 ? 'is' : 'are'} left out, here and in the
+                picture.
               </p>
             )}
           </div>
