@@ -90,6 +90,31 @@ describe('beside OpenTelemetry', () => {
     expect((await sent('spans'))[0]).not.toHaveProperty('parent_span_id');
   });
 
+  it('a fault of it keeps nobody from working: the function runs, once, and its own error goes on', async () => {
+    const broken = createInstrumentation({
+      endpoint: service.url,
+      bridge: {
+        active: () => {
+          throw new Error('no context');
+        },
+        run: () => {
+          throw new Error('no context');
+        },
+      },
+    });
+    const body = vi.fn<() => number>(() => 1);
+    expect(await broken.span('s', {}, body)).toBe(1);
+    expect(body).toHaveBeenCalledOnce();
+    expect(broken.counters().invalid).toBe(1);
+    await broken.close();
+    await expect(svc.span('s', {}, () => Promise.reject(new RangeError('mine')))).rejects.toThrow('mine');
+    const failing = vi.fn<() => never>(() => {
+      throw new RangeError('mine');
+    });
+    await expect(svc.span('s', {}, failing)).rejects.toThrow('mine');
+    expect(failing).toHaveBeenCalledOnce();
+  });
+
   it('what runs under the span of a step is under it for OpenTelemetry too', () => {
     const step = { traceId: theirs.traceId, spanId: 'eee19b7ec3c1b174', correlation: {} };
     expect(svc.under(step, () => api.context.active())).toMatchObject({ spanId: step.spanId });

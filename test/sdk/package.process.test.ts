@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +95,25 @@ describe('the published package', () => {
     expect(printed).toBe('run-1\n');
     expect(service.callsTo('runs')[0]?.body).toMatchObject({ definition_id: 'refund', input: { amount: 1 } });
     expect(service.callsTo('ingest')[0]?.body['spans']).toMatchObject([{ name: 'start', status: 'ok' }]);
+  });
+
+  it('sends what is queued when the program has nothing left to do, without a close', async () => {
+    const service = await startFakeService();
+    writeFileSync(
+      join(folder, 'careless.js'),
+      `import { createInstrumentation } from '@svc/sdk';
+       await createInstrumentation({ delayMs: 60_000 }).span('careless', {}, () => {});
+      `,
+    );
+    const program = spawn(process.execPath, ['careless.js'], {
+      cwd: folder,
+      env: { ...process.env, SVC_ENDPOINT: service.url },
+      stdio: 'inherit',
+    });
+    const [code] = (await once(program, 'exit')) as [number];
+    await service.stop();
+    expect(code).toBe(0);
+    expect(service.callsTo('ingest')[0]?.body['spans']).toMatchObject([{ name: 'careless' }]);
   });
 
   it('its door for pages holds nothing of Node, neither in its code nor in its types', () => {

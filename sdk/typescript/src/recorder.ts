@@ -230,13 +230,24 @@ export const createRecorder = (platform: Platform, options: InstrumentationOptio
     }
   };
 
-  /** Runs a function with a span around it, for the other tracer too. */
+  /** Runs a function with a span around it, for the other tracer too; a fault of that one keeps the function from nothing. */
   const enter = <T>(context: TraceContext, body: () => T): T =>
-    storage.run(context, () =>
-      bridge === undefined
-        ? body()
-        : bridge.run({ traceId: context.traceId, spanId: context.spanId, isKept: isKept(context.traceId) }, body),
-    );
+    storage.run(context, () => {
+      if (bridge === undefined) return body();
+      const { traceId, spanId } = context;
+      let isEntered = false;
+      const entered = (): T => {
+        isEntered = true;
+        return body();
+      };
+      try {
+        return bridge.run({ traceId, spanId, isKept: isKept(traceId) }, entered);
+      } catch (error) {
+        if (isEntered) throw error;
+        invalid += 1;
+        return body();
+      }
+    });
   /** The innermost span around the call: of the other tracer, whose spans can only lie within ours where it has one. */
   const current = (): { readonly traceId: string; readonly spanId: string } | undefined => {
     try {
