@@ -21,6 +21,7 @@ const USAGE = `usage: svc conformance [options] -- <command of the fixture>
   --list             print the scenarios, run none
 `;
 const EXIT_FAILED = 1;
+const EXIT_INTERRUPTED = 130;
 const EXIT_USAGE = 2;
 const JOBS_LIMIT = 64;
 
@@ -103,6 +104,9 @@ export const runConformance = async (argv: readonly string[], print: (line: stri
 
   const startedAt = performance.now();
   const services = createServices();
+  // What was started ends with this process, where it ends by `exit`.
+  const onSignal = (): void => process.exit(EXIT_INTERRUPTED);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
   try {
     const first = await startFixture(command, {});
     first.hangUp();
@@ -125,6 +129,7 @@ export const runConformance = async (argv: readonly string[], print: (line: stri
     print(`conformance: ${(error as Error).message}`);
     return EXIT_FAILED;
   } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
     await services.stop();
   }
 };

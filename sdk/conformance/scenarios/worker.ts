@@ -827,4 +827,45 @@ export const workerScenarios: readonly Scenario[] = [
     assert.equal((await service.api.run(own.run_id)).output, 'own');
     assert.equal((await service.api.run(other.run_id)).status, 'queued');
   }),
+
+  worker(
+    101,
+    'bad-text',
+    'Text that is not well-formed ends its step: as something that JSON can say, or as a failure.',
+    async (world) => {
+      const service = await world.service();
+      const { run } = await servedRun(world, service, scriptOf({ return: { text: 'a\ud800b' } }));
+      const ended = await service.api.ended(run.run_id);
+      assert.deepEqual(
+        ended.attempts.map(({ attempt }) => attempt),
+        [1],
+        'it does not run again and again',
+      );
+      if (ended.status === 'failed') assert.equal(ended.error?.class, 'fatal');
+      else assert.match(JSON.stringify(ended.output), /"a.+b"/);
+    },
+  ),
+
+  worker(
+    102,
+    'bad-network',
+    'A worker gets its step through where each kind of call is broken in another way.',
+    async (world) => {
+      const service = await world.service();
+      const register = isCallTo('POST', '/v1/api/workers/register');
+      service.proxy.break(register, { kind: 'truncate', bytes: 5 });
+      service.proxy.break(register, { kind: 'drip', bytes: 16, everyMs: 10 });
+      service.proxy.break(isCallTo('POST', '/v1/api/steps/claim'), { kind: 'refuse', status: 503 });
+      service.proxy.break(makes('started'), { kind: 'cut before' });
+      service.proxy.break(makes('started'), { kind: 'cut after' });
+      service.proxy.break(makes('complete'), { kind: 'refuse', status: 429, headers: { 'retry-after': '0' } });
+      service.proxy.break(makes('complete'), { kind: 'truncate', bytes: 3 });
+      const { fixture, run } = await servedRun(world, service, scriptOf({ return: 'through' }));
+      const ended = await service.api.ended(run.run_id);
+      assert.equal(ended.output, 'through');
+      assert.equal(startedCount(fixture), 1, 'the body runs once');
+      await until('the last report to be answered', undefined, () => service.proxy.stepCalls('complete').length >= 3);
+      assert.deepEqual(service.proxy.stepCalls('fail'), []);
+    },
+  ),
 ];
