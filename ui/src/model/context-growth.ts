@@ -8,8 +8,9 @@ export type ModelCall = {
   readonly row: number;
   /** Tokens that the model read; nothing where nobody counted. */
   readonly tokens: number | undefined;
-  readonly cached: number;
-  readonly written: number;
+  /** Of them from the cache, and written to it; nothing where nobody counted. */
+  readonly cached: number | undefined;
+  readonly written: number | undefined;
   /** Against the call before it that was counted. */
   readonly grewBy: number | undefined;
 };
@@ -26,13 +27,13 @@ export const modelCalls = (rows: TraceRows): readonly ModelCall[] => {
   return order.map((row) => {
     const usage = rows.spans[row]?.usage;
     const details = usage?.input_details;
-    const cached = details?.cache_read ?? 0;
-    const written = Math.max(
-      details?.cache_write ?? 0,
-      (details?.cache_write_5m ?? 0) + (details?.cache_write_1h ?? 0),
-    );
+    const cached = details?.cache_read;
+    const { cache_write: all, cache_write_5m: short, cache_write_1h: long } = details ?? {};
+    const isWritten = all !== undefined || short !== undefined || long !== undefined;
+    const written = isWritten ? Math.max(all ?? 0, (short ?? 0) + (long ?? 0)) : undefined;
+    const apart = (cached ?? 0) + (written ?? 0);
     const input = usage?.input_tokens;
-    const tokens = input === undefined ? undefined : cached + written > input ? input + cached + written : input;
+    const tokens = input === undefined ? undefined : apart > input ? input + apart : input;
     const grewBy = tokens === undefined || before === undefined ? undefined : tokens - before;
     before = tokens ?? before;
     return { row, tokens, cached, written, grewBy };

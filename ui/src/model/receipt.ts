@@ -1,6 +1,6 @@
 import type { components } from '../api/types.ts';
 import { inWords } from './status.ts';
-import { plural } from './units.ts';
+import { formatMoney, plural } from './units.ts';
 
 export type CostReceipt = components['schemas']['CostReceipt'];
 type Line = NonNullable<CostReceipt['lines']>[number];
@@ -59,11 +59,18 @@ export const addsUp = (lines: readonly Line[], { total_cost }: Cost): boolean =>
 /**
  * What was saved by tokens that came from a cache: what they would have cost as ordinary input, less what they did cost and what
  * writing to the cache cost more than ordinary input.
- * @returns nothing where the receipt has no lines
+ * @returns nothing where the receipt has no lines, or none of a cache
  */
 export const savedByCache = ({ lines, price_book }: CostReceipt): number | undefined => {
-  if (lines === undefined || price_book === undefined) return undefined;
-  return lines
-    .filter(({ meter }) => meter.startsWith('cache_'))
-    .reduce((saved, { tokens, amount }) => saved + (tokens * price_book.input_rate) / 1e6 - amount, 0);
+  const cached = lines?.filter(({ meter }) => meter.startsWith('cache_')) ?? [];
+  if (price_book === undefined || cached.length === 0) return undefined;
+  return cached.reduce((saved, { tokens, amount }) => saved + (tokens * price_book.input_rate) / 1e6 - amount, 0);
+};
+
+/** Writing to a cache may cost more than reading from it saves. */
+export const explainSaved = (saved: number, currency: string): string => {
+  const amount = formatMoney({ total_cost: Math.abs(saved), currency });
+  return saved < 0
+    ? `The cache cost ${amount} more than ordinary input.`
+    : `The cache saved ${amount} against ordinary input.`;
 };

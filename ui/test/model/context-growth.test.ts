@@ -10,7 +10,7 @@ describe('the context of the calls of a trace', () => {
   it('is what each call read, in the order of their start, and how it grew', () => {
     const rows = layOut(
       [
-        ask('late', 20, { usage: { input_tokens: 300, input_details: { cache_read: 200 } } }),
+        ask('late', 20, { usage: { input_tokens: 300, input_details: { cache_read: 200, cache_write_5m: 5 } } }),
         ask('early', 0, { usage: { input_tokens: 100 } }),
         ask('uncounted', 10, {}),
         aSpan('tool', undefined, 5, 6, { kind: 'tool_call' }),
@@ -18,9 +18,9 @@ describe('the context of the calls of a trace', () => {
       BASE,
     );
     expect(modelCalls(rows).map(({ row, ...rest }) => [rows.spans[row]?.span_id, rest])).toEqual([
-      ['early', { tokens: 100, cached: 0, written: 0, grewBy: undefined }],
-      ['uncounted', { tokens: undefined, cached: 0, written: 0, grewBy: undefined }],
-      ['late', { tokens: 300, cached: 200, written: 0, grewBy: 200 }],
+      ['early', { tokens: 100, cached: undefined, written: undefined, grewBy: undefined }],
+      ['uncounted', { tokens: undefined, cached: undefined, written: undefined, grewBy: undefined }],
+      ['late', { tokens: 300, cached: 200, written: 5, grewBy: 200 }],
     ]);
   });
 

@@ -3,6 +3,7 @@ import {
   addsUp,
   explainNotPriced,
   explainOutcome,
+  explainSaved,
   nameOfMeter,
   savedByCache,
   sumOfLines,
@@ -53,5 +54,10 @@ describe('a bill', () => {
     expect(savedByCache({ outcome: 'priced', price_book: book, lines: [read, line('input', 5)] })).toBe(9);
     expect(savedByCache({ outcome: 'priced', price_book: book, lines: [write] })).toBe(-2);
     expect(savedByCache({ outcome: 'received' })).toBeUndefined();
+    expect(savedByCache({ outcome: 'priced', price_book: book, lines: [line('input', 5)] })).toBeUndefined();
+    expect([explainSaved(9, 'USD'), explainSaved(-2, 'USD')]).toEqual([
+      'The cache saved $9.00 against ordinary input.',
+      'The cache cost $2.00 more than ordinary input.',
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
   modelCalls,
   type SeenMessage,
 } from '../../model/context-growth.ts';
+import { explainSaved } from '../../model/receipt.ts';
 import type { TraceRows } from '../../model/trace.ts';
 import { formatCompact, formatCount, formatMoney, formatShare, plural, UNKNOWN } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -48,7 +49,7 @@ const Legend = () => (
 );
 
 const Bar = ({ call }: { readonly call: Row }) => {
-  const { tokens, cached, written, share } = call;
+  const { tokens, cached = 0, written = 0, share } = call;
   if (tokens === undefined || tokens === 0) return null;
   const part = (count: number, kind: string) => (
     <span style={{ width: `${(count / tokens) * 100}%`, background: `var(--${kind})` }} />
@@ -84,7 +85,7 @@ const columnsOf = (rows: TraceRows, currency: string, onSelect: ContextProps['on
     head: 'Cached',
     width: '72px',
     isNumber: true,
-    cell: ({ cached, tokens }) => (tokens === undefined ? UNKNOWN : formatCompact(cached)),
+    cell: ({ cached }) => formatCompact(cached),
   },
   { id: 'grew', head: 'Grew by', width: '84px', isNumber: true, cell: ({ grewBy }) => signed(grewBy) },
   {
@@ -210,9 +211,10 @@ export const ContextView = ({ traceId, rows, onSelect }: ContextProps) => {
               </span>
               {saved.length > 0 && (
                 <span>
-                  The cache saved{' '}
-                  {formatMoney({ total_cost: saved.reduce((sum, one) => sum + one, 0), currency: currency ?? 'USD' })}{' '}
-                  in {plural(saved.length, 'priced call')}.
+                  {explainSaved(
+                    saved.reduce((sum, one) => sum + one, 0),
+                    currency ?? 'USD',
+                  )}
                 </span>
               )}
             </p>

@@ -3,6 +3,7 @@ import {
   type CostReceipt,
   explainNotPriced,
   explainOutcome,
+  explainSaved,
   nameOfMeter,
   savedByCache,
   sumOfLines,
@@ -38,7 +39,7 @@ const Receipt = ({ receipt, cost }: { readonly receipt: CostReceipt; readonly co
   const why = explainOutcome(receipt);
   if (lines === undefined || book === undefined || cost === undefined) return <p>{why}</p>;
   const { currency } = book;
-  const saved = savedByCache(receipt) ?? 0;
+  const saved = savedByCache(receipt);
   return (
     <>
       <PlainTable
@@ -55,12 +56,7 @@ const Receipt = ({ receipt, cost }: { readonly receipt: CostReceipt; readonly co
         Priced by the row <code>{book.entry}</code> of the book <code>{book.id}</code> of {book.as_of}, once, when the
         span arrived.
       </p>
-      {saved !== 0 && (
-        <p>
-          The cache {saved > 0 ? 'saved' : 'cost'} {formatMoney({ total_cost: Math.abs(saved), currency })}{' '}
-          {saved > 0 ? 'against' : 'more than'} ordinary input.
-        </p>
-      )}
+      {saved !== undefined && <p>{explainSaved(saved, currency)}</p>}
       {notPriced.length > 0 && (
         <>
           <h3>Not priced</h3>
