@@ -24,6 +24,28 @@ describe('what becomes of the times that are due', () => {
     expect(plan('none', MINUTE, MINUTE)).toMatchObject({ nextAt: 2 * MINUTE });
   });
 
+  it('one due time costs one look ahead, which gives the next time too, and no look back', () => {
+    const asked: string[] = [];
+    const counting = {
+      next: (after: number) => {
+        asked.push('next');
+        return everyMinute.next(after);
+      },
+      latest: (...range: Parameters<typeof everyMinute.latest>) => {
+        asked.push('latest');
+        return everyMinute.latest(...range);
+      },
+    };
+    const spec = { catchUp: 'last', catchUpWindowMs: MINUTE, jitterMs: 0 } as const;
+    const plan = (now: number) => planFirings(counting, spec, (at) => at, MINUTE, now);
+    expect(plan(MINUTE)).toEqual({ due: [{ nominalAt: MINUTE }], nextAt: 2 * MINUTE });
+    expect(asked).toEqual(['next']);
+    expect(plan(MINUTE - 1)).toEqual({ due: [], nextAt: MINUTE });
+    expect(asked).toEqual(['next']);
+    expect(plan(2 * MINUTE).nextAt).toBe(3 * MINUTE);
+    expect(asked).toEqual(['next', 'next', 'latest', 'next']);
+  });
+
   it('nothing is due before its time', () => {
     expect(plan('all', MINUTE, MINUTE - 1)).toEqual({ due: [], nextAt: MINUTE });
   });

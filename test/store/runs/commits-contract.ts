@@ -847,6 +847,16 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect((await store.resume(0)).highest).toEqual({ outboxNo: 0, order: 0, queueOrders: [] });
     });
 
+    it('a service resumes with the number of runs in each open status, over all projects', async () => {
+      const { store, put } = await opened();
+      await put(aRun('a', { status: 'waiting' }));
+      await put(aRun('b', { status: 'waiting', project: 'other' }));
+      await put(aRun('c', { status: 'paused' }));
+      await put(aRun('d', { status: 'failed' }));
+      const { openRuns } = await store.resume(0);
+      expect(openRuns).toEqual({ scheduled: 0, queued: 0, running: 0, waiting: 2, paused: 1 });
+    });
+
     it('a question that is asked after a commit was answered sees it', async () => {
       const { store, commit, put } = await opened();
       await put(aRun('a'));
