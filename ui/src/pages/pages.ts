@@ -1,4 +1,5 @@
 import {
+  Ban,
   Bell,
   Boxes,
   CalendarClock,
@@ -9,6 +10,7 @@ import {
   FlaskConical,
   KeyRound,
   LayoutDashboard,
+  LayoutGrid,
   ListTree,
   MessagesSquare,
   Play,
@@ -53,6 +55,12 @@ export const pages: readonly Page[] = [
     load: () => import('./cost/cost-page.tsx'),
     rail: { section: 'Observe', name: 'Cost', icon: CircleDollarSign, key: 'c' },
   },
+  {
+    path: '/boards',
+    load: () => import('./boards/boards-page.tsx'),
+    rail: { section: 'Observe', name: 'Boards', icon: LayoutGrid, key: 'b' },
+  },
+  { path: '/boards/$viewId', load: () => import('./boards/board-page.tsx') },
   {
     path: '/scores',
     load: () => import('./judgements/scores-page.tsx'),
@@ -130,6 +138,11 @@ export const pages: readonly Page[] = [
     path: '/doctor',
     load: () => import('./doctor/doctor-page.tsx'),
     rail: { section: 'System', name: 'Doctor', icon: Stethoscope, key: 'h' },
+  },
+  {
+    path: '/refusals',
+    load: () => import('./refusals/refusals-page.tsx'),
+    rail: { section: 'System', name: 'Refusals', icon: Ban },
   },
   {
     path: '/audit',

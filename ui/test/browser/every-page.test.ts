@@ -34,6 +34,14 @@ const runIn = async (status: string): Promise<string> =>
   `/runs/${await firstOf(`/v1/api/runs?status=${status}&definition_id=seed-refund&limit=1`, 'runs', 'run_id')}`;
 const dataset = (): Promise<string> => firstOf('/v1/api/datasets', 'datasets', 'dataset_id');
 
+/** A board of a list and a cost, made once more under the same ids. */
+const board = async (): Promise<string> => {
+  await stage.post('/v1/api/views', { view_id: 'failed', name: 'failed', path: '/traces?status=error' });
+  await stage.post('/v1/api/views', { view_id: 'cost', name: 'cost', path: '/cost?group_by=model' });
+  await stage.post('/v1/api/views', { view_id: 'both', name: 'both', views: ['failed', 'cost'] });
+  return '/boards/both';
+};
+
 /** Where each page is seen with something on it. A page that is not here fails the first test. */
 const addresses: Readonly<Record<string, readonly (string | (() => Promise<string>))[]>> = {
   '/': ['/'],
@@ -53,6 +61,13 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/users': ['/users'],
   '/users/$userId': ['/users/ada'],
   '/cost': ['/cost', '/cost?group_by=user_id'],
+  '/boards': [
+    async () => {
+      await board();
+      return '/boards';
+    },
+  ],
+  '/boards/$viewId': [board, '/boards/none'],
   '/scores': ['/scores', '/scores?view=feedback'],
   '/scorers': ['/scorers'],
   '/datasets': ['/datasets'],
@@ -95,6 +110,7 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/machines': ['/machines'],
   '/machines/$name': ['/machines/lease', '/machines/run%3Aseed-refund%401'],
   '/doctor': ['/doctor'],
+  '/refusals': ['/refusals'],
   '/audit': ['/audit'],
   '/settings': ['/settings'],
 };

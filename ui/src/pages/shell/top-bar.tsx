@@ -9,6 +9,7 @@ import { useShared } from '../../widgets/page-state.ts';
 import { usePrefs } from '../../widgets/prefs.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { openPalette } from './palette.tsx';
+import { SaveView } from './save-view.tsx';
 import { TimeRange } from './time-range.tsx';
 import css from './top-bar.module.css';
 
@@ -124,6 +125,7 @@ export const TopBar = () => {
       <Button look="plain" aria-label="Command palette" title="Command palette (Ctrl K)" onClick={openPalette}>
         <Search size={16} aria-hidden />
       </Button>
+      <SaveView />
       <Button look="plain" aria-label="Copy link" title="Copy the link to this view (y)" onClick={copyLink}>
         <Link2 size={16} aria-hidden />
       </Button>

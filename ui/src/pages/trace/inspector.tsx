@@ -15,6 +15,7 @@ import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
+import { Explanation } from './explanation.tsx';
 import { DiffWithBefore, SpanLogs } from './span-parts.tsx';
 import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
@@ -159,6 +160,11 @@ const tabsOf = (
           content: () => <DiffWithBefore traceId={span.trace_id} spanId={before} span={span} />,
         },
     { id: 'logs', name: 'Logs', content: () => <SpanLogs span={span} /> },
+    {
+      id: 'mapping',
+      name: 'Mapping',
+      content: () => <Explanation traceId={span.trace_id} spanId={span.span_id} />,
+    },
     { id: 'json', name: 'JSON', content: () => <PayloadView key={span.span_id} value={span} name={span.span_id} /> },
   ];
   return tabs.filter((tab) => tab !== undefined && (isComplete || tab.id === 'error' || tab.id === 'usage')) as Tab[];

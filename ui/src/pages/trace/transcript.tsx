@@ -8,7 +8,7 @@ import { Button } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { EmptyState } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
-import { spanQuery } from './read-spans.ts';
+import { batchedSpanQuery } from './span-batch.ts';
 import css from './trace.module.css';
 
 /** What a reader of a conversation wants to see: what models said, and what tools did. */
@@ -50,8 +50,11 @@ type EntryProps = {
 
 const Entry = ({ traceId, rows, row, onSelect }: EntryProps) => {
   const light = rows.spans[row];
-  const { data } = useQuery({ ...spanQuery(traceId, light?.span_id ?? ''), enabled: light !== undefined });
-  const turns = useMemo(() => (data === undefined ? [] : turnsOf(data.span)), [data]);
+  const { data } = useQuery({
+    ...batchedSpanQuery(light?.correlation.project ?? '', traceId, light?.span_id ?? ''),
+    enabled: light !== undefined,
+  });
+  const turns = useMemo(() => (data === undefined ? [] : turnsOf(data)), [data]);
   if (light === undefined) return null;
   return (
     <article className={css['entry']} style={{ marginLeft: `${Math.min(rows.depth[row] ?? 0, 8) * 14}px` }}>

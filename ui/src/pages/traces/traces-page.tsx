@@ -14,8 +14,10 @@ import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { scoreColumns, traceColumns, type TraceRow } from './columns.tsx';
+import { FacetRail } from './facet-rail.tsx';
 import { filterChoices, filterFields, type FilterName, filterNames, isComplete } from './filters.ts';
 import { Peek } from './peek.tsx';
+import { Scatter } from './scatter.tsx';
 import css from './traces.module.css';
 
 const PAGE_ROWS = 100;
@@ -42,6 +44,11 @@ export default function TracesPage() {
   const params = useMemo<Params>(() => formatState(asked, { ...sharedState, ...state }), [sharedState, state]);
   const paramsKey = JSON.stringify(params);
   const query = useMemo(() => JSON.parse(paramsKey) as QueryOf<'listTraces'>, [paramsKey]);
+  // The counts are of the same traces, in whatever order they are listed.
+  const facetQuery = useMemo(() => {
+    const { sort: _sort, order: _order, ...filters } = query;
+    return filters;
+  }, [query]);
   const traces = usePaged<TraceRow>(
     ['traces', 'list', paramsKey],
     async (cursor, signal) => {
@@ -144,23 +151,30 @@ export default function TracesPage() {
                 {(active.length > 0 || state.q !== undefined) && <Button onClick={clear}>Clear all filters</Button>}
               </EmptyState>
             ) : (
-              <div className={css['panes']}>
-                <DataTable
-                  name="Traces"
-                  columns={columns}
-                  rows={rows}
-                  shown={state.cols === undefined ? undefined : ['name', ...state.cols]}
-                  idOf={(row) => row.trace_id}
-                  sorting={{ sort: state.sort ?? 'start_time', order: state.order ?? 'desc' }}
-                  onSort={({ sort, order }) => setState({ sort: grammar.sort.parse(sort), order }, 'push')}
-                  selected={peek}
-                  onSelect={(row) => setState({ peek: row.trace_id })}
-                  onOpen={open}
-                  onEnd={traces.more}
-                  foot={`${plural(rows.length, 'trace')} shown${traces.hasMore ? ', more below' : ''}`}
-                />
-                {peek !== undefined && <Peek traceId={peek} onClose={() => setState({ peek: undefined })} />}
-              </div>
+              <>
+                <details className={css['more']}>
+                  <summary>Duration and cost</summary>
+                  <Scatter rows={rows} onBox={(filter) => setState({ ...filter, peek: undefined }, 'push')} />
+                </details>
+                <div className={css['panes']}>
+                  <FacetRail query={facetQuery} active={params} onChoose={setFilter} />
+                  <DataTable
+                    name="Traces"
+                    columns={columns}
+                    rows={rows}
+                    shown={state.cols === undefined ? undefined : ['name', ...state.cols]}
+                    idOf={(row) => row.trace_id}
+                    sorting={{ sort: state.sort ?? 'start_time', order: state.order ?? 'desc' }}
+                    onSort={({ sort, order }) => setState({ sort: grammar.sort.parse(sort), order }, 'push')}
+                    selected={peek}
+                    onSelect={(row) => setState({ peek: row.trace_id })}
+                    onOpen={open}
+                    onEnd={traces.more}
+                    foot={`${plural(rows.length, 'trace')} shown${traces.hasMore ? ', more below' : ''}`}
+                  />
+                  {peek !== undefined && <Peek traceId={peek} onClose={() => setState({ peek: undefined })} />}
+                </div>
+              </>
             )
           }
         </Loaded>
