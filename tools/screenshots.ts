@@ -1,44 +1,113 @@
 /**
- * Takes the pictures of `docs/interface`, of a service that `examples/seed.ts` has filled:
+ * Takes the pictures of `docs/interface`, of a service that `examples/seed.ts` has filled, with the monitors of
+ * `examples/seed.config.json`:
  *
  *     node tools/screenshots.ts [http://127.0.0.1:4317]
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
 
 const origin = process.argv[2] ?? 'http://127.0.0.1:4317';
 const folder = join(import.meta.dirname, '..', 'docs', 'interface');
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
 
-type Listed = { readonly traces?: readonly { trace_id: string }[]; readonly runs?: readonly { run_id: string }[] };
-const ask = async (path: string): Promise<Listed> => (await (await fetch(new URL(path, origin))).json()) as Listed;
-const firstTrace = async (filter: string): Promise<string> =>
-  (await ask(`/v1/api/traces?limit=1&${filter}`)).traces?.[0]?.trace_id ?? '';
-const firstRun = async (filter: string): Promise<string> =>
-  (await ask(`/v1/api/runs?limit=1&${filter}`)).runs?.[0]?.run_id ?? '';
+/** Small, and sharp enough to read. */
+const QUALITY = 60;
+/** What is asked for after the first paint; streams stay open, so that the network is never idle. */
+const SETTLED_MS = 1_500;
+const THEME_MS = 400;
 
-const take = async (browser: Browser, name: string, path: string, colorScheme: 'light' | 'dark'): Promise<void> => {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme });
-  await page.goto(new URL(path, origin).href);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  // What is asked for after the first paint; streams stay open, so that the network is never idle.
-  await page.waitForTimeout(2000);
-  await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
-  await page.close();
+/** An id of the first row of a list. @throws Error when the seed has left it empty */
+const first = async (path: string, list: string, id: string): Promise<string> => {
+  const answer = (await (await fetch(new URL(path, origin))).json()) as Record<string, Record<string, unknown>[]>;
+  const found = answer[list]?.[0]?.[id];
+  if (typeof found !== 'string') throw new Error(`${path} has no ${list}: run examples/seed.ts first`);
+  return encodeURIComponent(found);
+};
+const firstTrace = (filter: string): Promise<string> => first(`/v1/api/traces?limit=1&${filter}`, 'traces', 'trace_id');
+const firstRun = (filter: string): Promise<string> =>
+  first(`/v1/api/runs?limit=1&definition_id=seed-refund&${filter}`, 'runs', 'run_id');
+
+const failed = await firstTrace('name=answer_ticket&status=error');
+const answered = await firstTrace('name=answer_ticket&status=ok');
+const research = await firstTrace('name=research_question');
+const [failedRun, waitingRun, doneRun] = await Promise.all(
+  ['failed', 'waiting', 'succeeded'].map((status) => firstRun(`status=${status}`)),
+);
+const dataset = await first('/v1/api/datasets', 'datasets', 'dataset_id');
+
+/** Each page, by the name of its picture. */
+const addresses: Readonly<Record<string, string>> = {
+  overview: '/',
+  traces: `/traces?peek=${failed}`,
+  trace: `/traces/${research}`,
+  failure: `/traces/${failed}`,
+  'trace-tree': `/traces/${research}?view=tree`,
+  transcript: `/traces/${answered}?view=transcript`,
+  'trace-graph': `/traces/${research}?view=graph`,
+  'trace-logs': `/traces/${answered}?view=logs`,
+  'traces-compare': `/traces/compare?a=${answered}&b=${failed}`,
+  sessions: '/sessions',
+  session: `/sessions/${await first('/v1/api/sessions', 'sessions', 'session_id')}`,
+  users: '/users',
+  user: '/users/ada',
+  cost: '/cost',
+  scores: '/scores',
+  feedback: '/scores?view=feedback',
+  scorers: '/scorers',
+  datasets: '/datasets',
+  dataset: `/datasets/${dataset}`,
+  experiments: '/experiments',
+  experiment: `/experiments/${dataset}-2.4.0`,
+  compare: `/experiments/compare?baseline=${dataset}-2.3.0&candidate=${dataset}-2.4.0&scorer=helpfulness`,
+  monitors: '/monitors',
+  monitor: '/monitors/errors',
+  slos: '/slos',
+  slo: '/slos/answered',
+  runs: '/runs',
+  run: `/runs/${failedRun}`,
+  'run-past': `/runs/${doneRun}?seq=5&tab=journal`,
+  'runs-compare': `/runs/compare?a=${doneRun}&b=${failedRun}`,
+  schedules: '/schedules',
+  schedule: `/schedules/${await first('/v1/api/schedules', 'schedules', 'id')}`,
+  keys: '/keys',
+  key: `/keys/${await first('/v1/api/limits', 'limits', 'limit_id')}`,
+  workers: '/workers',
+  definitions: '/definitions',
+  definition: '/definitions/seed-refund',
+  editor: '/definitions?view=editor',
+  actors: '/actors',
+  actor: `/actors/run/${waitingRun}`,
+  machines: '/machines',
+  machine: '/machines/lease',
+  doctor: '/doctor',
+  audit: '/audit',
+  settings: '/settings',
+};
+
+/** As WebP, which Playwright does not offer by itself: a third of the bytes. */
+const write = async (page: Page, name: string): Promise<void> => {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
+  await session.detach();
 };
 
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-const pages = {
-  overview: '/',
-  traces: `/traces?peek=${await firstTrace('name=answer_ticket&status=error')}`,
-  trace: `/traces/${await firstTrace('name=research_question')}`,
-  failure: `/traces/${await firstTrace('name=answer_ticket&status=error')}`,
-  transcript: `/traces/${await firstTrace('name=answer_ticket&status=ok')}?view=transcript`,
-  runs: '/runs',
-  run: `/runs/${await firstRun('status=failed')}`,
-};
-for (const [name, path] of Object.entries(pages))
-  for (const theme of ['light', 'dark'] as const) await take(browser, name, path, theme);
-await browser.close();
+try {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+  for (const [name, path] of Object.entries(addresses)) {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(new URL(path, origin).href);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForTimeout(SETTLED_MS);
+    await write(page, `${name}-light`);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(THEME_MS);
+    await write(page, `${name}-dark`);
+  }
+} finally {
+  await browser.close();
+}
