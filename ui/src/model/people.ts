@@ -8,6 +8,8 @@ export type People = keyof typeof groupsOf;
 type Erased = {
   readonly runs_erased: number;
   readonly traces_erased: number;
+  /** Absent from a service that keeps no views. */
+  readonly views_erased?: number;
   readonly deletes_pending: boolean;
   readonly note: string;
 };
@@ -17,6 +19,9 @@ const counted = (count: number, one: string): string => `${count} ${count === 1 
 /** What an erasure has done, in sentences. */
 export const explainErasure = (erased: Erased): readonly string[] => [
   `${counted(erased.runs_erased, 'run')} and ${counted(erased.traces_erased, 'trace')} erased.`,
+  ...(erased.views_erased === undefined || erased.views_erased === 0
+    ? []
+    : [`${counted(erased.views_erased, 'saved view')} that named the person erased.`]),
   erased.deletes_pending ? 'Bytes of traces are still to be removed from the store.' : 'Nothing waits to be removed.',
   erased.note,
 ];

@@ -74,5 +74,6 @@ it('an erasure says what it did, and what is still to be removed', () => {
     'Bytes of traces are still to be removed from the store.',
     'Parked events expire.',
   ]);
+  expect(explainErasure({ ...erased, views_erased: 1 })[1]).toBe('1 saved view that named the person erased.');
   expect(explainErasure({ ...erased, deletes_pending: false })[1]).toBe('Nothing waits to be removed.');
 });

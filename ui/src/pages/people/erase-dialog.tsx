@@ -42,7 +42,8 @@ export const EraseDialog = ({
               finished durable runs whose <code>user_id</code> was this when they started, with their child runs and all
               that is stored about them;
             </li>
-            <li>the traces of those runs.</li>
+            <li>the traces of those runs;</li>
+            <li>saved views whose addresses name that person.</li>
           </ul>
           <p>
             It leaves unfinished runs unchanged and counts them. It does not reach traces that belong to no durable run,
