@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../sdk/typescript/src/index.ts';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 
-const example = join(import.meta.dirname, '..', '..', 'examples', 'refund-agent');
+const root = join(import.meta.dirname, '..', '..');
+const example = join(root, 'examples', 'refund-agent');
+const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']).status === 0;
 
 const folder = temporaryFolder();
 let daemon: Daemon;
@@ -24,9 +26,11 @@ afterEach(() => {
 });
 
 /** Runs a file of the example as its README says. */
-const run = (file: string, ...args: string[]) => {
-  const child = spawn(process.execPath, [join(example, file), ...args], {
-    env: { ...process.env, SVC_ENDPOINT: daemon.url },
+const run = (file: string, ...args: string[]) => start(process.execPath, [join(example, file), ...args]);
+
+const start = (command: string, args: readonly string[], env: Record<string, string> = {}) => {
+  const child = spawn(command, args, {
+    env: { ...process.env, SVC_ENDPOINT: daemon.url, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
@@ -106,6 +110,28 @@ describe('the example, as its README tells to run it', () => {
     client.close();
     const triage = attempts.filter(({ step_id, status }) => step_id === 'triage' && status !== 'lapsed');
     expect(triage.map(({ status }) => status)).toEqual(['succeeded']);
+  });
+
+  it('one run is served by workers of two languages', async ({ skip }) => {
+    skip(!hasPython, 'there is no python3 of version 3.10 or later on this machine');
+    const first = await worker();
+    const asking = run('start.ts', '250', 'I do not like the colour any more.');
+    const [, runId = '', ticket = ''] = await asking.line(/^run (\S+), trace \S+, ticket (\S+)$/);
+    await asking.line(/run\.waiting\s+ask/);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+    const sdk = join(root, 'sdk', 'python');
+    start('python3', [join(sdk, 'examples', 'refund_agent', 'worker.py')], { PYTHONPATH: join(sdk, 'src') });
+    await run('approve.ts', ticket, 'yes').line(/the run goes on/);
+    await asking.line(/^paid: \{ payment: 'payment-1', amount: 250 \}/);
+    const client = createClient({ endpoint: daemon.url });
+    const { attempts } = await client.getRun(runId);
+    client.close();
+    const workerOf = (step: string): string | undefined =>
+      attempts.find(({ step_id, status }) => step_id === step && status === 'succeeded')?.worker_id;
+    expect(workerOf('triage')).toBeTypeOf('string');
+    expect(workerOf('pay')).toBeTypeOf('string');
+    expect(workerOf('pay')).not.toBe(workerOf('triage'));
   });
 
   it('refuses half an approval', async () => {
