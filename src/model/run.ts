@@ -37,6 +37,8 @@ export const openRunStatuses = [
 export type OpenRunStatus = (typeof openRunStatuses)[number];
 /** Those in which something will move the run, and not only somebody. */
 export const movingRunStatuses: readonly RunStatus[] = openRunStatuses.filter((status) => status !== 'paused');
+/** Those of runs that go on by themselves and may be in a step. */
+export const begunRunStatuses = ['queued', 'running', 'waiting'] as const satisfies readonly RunStatus[];
 /** Those in which a worker may hold a lease. */
 export const leasedRunStatuses = ['running', 'paused'] as const satisfies readonly RunStatus[];
 

@@ -439,6 +439,25 @@ export interface WorkerQueries {
   listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
 }
 
+/** A run whose step is open for longer than is usual. */
+export type StalledRun = RunSummary & {
+  readonly enteredAt: UnixMs;
+  /** What 95 of 100 finished visits of the step took at most. */
+  readonly usualMs: number;
+  /** How many finished visits were looked at. */
+  readonly visits: number;
+};
+
+export interface StalledRunQueries {
+  /**
+   * Those that moved longest ago first. @param query.runId only this run
+   * @returns `isCut` where not all open runs were looked at, or not all that were found are in it
+   */
+  listStalledRuns(
+    query: Asking & { readonly runId?: string; readonly limit: number },
+  ): Promise<Result<{ readonly runs: readonly StalledRun[]; readonly isCut: boolean }>>;
+}
+
 /** A concurrency or rate key in use. */
 export type LimitInfo = {
   readonly limitId: string;
@@ -538,6 +557,7 @@ export interface RunsService
     DefinitionQueries,
     WorkerQueries,
     LimitQueries,
+    StalledRunQueries,
     ActorDirectory,
     MachineDirectory,
     RunAdministration {

@@ -26,6 +26,7 @@ import { createBulkCommands } from './bulk-commands.ts';
 import { createScheduleCommands } from './schedule-commands.ts';
 import { createScheduleQueries } from './schedule-queries.ts';
 import type { RunsService } from './runs-service.ts';
+import { createStalledRuns } from './stalled-runs.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import { createWorkerCommands } from './worker-commands.ts';
 import { createWorkerQueries } from './worker-queries.ts';
@@ -69,6 +70,7 @@ export const createService = (host: {
   ...createDefinitionQueries(host),
   ...createWorkerQueries({ ...host, held: host.leases.held }),
   ...createLimitQueries(host),
+  ...createStalledRuns(host),
   ...createActorDirectory(host.actors),
   ...createMachineDirectory(host.store, host.programs),
   ...createRunAdministration(host),

@@ -1,4 +1,4 @@
-import type { EventOutcome, ParkedEventInfo } from '../../actors/service/runs-service.ts';
+import type { EventOutcome, ParkedEventInfo, StalledRun } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { JsonObject } from '../../model/json.ts';
 import {
@@ -77,6 +77,14 @@ export const runSummaryToWire = (run: RunSummary): Schemas['RunSummary'] =>
   }) as Schemas['RunSummary'];
 
 /** A run with its payloads. */
+/** A run whose step is open for longer than is usual. */
+export const stalledRunToWire = (run: StalledRun): Schemas['StalledRun'] => ({
+  ...runSummaryToWire(run),
+  entered_at: instantToWire(run.enteredAt),
+  usual_ms: run.usualMs,
+  visits: run.visits,
+});
+
 export const runToWire = (run: Run): Schemas['Run'] => ({
   ...runSummaryToWire(run),
   input: run.input,

@@ -13,11 +13,12 @@ import {
   runDetailToWire,
   runSummaryToWire,
   runToWire,
+  stalledRunToWire,
 } from '../codec/run.ts';
 import type { BodyOf, PathOf, QueryOf } from '../contract/contract.ts';
 import { type StreamedEvent, streamEvents, type StreamTiming, streamTiming } from '../answer/event-stream.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { given, LIST_BYTES, ROW_BYTES, pageBody, projectsOf, windowOf } from '../lists/listing.ts';
+import { auditedProjects, given, LIST_BYTES, ROW_BYTES, pageBody, projectsOf, windowOf } from '../lists/listing.ts';
 import { listRows } from '../lists/read-on.ts';
 import type { Route } from '../route.ts';
 import { holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
@@ -194,6 +195,25 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
             ...(isCapped ? { capped: true } : {}),
           })),
         };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/api/runs/stalled',
+      scope: 'read',
+      operationId: 'listStalledRuns',
+      surface: 'runs',
+      audit: 'list_runs',
+      handler: async (request) => {
+        const { project, run_id: runId, limit = 50 } = request.query as QueryOf<'listStalledRuns'>;
+        // A run that is named is found in any project that the key reaches.
+        const reach =
+          runId !== undefined && project === undefined
+            ? request.caller.reach
+            : projectsOf(request.caller, project, defaultProject);
+        request.audit.projects = auditedProjects(reach);
+        const { runs: stalled, isCut } = valueOf(await runs.listStalledRuns({ reach, limit, ...given({ runId }) }));
+        return { runs: mapLazily(stalled, stalledRunToWire), ...(isCut ? { capped: true } : {}) };
       },
     },
     {

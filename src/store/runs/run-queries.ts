@@ -106,6 +106,8 @@ export interface RunQueries {
   /** A run with all that is asked about it; `undefined` when there is no such run. */
   findRun(runId: string): Promise<RunRows | undefined>;
   listRuns(query: RunListQuery): Promise<readonly RunRecord[]>;
+  /** Runs that are queued, running or waiting, those that moved longest ago first. */
+  openRuns(reach: ProjectReach, limit: number): Promise<readonly RunRecord[]>;
   /**
    * How many of these runs wait for each thing beside a worker. Of each thing and project so many are looked at, the newest-updated first.
    */

@@ -128,6 +128,7 @@ const calls: readonly (readonly [operation: string, what: string, call: Call])[]
     },
   ],
   ['countWaitingRuns', '', get(() => '/runs/waiting')],
+  ['listStalledRuns', '', get(() => '/runs/stalled')],
   ['listDefinitions', '', get(() => '/definitions')],
   ['listDefinitions', 'by project', get(() => '/definitions?project=other')],
   [
@@ -200,6 +201,7 @@ const namedThings: readonly (readonly [operation: string, call: Call])[] = [
   ['getRun', get(({ run }) => `/runs/${run}`)],
   ['getRun', get(({ run }) => `/runs/${run}?wait_ms=10`)],
   ['listRunEvents', get(({ run }) => `/runs/${run}/events`)],
+  ['listStalledRuns', get(({ run }) => `/runs/stalled?run_id=${run}`)],
   ['getStepCause', get(({ run }) => `/runs/${run}/steps/own/cause`)],
   ['restartRun', post(({ run }) => `/runs/${run}/restart`, {})],
   ['cancelRun', post(({ run }) => `/runs/${run}/cancel`, {})],
@@ -258,6 +260,7 @@ const namedProject: readonly (readonly [operation: string, call: Call])[] = [
       ['listLeases', '/leases'],
       ['listLimits', '/limits'],
       ['countWaitingRuns', '/runs/waiting'],
+      ['listStalledRuns', '/runs/stalled'],
       ['listDefinitions', '/definitions'],
       ['getDefinition', '/definitions/secret'],
       ['getDefinitionVersion', '/definitions/secret/versions/1'],

@@ -1,6 +1,7 @@
 import type { Runnable } from '../../../src/store/runs/run-store.ts';
 import { SERVICE } from '../../../src/model/definition/owner.ts';
 import type { HeldReason } from '../../../src/model/run.ts';
+import type { ProjectReach } from '../../../src/model/scope.ts';
 import { describe, expect, it } from 'vitest';
 import { AT, anAttempt, aRun, type OpenRunStore, storesOf } from './factories.ts';
 
@@ -307,6 +308,25 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       expect(await counts({ definitionId: 'other' }, 2)).toEqual(['key 1']);
       // It lies beyond those that were looked at.
       expect(await counts({ definitionId: 'other' }, 1)).toEqual(['key 0+']);
+    });
+
+    it('lists the runs that are queued, running or waiting, those that moved longest ago first', async () => {
+      const { store, put } = await opened();
+      await put(
+        aRun('new', { updatedAt: AT + 9, status: 'running' }),
+        aRun('b', { updatedAt: AT + 1, status: 'waiting' }),
+        aRun('a', { updatedAt: AT + 1 }),
+        aRun('old', { updatedAt: AT, project: 'q' }),
+        aRun('paused', { updatedAt: AT, status: 'paused' }),
+        aRun('later', { updatedAt: AT, status: 'scheduled' }),
+        aRun('over', { updatedAt: AT, status: 'failed', endedAt: AT }),
+      );
+      const open = async (reach: ProjectReach, limit: number) =>
+        (await store.openRuns(reach, limit)).map(({ runId }) => runId);
+      expect(await open('all', 9)).toEqual(['old', 'a', 'b', 'new']);
+      expect(await open('all', 2)).toEqual(['old', 'a']);
+      expect(await open(['p'], 2)).toEqual(['a', 'b']);
+      expect(await open([], 2)).toEqual([]);
     });
 
     it('lists runs by their parent, what they wait for, and members of their correlation', async () => {

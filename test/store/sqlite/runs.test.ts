@@ -20,6 +20,7 @@ import { DUE_BY_STEADY, DUE_BY_WALL } from '../../../src/store/sqlite/runs/looku
 import { LIMIT_READS } from '../../../src/store/sqlite/runs/limits.ts';
 import {
   COUNT_WAITING,
+  LONGEST_STILL,
   OF_SESSION,
   ORPHANED_RUNS,
   PARKED_IN_PROJECT,
@@ -371,6 +372,7 @@ describe('sqlite: the runs file', () => {
     expect(planOf(WAITING_RUNS, ...waiting)).toBe(`SEARCH run USING ${byPlace}`);
     // What counts reads no row.
     expect(planOf(COUNT_WAITING, ...waiting)).toContain(`SEARCH run USING COVERING ${byPlace}`);
+    expect(planOf(LONGEST_STILL, 'p', 'queued', 9)).toBe('SEARCH run USING INDEX run_listing (project=? AND status=?)');
     expect(planOf(ORPHANED_RUNS)).toMatch(
       /^SCAN attempt USING COVERING INDEX attempt_orphaned,SEARCH run USING PRIMARY KEY/,
     );

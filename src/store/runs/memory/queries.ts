@@ -1,6 +1,12 @@
 import { isLive } from '../../../machines/lease.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
-import { hasEnded, movingRunStatuses, waitedForBesideWorkers } from '../../../model/run.ts';
+import {
+  begunRunStatuses,
+  hasEnded,
+  movingRunStatuses,
+  type RunStatus,
+  waitedForBesideWorkers,
+} from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
 import { journalUpTo } from '../journal-up-to.ts';
 import { type ActorRecord, dueTimeOf, type KeptActorType, type RunRecord } from '../records.ts';
@@ -81,6 +87,17 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               (record.updatedAt === query.after.updatedAt && record.runId < query.after.runId),
           )
           .slice(0, query.limit),
+      ),
+    openRuns: (reach, limit) =>
+      soon(() =>
+        all()
+          .map(({ record }) => record)
+          .filter(
+            ({ project, status }) =>
+              reaches(reach, project) && (begunRunStatuses as readonly RunStatus[]).includes(status),
+          )
+          .toSorted((a, b) => -newestFirst(a, b))
+          .slice(0, limit),
       ),
     countWaiting: (query, most) =>
       soon(() =>

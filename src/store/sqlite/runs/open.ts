@@ -82,6 +82,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
   const queries: RunQueries = {
     findRun: (runId) => ask('findRun', runId),
     listRuns: (query) => ask('listRuns', query),
+    openRuns: (reach, limit) => ask('openRuns', reach, limit),
     countWaiting: (query, most) => ask('countWaiting', query, most),
     matchingRuns: (query, after, scan) => ask('matchingRuns', query, after, scan),
     journal: (runId, after, limit, maxBytes) => ask('journal', runId, after, limit, maxBytes),

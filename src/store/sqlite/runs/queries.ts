@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type DefinitionOwner, SERVICE } from '../../../model/definition/owner.ts';
 import {
+  begunRunStatuses,
   movingRunStatuses,
   openRunStatuses,
   runStatuses,
@@ -77,6 +78,10 @@ export const ORPHANED_RUNS = `SELECT run.* FROM attempt INDEXED BY attempt_orpha
 
 const OF_STATUS = `SELECT * FROM run WHERE project = ? AND status = ? AND (updated_at, run_id) < (?, ?)
   ORDER BY updated_at DESC, run_id DESC LIMIT ?`;
+
+/** Reads `run_listing` in its order. */
+export const LONGEST_STILL =
+  'SELECT * FROM run INDEXED BY run_listing WHERE project = ? AND status = ? ORDER BY updated_at, run_id LIMIT ?';
 
 /** Before all others in the order newest-updated first. */
 const FIRST = { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' } as const;
@@ -263,6 +268,13 @@ export const queriesOf = (db: Database.Database) => {
         .toSorted(newestFirst)
         .slice(0, limit);
     },
+
+    openRuns: (reach: ProjectReach, limit: number): RunRecord[] =>
+      projectsIn(reach)
+        .flatMap((project) => begunRunStatuses.flatMap((status) => all(LONGEST_STILL, project, status, limit)))
+        .map(runOf)
+        .toSorted((a, b) => -newestFirst(a, b))
+        .slice(0, limit),
 
     countWaiting: (query: Omit<RunFilter, 'waitingOn'>, most: number): WaitingCount[] => {
       const projects = projectsIn(query.reach);
