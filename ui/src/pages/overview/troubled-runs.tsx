@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
+import type { components } from '../../api/types.ts';
 import { Problem } from '../../api/problem.ts';
 import { Age } from '../../widgets/age.tsx';
 import { useLive } from '../../widgets/live.tsx';
@@ -16,24 +17,37 @@ const EACH_MS = 30_000;
 /** What a run may be stuck at, as the list of runs filters by it. */
 const strips = [
   { name: 'Failed', filter: { status: 'failed' } },
+  { name: 'Open past their usual time', filter: { stalled: 'true' } },
+  { name: 'Silent worker', filter: { waiting_on: 'orphan' } },
   { name: 'Tried again later', filter: { waiting_on: 'backoff' } },
   { name: 'Waiting for a worker', filter: { waiting_on: 'worker' } },
   { name: 'Waiting for an event', filter: { waiting_on: 'event' } },
 ] as const;
 
+type Troubled = { readonly runs: readonly components['schemas']['RunSummary'][]; readonly hasMore: boolean };
+
 const useRuns = (filter: (typeof strips)[number]['filter']) => {
   const { isLive } = useLive();
   const [{ project, from, to }] = useShared();
   const query = {
-    ...filter,
     limit: MOST,
     ...(project === undefined ? {} : { project }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   };
   return useQuery({
-    queryKey: ['runs', 'overview', query],
-    queryFn: ({ signal }) => ask(api.GET('/v1/api/runs', { params: { query }, signal })),
+    queryKey: ['runs', 'overview', filter, query],
+    queryFn: async ({ signal }): Promise<Troubled> => {
+      if ('stalled' in filter) {
+        const given = { limit: MOST, ...(project === undefined ? {} : { project }) };
+        const { runs, capped } = await ask(api.GET('/v1/api/runs/stalled', { params: { query: given }, signal }));
+        return { runs, hasMore: capped === true };
+      }
+      const { runs, next_cursor } = await ask(
+        api.GET('/v1/api/runs', { params: { query: { ...query, ...filter } }, signal }),
+      );
+      return { runs, hasMore: next_cursor !== undefined };
+    },
     refetchInterval: isLive ? EACH_MS : false,
   });
 };
@@ -42,7 +56,11 @@ const Strip = ({ name, filter }: (typeof strips)[number]) => {
   const runs = useRuns(filter);
   return (
     <section aria-label={`Runs: ${name}`}>
-      <h3>{name}</h3>
+      <h3>
+        <PageLink to="/runs" params={filter}>
+          {name}
+        </PageLink>
+      </h3>
       <Loaded query={runs} what="runs">
         {(page) =>
           page.runs.length === 0 ? (
@@ -61,12 +79,9 @@ const Strip = ({ name, filter }: (typeof strips)[number]) => {
                   </li>
                 ))}
               </ul>
-              {page.next_cursor !== undefined && (
+              {page.hasMore && (
                 <p className={css['note']}>
-                  The {MOST} that moved last.{' '}
-                  <PageLink to="/runs" params={filter}>
-                    All of them
-                  </PageLink>
+                  The {MOST} that moved {'stalled' in filter ? 'longest ago' : 'last'}.
                 </p>
               )}
             </>

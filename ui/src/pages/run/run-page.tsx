@@ -25,6 +25,7 @@ import { Graph, type Place } from './graph.tsx';
 import { Children, Journal, Timeline, Waits } from './parts.tsx';
 import { Past, PastChanges, PastTree, useSnapshot } from './past.tsx';
 import css from './run.module.css';
+import { Troubles } from './troubles.tsx';
 import { type Following, useJournal } from './use-journal.ts';
 
 export type RunDetail = components['schemas']['RunDetail'];
@@ -265,6 +266,7 @@ export default function RunPage() {
             {detail.status === 'queued' && detail.queued_reason !== undefined && detail.waiting_for === undefined && (
               <p className={css['notice']}>{queuedBecause(detail.queued_reason)}</p>
             )}
+            <Troubles run={detail} nowMs={run.dataUpdatedAt} />
             <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
           </>
         );

@@ -17,6 +17,7 @@ import { usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
+import noteCss from '../overview/overview.module.css';
 import { BulkActions } from './bulk.tsx';
 import { WaitingFacets } from './waiting.tsx';
 
@@ -32,10 +33,12 @@ const filterFields = {
   user_id: text(),
   session_id: text(),
   parent_run_id: text(),
+  stalled: oneOf(['true']),
 } as const;
 type FilterName = keyof typeof filterFields;
 const filterNames = Object.keys(filterFields) as FilterName[];
 const PAGE_ROWS = 100;
+const MOST_STALLED = 500;
 const { environment, ...sharedOfRuns } = shared;
 const asked = { ...sharedOfRuns, ...filterFields, 'correlation.environment': environment } as const;
 
@@ -75,14 +78,23 @@ export default function RunsPage() {
   );
   const paramsKey = JSON.stringify(params);
   const query = useMemo(() => JSON.parse(paramsKey) as QueryOf<'listRuns'>, [paramsKey]);
+  const isStalled = state.stalled === 'true';
   const runs = usePaged<RunRow>(['runs', 'list', paramsKey], async (cursor, signal) => {
+    // A list of its own, of at most one page: the other filters are not its.
+    if (isStalled) {
+      const { project } = sharedState;
+      const given = { limit: MOST_STALLED, ...(project === undefined ? {} : { project }) };
+      const page = await ask(api.GET('/v1/api/runs/stalled', { params: { query: given }, signal }));
+      return { rows: page.runs, next: undefined };
+    }
     const given = { ...query, limit: PAGE_ROWS, ...(cursor === undefined ? {} : { cursor }) };
     const page = await ask(api.GET('/v1/api/runs', { params: { query: given }, signal }));
     return { rows: page.runs, next: page.next_cursor };
   });
-  const filter = useMemo(() => bulkFilterOf(query), [query]);
+  const filter = useMemo(() => (isStalled ? undefined : bulkFilterOf(query)), [query, isStalled]);
   const readAgain = useCallback(() => void client.invalidateQueries({ queryKey: ['runs', 'list'] }), [client]);
-  const active = filterNames.flatMap((name) => {
+  // What does not filter the list is not shown as if it did.
+  const active = (isStalled ? (['stalled'] as const) : filterNames).flatMap((name) => {
     const value = params[name];
     return value === undefined ? [] : [{ name, value }];
   });
@@ -106,17 +118,24 @@ export default function RunsPage() {
       <FilterBar
         active={active}
         names={filterNames}
-        choices={{ status: STATUSES, waiting_on: WAITS }}
+        choices={{ status: STATUSES, waiting_on: WAITS, stalled: ['true'] }}
         onSet={(name, value) =>
           setState({ [name]: value === undefined ? undefined : filterFields[name as FilterName].parse(value) }, 'push')
         }
         onClear={clear}
       />
-      <WaitingFacets
-        query={query}
-        chosen={state.waiting_on}
-        onChoose={(waitingOn) => setState({ waiting_on: waitingOn }, 'push')}
-      />
+      {isStalled ? (
+        <p className={noteCss['note']}>
+          Runs whose step is open for longer than 95 of 100 of its finished visits took; those that moved longest ago
+          come first.
+        </p>
+      ) : (
+        <WaitingFacets
+          query={query}
+          chosen={state.waiting_on}
+          onChoose={(waitingOn) => setState({ waiting_on: waitingOn }, 'push')}
+        />
+      )}
       <Loaded query={runs} what="runs">
         {(rows) =>
           rows.length === 0 ? (
