@@ -20,20 +20,20 @@ const encoder = new TextEncoder();
 export const estimateTokens = (text: string): number => Math.ceil(encoder.encode(text).length / BYTES_PER_TOKEN);
 
 /** The longest head of a text within a number of tokens; no character is cut in two. */
-const headWithin = (text: string, tokens: number): string => {
+export const headWithin = (text: string, tokens: number): string => {
   const room = Math.max(0, Math.floor(tokens * BYTES_PER_TOKEN));
   const { read } = encoder.encodeInto(text, new Uint8Array(Math.min(room, text.length * 3)));
   return text.slice(0, read);
 };
 
 /** One line of a text of a client. */
-const oneLine = (text: string): string => {
+export const oneLine = (text: string): string => {
   const flat = text.replaceAll(/\s+/g, ' ').trim();
   return flat.length <= MAX_NAME ? flat : `${flat.slice(0, MAX_NAME)}…`;
 };
 
 /** A text as a block that it cannot close: the fence is longer than any run of backticks in it. */
-const fenced = (text: string, language: string): string => {
+export const fenced = (text: string, language: string): string => {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;
@@ -195,7 +195,8 @@ export const writeBrief = ({ rows, order, full, title, facts, budgetTokens }: As
   return { text, tokens: estimateTokens(text), cut };
 };
 
-const cutSection = (cut: readonly string[], tokens: number): string => {
+/** What was left out, as the last block. */
+export const cutSection = (cut: readonly string[], tokens: number): string => {
   let section = '## Left out to fit';
   for (const [at, line] of cut.entries()) {
     const rest = `\n- and ${plural(cut.length - at, 'more part')}`;
