@@ -84,24 +84,27 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/monitors/$id': ['/monitors/errors', '/monitors/none'],
   '/slos': ['/slos'],
   '/slos/$id': ['/slos/answered', '/slos/none'],
-  '/runs': ['/runs', '/runs?waiting_on=event'],
+  '/runs': ['/runs', '/runs?waiting_on=event', '/runs?stalled=true'],
   '/runs/$runId': [
     () => runIn('failed'),
     ...['journal', 'state', 'waits', 'io'].map((tab) => async () => `${await runIn('waiting')}?tab=${tab}`),
     async () => `${await runIn('succeeded')}?seq=3&vs=1`,
+    async () => `${await runIn('failed')}?tab=messages`,
     '/runs/01a20000-0000-7000-8000-000000000000',
   ],
   '/runs/compare': [
     '/runs/compare',
-    async () => {
-      const [failed, good] = (await Promise.all([runIn('failed'), runIn('succeeded')])).map((path) => path.slice(6));
-      return `/runs/compare?a=${good}&b=${failed}`;
-    },
+    async () => `/runs/compare?a=${(await runIn('failed')).split('/')[2]}`,
+    async () =>
+      `/runs/compare?a=${(await runIn('failed')).split('/')[2]}&b=${(await runIn('succeeded')).split('/')[2]}&row=1+triage`,
   ],
   '/schedules': ['/schedules'],
   '/schedules/$id': [async () => `/schedules/${await firstOf('/v1/api/schedules', 'schedules', 'id')}`],
-  '/keys': ['/keys'],
-  '/keys/$id': [async () => `/keys/${await firstOf('/v1/api/limits', 'limits', 'limit_id')}`, '/keys/none'],
+  '/keys': ['/keys', '/keys?waiting=true'],
+  '/keys/$id': [
+    async () => `/keys/${await firstOf('/v1/api/limits?waiting=true', 'limits', 'limit_id')}`,
+    '/keys/none',
+  ],
   '/workers': ['/workers'],
   '/definitions': ['/definitions', '/definitions?view=editor'],
   '/definitions/$id': ['/definitions/seed-refund'],
@@ -230,6 +233,7 @@ describe('every dialog', () => {
     ['Cancel run', () => runIn('waiting'), 'Cancel run'],
     ['Restart', () => runIn('failed'), 'Restart…'],
     ['Copy for an assistant', trace, 'Copy for an assistant…'],
+    ['Copy for an assistant', () => runIn('failed'), 'Copy for an assistant…'],
     ['Act on all runs of the list', '/runs?waiting_on=event', 'Act on all…'],
   ])('%s has no serious finding, keeps the focus in it, and gives it back', async (name, address, button) => {
     const where = typeof address === 'string' ? address : await address();

@@ -97,6 +97,22 @@ describe('the messages of a run', () => {
   });
 });
 
+describe('a run as Markdown', () => {
+  it('is shown within the chosen number of tokens, with its error, and copied', async () => {
+    page = await stage.open(`/runs/${runs[1]}`, { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.getByRole('button', { name: 'Copy for an assistant…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Copy for an assistant' });
+    const text = dialog.getByRole('region', { name: 'Markdown' });
+    await expect.poll(() => text.innerText()).toContain('<img src=x onerror=alert(1)> the bank said no');
+    await dialog.getByLabel('Tokens at most').selectOption('2000');
+    await dialog.getByRole('button', { name: /^Copy/ }).click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain('# Run of refund');
+    expect(copied.length).toBeLessThanOrEqual(2000 * 4);
+    await expectNoFindings(page);
+  });
+});
+
 describe('two runs', () => {
   it('a good run is proposed, and both stand side by side by step, with what differs of one on request', async () => {
     const page = await stage.open(`/runs/${runs[1]}`);

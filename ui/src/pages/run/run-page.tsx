@@ -21,6 +21,7 @@ import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import { RunActions } from './actions.tsx';
+import { CopyRun } from './copy-run.tsx';
 import { Graph, type Place } from './graph.tsx';
 import { Children, Journal, Timeline, Waits } from './parts.tsx';
 import { Past, PastChanges, PastTree, useSnapshot } from './past.tsx';
@@ -211,7 +212,16 @@ export default function RunPage() {
       {(detail) => {
         return (
           <>
-            <PageHead title={detail.definition_id} of="Run" actions={<RunActions run={detail} onDone={readAgain} />}>
+            <PageHead
+              title={detail.definition_id}
+              of="Run"
+              actions={
+                <>
+                  <RunActions run={detail} onDone={readAgain} />
+                  <CopyRun run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
+                </>
+              }
+            >
               <StatusMark state={detail.status} />
               <span>version {detail.definition_version}</span>
               <span>

@@ -4,12 +4,12 @@ import { tellingRows, writeBrief } from '../../model/brief.ts';
 import { ingestLines, requestFiles } from '../../model/ingest-lines.ts';
 import type { TraceDetail, TraceRows } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural } from '../../model/units.ts';
-import { Button, CopyButton } from '../../widgets/button.tsx';
-import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
+import { BriefView, briefCss, BudgetSelect, USUAL_BUDGET } from '../../widgets/brief-view.tsx';
+import { Button } from '../../widgets/button.tsx';
+import { Dialog } from '../../widgets/dialog.tsx';
 import { download } from '../../widgets/download.ts';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { readSpans, readText } from './read-spans.ts';
-import css from './trace.module.css';
 
 type ExportProps = {
   readonly loaded: TraceDetail;
@@ -65,15 +65,13 @@ export const DownloadTrace = ({ loaded: { trace } }: Pick<ExportProps, 'loaded'>
   );
 };
 
-const BUDGETS = [2000, 8000, 32_000, 100_000] as const;
-type Budget = (typeof BUDGETS)[number];
 /** Spans whose payloads are read for it. */
 const MOST_TOLD = 40;
 
 const CopyForm = ({ loaded: { trace }, rows, selected }: ExportProps) => {
   const client = useQueryClient();
   const [isOne, setOne] = useState(false);
-  const [budget, setBudget] = useState<Budget>(8000);
+  const [budget, setBudget] = useState(USUAL_BUDGET);
   const canTellOne = rows.isMissing[selected] !== 1;
   const order = useMemo(
     () => (isOne && canTellOne ? [selected] : tellingRows(rows, MOST_TOLD)),
@@ -111,7 +109,7 @@ const CopyForm = ({ loaded: { trace }, rows, selected }: ExportProps) => {
   );
   return (
     <>
-      <div className={css['chips-row']}>
+      <div className={briefCss['choices']}>
         <label>
           What{' '}
           <select value={isOne ? 'span' : 'trace'} onChange={({ target }) => setOne(target.value === 'span')}>
@@ -121,47 +119,10 @@ const CopyForm = ({ loaded: { trace }, rows, selected }: ExportProps) => {
             </option>
           </select>
         </label>
-        <label>
-          At most{' '}
-          <select
-            aria-label="Tokens at most"
-            value={budget}
-            onChange={({ target }) => setBudget(BUDGETS.find((size) => String(size) === target.value) ?? 8000)}
-          >
-            {BUDGETS.map((size) => (
-              <option key={size} value={size}>
-                {formatCount(size)} tokens
-              </option>
-            ))}
-          </select>
-        </label>
+        <BudgetSelect value={budget} onChoose={setBudget} />
       </div>
       <Loaded query={read} what="the spans">
-        {() =>
-          brief !== undefined && (
-            <>
-              <p>
-                About {plural(brief.tokens, 'token')}, as Markdown.{' '}
-                {brief.cut.length === 0 ? 'Nothing was cut.' : `Left out to fit: ${plural(brief.cut.length, 'part')}.`}
-              </p>
-              {brief.cut.length > 0 && (
-                <ul className={css['cut']} tabIndex={0} aria-label="Left out">
-                  {brief.cut.map((line, at) => (
-                    <li key={`${at}${line}`}>{line}</li>
-                  ))}
-                </ul>
-              )}
-              <pre className={css['brief']} role="region" tabIndex={0} aria-label="Markdown">
-                {brief.text.slice(0, 20_000)}
-              </pre>
-              <div className={`${dialogCss['row']} ${dialogCss['end']}`}>
-                <CopyButton label="Copy" text={brief.text}>
-                  as Markdown
-                </CopyButton>
-              </div>
-            </>
-          )
-        }
+        {() => brief !== undefined && <BriefView brief={brief} />}
       </Loaded>
     </>
   );
