@@ -1,15 +1,11 @@
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createClient } from '../../../sdk/typescript/src/index.ts';
-import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+import { seriousFindings, useStage } from './stage.ts';
 
-let stage: Stage;
 let runs: string[];
-let page: Page | undefined;
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  stage = await openStage();
-  const client = createClient({ endpoint: stage.url });
+/** A service of its own: what waits is counted. */
+const stage = useStage({ own: true }, async ({ url }) => {
+  const client = createClient({ endpoint: url });
   await client.storeDefinitions([
     {
       id: 'refund',
@@ -25,15 +21,6 @@ beforeAll(async () => {
   for (const customer of ['<b>ada</b>', '<b>ada</b>', '<b>ada</b>', 'bob'])
     runs.push((await client.start('refund', { customer })).run_id);
   client.close();
-});
-afterAll(async () => stage?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
 });
 
 const LIGHT_AND_DARK = ['light', 'dark'] as const;

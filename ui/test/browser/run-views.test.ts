@@ -1,31 +1,19 @@
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createClient } from '../../../sdk/typescript/src/index.ts';
-import { findBrowser, leave, NO_BROWSER, openStage, seriousFindings, type Stage } from './stage.ts';
+import { seriousFindings, type Stage, useStage } from './stage.ts';
 
-let stage: Stage;
 let runs: string[];
-let page: Page | undefined;
 
-const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
-  const answer = await fetch(new URL(`/v1/api${path}`, stage.url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-  return (await answer.json()) as Record<string, unknown>;
-};
 const WORKER = { worker_id: 'w-1' };
-/** Plays the next step of a run: with an output it is completed, else it fails. */
-const play = async (run: string, output: unknown, error?: object): Promise<void> => {
-  const { leases } = (await post('/steps/claim', { ...WORKER, max: 1, wait_ms: 5000, run_id: run })) as {
-    leases: { lease_id: string }[];
-  };
-  const lease = leases[0]?.lease_id ?? 'none';
-  await post(`/steps/${lease}/started`, WORKER);
-  if (error === undefined) await post(`/steps/${lease}/complete`, { ...WORKER, output });
-  else await post(`/steps/${lease}/fail`, { ...WORKER, error });
+/** Plays the next step of a run: it is completed with an output, or fails. */
+const play = async ({ post }: Pick<Stage, 'post'>, run: string, output: unknown, error?: object): Promise<void> => {
+  const claim = { ...WORKER, max: 1, wait_ms: 5000, run_id: run };
+  const { leases } = (await post('/v1/api/steps/claim', claim)) as { leases: { lease_id: string }[] };
+  const lease = `/v1/api/steps/${leases[0]?.lease_id ?? 'none'}`;
+  await post(`${lease}/started`, WORKER);
+  if (error === undefined) await post(`${lease}/complete`, { ...WORKER, output });
+  else await post(`${lease}/fail`, { ...WORKER, error });
 };
 
 const refund = {
@@ -37,30 +25,18 @@ const refund = {
   ],
 };
 
-beforeAll(async () => {
-  if (findBrowser() === undefined) return;
-  stage = await openStage();
-  await post('/workers/register', { ...WORKER, definitions: [refund] });
-  const client = createClient({ endpoint: stage.url });
+const stage = useStage({ own: true }, async (service) => {
+  await service.post('/v1/api/workers/register', { ...WORKER, definitions: [refund] });
+  const client = createClient({ endpoint: service.url });
   const start = async () => (await client.start('refund', {})).run_id;
   const good = await start();
-  await play(good, { amount: 40 });
-  await play(good, { paid: true });
+  await play(service, good, { amount: 40 });
+  await play(service, good, { paid: true });
   const bad = await start();
-  await play(bad, { amount: 41 });
-  await play(bad, null, { class: 'fatal', message: '<img src=x onerror=alert(1)> the bank said no' });
-  const other = await start();
+  await play(service, bad, { amount: 41 });
+  await play(service, bad, null, { class: 'fatal', message: '<img src=x onerror=alert(1)> the bank said no' });
   client.close();
-  runs = [good, bad, other];
-});
-afterAll(async () => stage?.close());
-beforeEach((context) => {
-  if (findBrowser() === undefined) context.skip(NO_BROWSER);
-});
-afterEach(async () => {
-  const left = page;
-  page = undefined;
-  await leave(left);
+  runs = [good, bad];
 });
 
 const expectNoFindings = async (on: Page): Promise<void> => {
@@ -97,9 +73,35 @@ describe('the messages of a run', () => {
   });
 });
 
+describe('a run that stands still', () => {
+  it('says since when and what is usual, and leads to all such runs, which the overview names', async () => {
+    for (let count = 0; count < 10; count += 1) {
+      const { run_id: id } = await stage.post('/v1/api/runs', { definition_id: 'refund', input: {} });
+      await play(stage, String(id), null);
+      await play(stage, String(id), null);
+    }
+    const { run_id: id } = await stage.post('/v1/api/runs', { definition_id: 'refund', input: {} });
+    const stalled = async () =>
+      ((await stage.get('/v1/api/runs/stalled'))['runs'] as { run_id: string }[]).map((run) => run.run_id);
+    await expect.poll(stalled, { timeout: 70_000, interval: 2000 }).toEqual([id]);
+
+    const page = await stage.open(`/runs/${String(id)}`);
+    await page.getByText(/95 of 100 of its last \d+ finished visits took at most/).waitFor();
+    await page.getByRole('link', { name: 'All such runs' }).click();
+    await page.getByRole('button', { name: 'Remove filter stalled' }).waitFor();
+    const table = page.getByRole('table', { name: 'Runs' });
+    await expect.poll(async () => table.getByRole('row').count()).toBe(2);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const strip = page.getByRole('region', { name: 'Runs: Open past their usual time' });
+    await strip.getByRole('link', { name: 'refund, at look' }).waitFor();
+    await strip.getByRole('link', { name: 'Open past their usual time' }).click();
+    await page.waitForURL('**/runs?stalled=true');
+  });
+});
+
 describe('a run as Markdown', () => {
   it('is shown within the chosen number of tokens, with its error, and copied', async () => {
-    page = await stage.open(`/runs/${runs[1]}`, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await stage.open(`/runs/${runs[1]}`, { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByRole('button', { name: 'Copy for an assistant…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Copy for an assistant' });
     const text = dialog.getByRole('region', { name: 'Markdown' });
