@@ -11,15 +11,10 @@ import {
 } from '@xyflow/react';
 import { memo, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import type { Chart } from '../../model/statechart.ts';
-import {
-  type ChartLayout,
-  layoutInRoom,
-  linePath,
-  type PlacedState,
-  viewportOf,
-} from '../../model/statechart-layout.ts';
+import { type ChartLayout, linePath, type PlacedState, viewportOf } from '../../model/statechart-layout.ts';
 import { formatCount } from '../../model/units.ts';
 import type { Marks } from './marks.ts';
+import { useLayout } from './use-layout.ts';
 import { PictureTools } from './picture-tools.tsx';
 import css from './statechart.module.css';
 
@@ -159,7 +154,7 @@ const Picture = ({
   room,
 }: CanvasProps & { readonly room: { readonly width: number; readonly height: number } }) => {
   const flow = useReactFlow();
-  const layout = useMemo(() => layoutInRoom(chart, opened, room), [chart, opened, room]);
+  const layout = useLayout({ chart, opened, room });
   const nodes = useMemo(
     () =>
       layout.nodes.map((placed, index): StateNode => {
