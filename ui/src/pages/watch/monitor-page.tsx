@@ -2,15 +2,9 @@ import { useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { formatReading, type Monitor, stateOfMonitor, wordOfWatch } from '../../model/watch.ts';
 import { Chart } from '../../widgets/chart.tsx';
-import { PageHead } from '../../widgets/page-head.tsx';
-import { PageLink } from '../../widgets/page-link.tsx';
-import { EmptyState, Loaded } from '../../widgets/states.tsx';
-import { StatusMark } from '../../widgets/status-mark.tsx';
 import { MonitorFacts } from './monitors-page.tsx';
-import { Acknowledgement, ConditionNote } from './parts.tsx';
 import { useMonitorHistory, useMonitors } from './read.ts';
-import { Transitions } from './transitions.tsx';
-import css from './watch.module.css';
+import { WatchedPage } from './watched-page.tsx';
 
 type Evaluations = readonly { readonly evaluated_at: string; readonly value?: number }[];
 
@@ -45,40 +39,16 @@ const ReadingsChart = ({ monitor, evaluations }: { readonly monitor: Monitor; re
 
 export default function MonitorPage() {
   const { id = '' } = useParams({ strict: false });
-  const query = useMonitors();
-  const history = useMonitorHistory(id);
   return (
-    <Loaded query={query} what="the monitor" head="Monitor">
-      {({ monitors }) => {
-        const monitor = monitors.find((one) => one.id === id);
-        return monitor === undefined ? (
-          <>
-            <PageHead title="Monitor" />
-            <EmptyState title="No such monitor">
-              <PageLink to="/monitors">All monitors</PageLink>
-            </EmptyState>
-          </>
-        ) : (
-          <>
-            <PageHead title={monitor.name} of="Monitor">
-              <StatusMark state={stateOfMonitor(monitor)} />
-            </PageHead>
-            <div className={css['page']}>
-              <MonitorFacts monitor={monitor} />
-              <Acknowledgement kind="monitor" watched={monitor} />
-              <ConditionNote />
-              <Loaded query={history} what="its history">
-                {({ evaluations, transitions, next_cursor }) => (
-                  <>
-                    {evaluations.length > 0 && <ReadingsChart monitor={monitor} evaluations={evaluations} />}
-                    <Transitions transitions={transitions} isCut={next_cursor !== undefined} />
-                  </>
-                )}
-              </Loaded>
-            </div>
-          </>
-        );
-      }}
-    </Loaded>
+    <WatchedPage
+      kind="monitor"
+      id={id}
+      query={useMonitors()}
+      among={({ monitors }) => monitors}
+      history={useMonitorHistory(id)}
+      stateOf={stateOfMonitor}
+      facts={(monitor) => <MonitorFacts monitor={monitor} />}
+      charts={(monitor, evaluations) => <ReadingsChart monitor={monitor} evaluations={evaluations} />}
+    />
   );
 }

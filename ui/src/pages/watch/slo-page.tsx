@@ -2,15 +2,9 @@ import { useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { BURN_LINE_1H, BURN_LINE_6H, formatNumber, formatRemaining, stateOfSlo } from '../../model/watch.ts';
 import { Chart } from '../../widgets/chart.tsx';
-import { PageHead } from '../../widgets/page-head.tsx';
-import { PageLink } from '../../widgets/page-link.tsx';
-import { EmptyState, Loaded } from '../../widgets/states.tsx';
-import { StatusMark } from '../../widgets/status-mark.tsx';
-import { Acknowledgement, ConditionNote } from './parts.tsx';
 import { SloFacts } from './slos-page.tsx';
 import { useSloHistory, useSlos } from './read.ts';
-import { Transitions } from './transitions.tsx';
-import css from './watch.module.css';
+import { WatchedPage } from './watched-page.tsx';
 
 const LINES = [
   { value: BURN_LINE_1H, name: `1 h: ${BURN_LINE_1H}`, color: 'var(--error)' },
@@ -70,40 +64,16 @@ const Charts = ({ evaluations }: { readonly evaluations: Evaluations }) => {
 
 export default function SloPage() {
   const { id = '' } = useParams({ strict: false });
-  const query = useSlos();
-  const history = useSloHistory(id);
   return (
-    <Loaded query={query} what="the objective" head="SLO">
-      {({ slos }) => {
-        const slo = slos.find((one) => one.id === id);
-        return slo === undefined ? (
-          <>
-            <PageHead title="SLO" />
-            <EmptyState title="No such objective">
-              <PageLink to="/slos">All objectives</PageLink>
-            </EmptyState>
-          </>
-        ) : (
-          <>
-            <PageHead title={slo.name} of="SLO">
-              <StatusMark state={stateOfSlo(slo)} />
-            </PageHead>
-            <div className={css['page']}>
-              <SloFacts slo={slo} />
-              <Acknowledgement kind="slo" watched={slo} />
-              <ConditionNote />
-              <Loaded query={history} what="its history">
-                {({ evaluations, transitions, next_cursor }) => (
-                  <>
-                    {evaluations.length > 0 && <Charts evaluations={evaluations} />}
-                    <Transitions transitions={transitions} isCut={next_cursor !== undefined} />
-                  </>
-                )}
-              </Loaded>
-            </div>
-          </>
-        );
-      }}
-    </Loaded>
+    <WatchedPage
+      kind="slo"
+      id={id}
+      query={useSlos()}
+      among={({ slos }) => slos}
+      history={useSloHistory(id)}
+      stateOf={stateOfSlo}
+      facts={(slo) => <SloFacts slo={slo} />}
+      charts={(_slo, evaluations) => <Charts evaluations={evaluations} />}
+    />
   );
 }
