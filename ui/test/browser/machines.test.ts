@@ -121,4 +121,20 @@ describe('the editor of definitions', () => {
     await on.getByRole('table', { name: 'Versions' }).getByRole('link', { name: '2' }).waitFor();
     expect(new URL(on.url()).pathname).toBe('/definitions/refund');
   });
+
+  it('12: a definition of 300 steps is drawn by a worker of the origin, and the page goes on meanwhile', async () => {
+    const steps = Array.from({ length: 300 }, (_, at) => ({ id: `step-${at}`, kind: 'sleep', sleep_ms: 1000 }));
+    await stage.post('/v1/api/definitions', { definitions: [{ id: 'large', version: 1, steps }] });
+    const page = await stage.open('/machines/run%3Alarge%401');
+    const worker = page.waitForEvent('worker');
+    await page.reload();
+    expect((await worker).url()).toMatch(new RegExp(`^${stage.url}/?assets/layout-worker-`));
+    const figure = page.getByRole('figure', { name: 'Statechart of run:large@1' });
+    await figure
+      .getByRole('img', { name: /^active › step-299, state/ })
+      .or(figure.getByLabel(/step-299/))
+      .first()
+      .waitFor({ state: 'attached' });
+    expect(await seriousFindings(page)).toEqual([]);
+  });
 });
