@@ -47,8 +47,8 @@ export default function MonitorPage() {
       among={({ monitors }) => monitors}
       history={useMonitorHistory(id)}
       stateOf={stateOfMonitor}
-      facts={(monitor) => <MonitorFacts monitor={monitor} />}
-      charts={(monitor, evaluations) => <ReadingsChart monitor={monitor} evaluations={evaluations} />}
+      renderFacts={(monitor) => <MonitorFacts monitor={monitor} />}
+      renderCharts={(monitor, evaluations) => <ReadingsChart monitor={monitor} evaluations={evaluations} />}
     />
   );
 }

@@ -72,8 +72,8 @@ export default function SloPage() {
       among={({ slos }) => slos}
       history={useSloHistory(id)}
       stateOf={stateOfSlo}
-      facts={(slo) => <SloFacts slo={slo} />}
-      charts={(_slo, evaluations) => <Charts evaluations={evaluations} />}
+      renderFacts={(slo) => <SloFacts slo={slo} />}
+      renderCharts={(_slo, evaluations) => <Charts evaluations={evaluations} />}
     />
   );
 }

@@ -28,8 +28,8 @@ export const WatchedPage = <L, T extends Watched, E>({
   among,
   history,
   stateOf,
-  facts,
-  charts,
+  renderFacts,
+  renderCharts,
 }: {
   readonly kind: keyof typeof WORDS;
   readonly id: string;
@@ -37,8 +37,8 @@ export const WatchedPage = <L, T extends Watched, E>({
   readonly among: (list: L) => readonly T[];
   readonly history: Query<History<E>>;
   readonly stateOf: (watched: T) => string;
-  readonly facts: (watched: T) => ReactNode;
-  readonly charts: (watched: T, evaluations: readonly E[]) => ReactNode;
+  readonly renderFacts: (watched: T) => ReactNode;
+  readonly renderCharts: (watched: T, evaluations: readonly E[]) => ReactNode;
 }) => {
   const words = WORDS[kind];
   return (
@@ -58,13 +58,13 @@ export const WatchedPage = <L, T extends Watched, E>({
               <StatusMark state={stateOf(watched)} />
             </PageHead>
             <div className={css['page']}>
-              {facts(watched)}
+              {renderFacts(watched)}
               <Acknowledgement kind={kind} watched={watched} />
               <ConditionNote />
               <Loaded query={history} what="its history">
                 {({ evaluations, transitions, next_cursor }) => (
                   <>
-                    {evaluations.length > 0 && charts(watched, evaluations)}
+                    {evaluations.length > 0 && renderCharts(watched, evaluations)}
                     <Transitions transitions={transitions} isCut={next_cursor !== undefined} />
                   </>
                 )}
