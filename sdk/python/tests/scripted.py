@@ -44,6 +44,8 @@ Script = "Callable[[Call], Reply | None]"
 class Scripted:
     def __init__(self) -> None:
         self.calls: list[Call] = []
+        self.binary = False
+        """Bodies are no JSON."""
         self.replies: dict[str, list[Reply]] = {}
         self.seen_more = threading.Condition()
         self.rule: Callable[[Call], Reply | None] = lambda _: None
@@ -57,7 +59,7 @@ class Scripted:
             def _serve(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 text = self.rfile.read(length)
-                body = json.loads(text) if text else None
+                body = json.loads(text) if text and not outer.binary else text or None
                 headers = {k.lower(): v for k, v in self.headers.items()}
                 outer._answer(self, Call(self.command, self.path, headers, body))
 
@@ -124,6 +126,8 @@ def default_reply(call: Call) -> Reply:
     match call.verb:
         case "healthz":
             return Reply(body={"status": "ok", "version": "0", "spec_version": "1.0"})
+        case "traces":
+            return Reply(200)
         case "ingest":
             return Reply(body={"accepted": 1, "rejected": 0, "duplicate": 0, "errors": []})
         case _:

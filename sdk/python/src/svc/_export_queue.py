@@ -183,10 +183,9 @@ class ExportQueue:
 
         A deadline, by the monotonic clock, is for who cannot be told to give up.
         """
-        body = _body_of(batch)
         sent = refused = failed = 0
 
-        def once() -> object:
+        def once(body: bytes) -> object:
             timeout = min(DEFAULT_TIMEOUT_SECONDS, max(0.05, deadline - time.monotonic()))
             return self._http.call(Request("POST", "/v1/ingest", body=body, timeout=timeout), line.given_up)
 
@@ -196,7 +195,9 @@ class ExportQueue:
         try:
             if self._before_send is not None:
                 self._before_send(line.given_up)
-            answer = with_retries(retry, once, line.given_up)
+            # Written once: a batch is sent again under the same key.
+            body = _body_of(batch)
+            answer = with_retries(retry, lambda: once(body), line.given_up)
             told = answer.get("rejected", 0) if isinstance(answer, dict) else 0
             refused = max(0, min(len(batch), told)) if isinstance(told, int) else 0
             sent = len(batch) - refused

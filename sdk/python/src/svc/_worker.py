@@ -191,8 +191,11 @@ class Worker:
         finally:
             for number, before in restore:
                 signal.signal(number, before)
-            self._drain()
-            self._ended.set()
+            try:
+                self._drain()
+            finally:
+                # Also when a second signal breaks it off.
+                self._ended.set()
         if self._error is not None:
             raise self._error
 
