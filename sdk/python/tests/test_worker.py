@@ -522,7 +522,10 @@ class Lives(WithWorker):
         release = threading.Event()
         self.addCleanup(release.set)
 
+        began = threading.Semaphore(0)
+
         def pay(step: svc.Step, order: dict[str, Any]) -> None:
+            began.release()
             if order["amount"] == 1:
                 release.wait(60)
             else:
@@ -531,7 +534,8 @@ class Lives(WithWorker):
 
         service, worker = self.serving(pay, grace=0.05, settle=0.3)
         service.offer(a_lease(1, input={"amount": 1}), a_lease(2, input={"amount": 2}))
-        service.reported("started", 2)
+        for _ in range(2):
+            self.assertTrue(began.acquire(timeout=20))
         worker.stop()
         report = service.reported("fail")
         self.assertEqual((report["error"]["class"], report["error"]["code"]), ("rate_limited", "worker_stopping"))
