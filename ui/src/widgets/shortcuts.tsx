@@ -15,6 +15,10 @@ const SEQUENCE_MS = 1200;
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** Enter and space on a control are the control's own: a page that takes them would leave it without a way to be used by key. */
+const isActivating = ({ key, target }: KeyboardEvent): boolean =>
+  (key === 'Enter' || key === ' ') && target instanceof Element && target.closest('a[href], button, summary') !== null;
+
 /** Shortcuts of whatever is on the screen, while it is. What was added last goes first. @param shortcuts memoised by the caller */
 export const useShortcuts = (shortcuts: readonly Shortcut[]): void => {
   const registry = useContext(Context);
@@ -40,7 +44,7 @@ export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }
     let before = { key: '', at: 0 };
     const onKey = (event: KeyboardEvent): void => {
       const isModified = event.ctrlKey || event.metaKey;
-      if (event.defaultPrevented || event.altKey || event.isComposing) return;
+      if (event.defaultPrevented || event.altKey || event.isComposing || isActivating(event)) return;
       if (!isModified && (!isOn || isTyping(event.target) || document.querySelector('[role=dialog]') !== null)) return;
       const pressed = isModified ? `mod+${event.key.toLowerCase()}` : event.key;
       const sequence = event.timeStamp - before.at < SEQUENCE_MS ? `${before.key} ${pressed}` : undefined;

@@ -227,6 +227,15 @@ describe('every dialog', () => {
   it.each<readonly [string, string | (() => Promise<string>), string]>([
     ['Key', '/settings', 'No key'],
     ['Command palette', '/settings', 'Command palette'],
+    ['Save view', '/traces?status=error', 'Save view'],
+    [
+      'New board',
+      async () => {
+        await board();
+        return '/boards';
+      },
+      'New board…',
+    ],
     ['Copy for an assistant', trace, 'Copy for an assistant…'],
     ['Erase ada', '/users/ada', 'Erase…'],
     ['Signal', () => runIn('waiting'), 'Signal'],

@@ -72,7 +72,7 @@ const parseIds = (text: string, ids: number[]): void => {
   ids.push(id);
 };
 
-/** The values of the traces of one project that meet the filter: of each trace the numbers of its values, after their count. */
+/** The traces of one project that meet the filter: of each the numbers of its values. */
 const readProject = (
   statements: Statements,
   project: number,
