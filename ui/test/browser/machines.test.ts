@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { createMachine } from 'xstate';
 import { chartOf } from '../../src/model/statechart.ts';
-import { downloadedBy, seriousFindings, useStage } from './stage.ts';
+import { aLastingPort } from '../../../test/daemon.ts';
+import { downloadedBy, leave, openStage, seriousFindings, useStage } from './stage.ts';
 
 let runId = '';
 
@@ -16,7 +17,7 @@ const refund = {
   ],
 };
 
-const stage = useStage({}, async ({ post }) => {
+const stage = useStage({ own: true }, async ({ post }) => {
   await post('/v1/api/definitions', { definitions: [refund] });
   const run = await post('/v1/api/runs', { definition_id: 'refund', input: {} });
   runId = String(run['run_id']);
@@ -26,8 +27,29 @@ const stage = useStage({}, async ({ post }) => {
 const exported = async (on: Page, button: string): Promise<string> =>
   (await downloadedBy(on, () => on.getByRole('button', { name: button }).click())).toString();
 
+/** Each machine that the service has; the first test below fails when one is missing here. */
+const served = [
+  'bulk',
+  'definition',
+  'dispatcher',
+  'lease',
+  'limit',
+  'monitor',
+  'outbox',
+  'pipeline',
+  'schedule',
+  'slo',
+  'timer',
+  'run:refund@1',
+];
+
 describe('machines', () => {
-  it.each(['lease', 'run:refund@1'])('%s is drawn and exported as the service runs it', async (name) => {
+  it('12: each that is served is looked at below', async () => {
+    const { machines } = await stage.get('/v1/api/machines');
+    expect((machines as { name: string }[]).map(({ name }) => name).toSorted()).toEqual(served.toSorted());
+  });
+
+  it.each(served)('12: %s is drawn and exported as the service runs it', async (name) => {
     const config = await stage.get(`/v1/api/machines/${encodeURIComponent(name)}`);
     const on = await stage.open(`/machines/${encodeURIComponent(name)}`);
     const figure = on.getByRole('figure', { name: `Statechart of ${name}` });
@@ -136,5 +158,24 @@ describe('the editor of definitions', () => {
       .first()
       .waitFor({ state: 'attached' });
     expect(await seriousFindings(page)).toEqual([]);
+  });
+});
+
+describe('an actor of a service that was restarted', () => {
+  it('12: stands where its run is, not where runs begin', async () => {
+    const own = await openStage({ flags: ['--port', String(await aLastingPort())] });
+    try {
+      await own.post('/v1/api/definitions', { definitions: [refund] });
+      const { run_id: run } = await own.post('/v1/api/runs', { definition_id: 'refund', input: {} });
+      await own.post(`/v1/api/runs/${String(run)}/signal`, { event: 'approval', payload: {} });
+      await own.restartService();
+      const on = await own.open(`/actors/run/${String(run)}`);
+      const here = on.getByRole('figure').getByLabel(/, here$/);
+      await here.first().waitFor();
+      expect(await here.last().getAttribute('aria-label')).toMatch(/^active › pay, /);
+      await leave(on);
+    } finally {
+      await own.close();
+    }
   });
 });
