@@ -51,6 +51,8 @@ describe('keys', () => {
       await page.emulateMedia({ colorScheme: theme });
       expect(await seriousFindings(page)).toEqual([]);
     }
+    await page.getByRole('link', { name: 'Actor', exact: true }).click();
+    await page.getByText('it lets the next in line in, once a holder ends').waitFor();
   });
 
   it('runs are narrowed by what they wait for, with a count beside each, which the address keeps', async () => {

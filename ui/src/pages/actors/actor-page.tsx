@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { components } from '../../api/types.ts';
+import { type ActorNext, nextOfActor } from '../../model/actor-next.ts';
 import { jsonChanges } from '../../model/json-tree.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
@@ -89,6 +90,17 @@ const Changes = ({ before, after }: { readonly before: Snapshot; readonly after:
   );
 };
 
+const Next = ({ next: { what, at } }: { readonly next: ActorNext }) => (
+  <>
+    {at !== undefined && (
+      <>
+        <Instant at={new Date(at).toISOString()} />:{' '}
+      </>
+    )}
+    {what}
+  </>
+);
+
 export default function ActorPage() {
   const type = useParam('type');
   const id = useParam('id');
@@ -107,6 +119,7 @@ export default function ActorPage() {
       ask(api.GET('/v1/api/machines/{name}', { params: { path: { name: machineName }, query: {} }, signal })),
   });
   const chart = useMemo(() => (machine.data === undefined ? undefined : chartOf(machine.data)), [machine.data]);
+  const next = snapshot.data === undefined ? undefined : nextOfActor(snapshot.data);
   const value = snapshot.data?.value;
   const nowValue = now.data?.value;
   const visited = useMemo(
@@ -199,6 +212,7 @@ export default function ActorPage() {
                     ['Changes', formatCount(actor.version)],
                     ['Machine version', formatCount(actor.machine_version)],
                     ['Mailbox', plural(actor.mailbox, 'message')],
+                    ...(next === undefined ? [] : [['Next', <Next key="next" next={next} />] as const]),
                     ...(actor.fault === undefined ? [] : [['Fault', actor.fault] as const]),
                   ]}
                 />
