@@ -28,7 +28,6 @@ export const createKinds = (host: {
   readonly programs: Programs;
   readonly nextOutboxNo: () => number;
   readonly nextOrder: () => number;
-  readonly steady: () => UnixMs;
   readonly queueTime: () => number;
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
   readonly followers: Pick<Followers, 'wake'>;
@@ -60,7 +59,6 @@ export const createKinds = (host: {
       maxDescendants: host.maxDescendants,
       nextOutboxNo,
       nextOrder,
-      steady: host.steady,
       queueTime: host.queueTime,
       outboxed,
       quarantined: host.quarantined,
@@ -81,23 +79,21 @@ export const createKinds = (host: {
       unservable: dispatcher.unservable,
     }),
     createEventActor({ programs, nextOrder }),
-    createStartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
-    createRestartActor({ programs, checkInput, steady: host.steady, nextOrder, limitDue: host.limitDue }),
+    createStartActor({ programs, checkInput, nextOrder, limitDue: host.limitDue }),
+    createRestartActor({ programs, checkInput, nextOrder, limitDue: host.limitDue }),
     createBulkActors({
       programs,
-      steady: host.steady,
       carriedOver: host.carriedOver,
       restarts: host.restarts,
     }),
     createScheduleActors({
       programs,
       checkInput,
-      steady: host.steady,
       nextOrder,
       limitDue: host.limitDue,
       quarantined: host.scheduleQuarantined,
     }),
-    createLimitActors({ programs, steady: host.steady, nextOrder, limitDue: host.limitDue }),
+    createLimitActors({ programs, nextOrder, limitDue: host.limitDue }),
     createWorkerActors(),
     createDefinitionActors({ paused: host.pausedDefinitions, resumed: host.definitionResumed }),
     upkeepActor,

@@ -28,12 +28,11 @@ const SEVERAL = '*';
 /** Actions on many runs: each slice is one commit, which counts what became of its runs. */
 export const createBulkActors = (host: {
   readonly programs: Programs;
-  readonly steady: () => UnixMs;
   readonly carriedOver: Pick<CarriedOver, 'add'>;
   readonly restarts: Pick<RestartSlices, 'take'>;
 }): ActorKind => {
   const setTimer = (turn: Turn, id: string, dueAt: UnixMs): void => {
-    turn.rows.timersSet.push(countdown({ turn, host }, { runId: id, name: TIMER }, dueAt));
+    turn.rows.timersSet.push(countdown(turn, { runId: id, name: TIMER }, dueAt));
   };
 
   /** Takes an event, writes what it left, and sets the timer that it asks for. */

@@ -33,6 +33,8 @@ const unawaited = (message: Message): Waiting => ({
 /** Turns that are committed together. */
 export type Group<C> = {
   at: UnixMs;
+  /** The same moment by the steady clock. */
+  steadyAt: UnixMs;
   readonly memory: GroupMemory;
   readonly changes: C;
   readonly afters: (() => void)[];
@@ -47,8 +49,9 @@ export type Group<C> = {
 };
 
 /** @param base the group in commit: this one starts from the memory that it leaves */
-export const newGroup = <C>(at: UnixMs, changes: C, base: Group<C> | undefined): Group<C> => ({
-  at,
+export const newGroup = <C>(changes: C, base: Group<C> | undefined): Group<C> => ({
+  at: 0,
+  steadyAt: 0,
   memory: newGroupMemory(base?.memory),
   changes,
   afters: [],

@@ -17,6 +17,8 @@ export type KernelOptions<L, C> = {
   readonly store: KernelStore<L, C>;
   readonly changes: ChangeSet<C>;
   readonly now: () => UnixMs;
+  /** The clock that does not jump. */
+  readonly steady: () => UnixMs;
   readonly newId: () => string;
   readonly random: () => number;
   /** Calls back soon, after the messages that are ready have been sent. */
@@ -271,8 +273,9 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
           continue;
         }
       }
-      const group = (open ??= newGroup(options.now(), options.changes.empty(), committing));
+      const group = (open ??= newGroup(options.changes.empty(), committing));
       group.at = options.now();
+      group.steadyAt = options.steady();
       const messages = queue.splice(0, groupLimit - group.senders.size);
       for (const message of messages) group.senders.add(message);
       try {

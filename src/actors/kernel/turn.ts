@@ -40,6 +40,8 @@ export class DeferredTurn extends Error {
 export interface Turn<L, C> extends Asking {
   /** The time at which the message was taken; never earlier than that of a turn before. */
   readonly at: UnixMs;
+  /** The same moment by the steady clock, which goes on evenly while the other is set: what happens within so many milliseconds is counted by it. */
+  readonly steadyAt: UnixMs;
   newId(): string;
   /** How many groups have deferred this message. */
   readonly deferrals: number;
@@ -114,6 +116,7 @@ export const createTurns = <L, C>(host: {
     const forgotten: string[] = [];
     const turn: Turn<L, C> = {
       at: group.at,
+      steadyAt: group.steadyAt,
       deferrals: draws.deferrals,
       newId: () => (draws.ids[idsDrawn++] ??= host.newId()),
       random: () => (draws.chances[chancesDrawn++] ??= host.random()),

@@ -17,8 +17,6 @@ import type { Key, KeyOwner } from './keys.ts';
 
 /** What keys need of the service that hosts them. */
 export type LimitHost = {
-  /** What lasts so long from now is due by this. @see `kernel/clock.ts` */
-  readonly steady: () => UnixMs;
   /** The next number that orders waits, parked events and places; ever larger. */
   readonly nextOrder: () => number;
   /** A key was committed whose actor is due then, by the steady clock. */
@@ -121,7 +119,7 @@ export const changeLimit = (
   more: Partial<Pick<LimitRecord, 'starts' | 'perMs' | 'definitionVersion'>> = {},
 ): LimitActor => {
   const { next } = step(limitMachine, snapshot, event);
-  const now = host.steady();
+  const now = turn.steadyAt;
   const { limit, used, waiting, lines } = next.context;
   const { dueAt: _dueAt, ...rest } = before;
   const moves = event.type === 'place.taken' || event.type === 'place.freed';
@@ -171,7 +169,7 @@ export const readLimit = (turn: Turn, host: LimitHost, limitId: string): LimitAc
   }
   const { kind, perMs, starts } = limit.record;
   if (kind === 'concurrency' || perMs === undefined) return limit;
-  const left = startsWithin(starts, perMs, host.steady());
+  const left = startsWithin(starts, perMs, turn.steadyAt);
   if (left === starts) return limit;
   const pruned = changeLimit(turn, host, limit, { type: 'place.freed', used: left.length }, { starts: left });
   return pruned.snapshot.value === 'gone' ? undefined : pruned;
@@ -222,7 +220,7 @@ const firstUse = (turn: Turn, host: LimitHost, owner: KeyOwner, key: Key, defini
     waiting: 0,
     lines: 0,
     starts: [],
-    steadyAt: host.steady(),
+    steadyAt: turn.steadyAt,
     updatedAt: turn.at,
     movedAt: turn.at,
   };

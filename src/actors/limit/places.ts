@@ -94,7 +94,7 @@ const holderAbove = (turn: Turn, asker: Asker, limitId: string): string | undefi
 
 /** Takes a place of each key. All of them have room, or will have in this turn. */
 const take = (turn: Turn, host: LimitHost, asker: Asker, limits: readonly LimitActor[]): HeldPlace | undefined => {
-  const now = host.steady();
+  const now = turn.steadyAt;
   let place: { order: number; concurrencyId?: string; rateId?: string; startedAt?: UnixMs } | undefined;
   for (const limit of limits) {
     const { limitId, kind, used, starts } = limit.record;
@@ -321,7 +321,7 @@ export const askAgain = (
  */
 export const startNow = (turn: Turn, host: LimitHost, asker: Asker, keys: Keys, place: HeldPlace): Asked => {
   const { startedAt } = place;
-  const now = host.steady();
+  const now = turn.steadyAt;
   if (keys.rate === undefined || startedAt === undefined || startedAt === now) return { kind: 'admitted', place };
   const limit = useKey(turn, host, asker, keys.rate);
   const { starts } = limit.record;

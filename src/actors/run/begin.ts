@@ -75,9 +75,7 @@ export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage
   if (record.deadlineAt !== undefined) {
     const timer = { runId, name: RUN_TIMER };
     // Counted from a time that somebody named, it follows the wall clock with it until then.
-    turn.rows.timersSet.push(
-      isLater ? namedTime(timer, record.deadlineAt) : countdown({ turn, host }, timer, record.deadlineAt),
-    );
+    turn.rows.timersSet.push(isLater ? namedTime(timer, record.deadlineAt) : countdown(turn, timer, record.deadlineAt));
   }
   const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 }, body.refusal);
   setDocuments(work, documents);

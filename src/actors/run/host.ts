@@ -23,8 +23,6 @@ export type RunHost = {
   readonly isDefinitionPaused: (run: Pick<RunRecord, 'definitionOwner' | 'definitionId'>) => boolean;
   /** Most runs below one root. */
   readonly maxDescendants: number;
-  /** What lasts so long from now is due by this. @see `kernel/clock.ts` */
-  readonly steady: () => UnixMs;
   /** The place in time of a run that joins the queue now: none that joined before has a later one. */
   readonly queueTime: () => number;
   /** The next number of the outbox; ever larger. */

@@ -139,7 +139,7 @@ export const release = (host: RunHost, turn: Turn, runId: string): void => {
     turn.rows.timersSet.push(
       place.at === 'scheduled'
         ? namedTime(timer, record.deadlineAt)
-        : restoredCountdown({ turn, host }, timer, record.deadlineAt, record.createdAt),
+        : restoredCountdown(turn, timer, record.deadlineAt, record.createdAt),
     );
   }
   // What held it back may have gone meanwhile.

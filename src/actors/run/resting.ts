@@ -52,7 +52,7 @@ export const rest: EffectHost = (work, { before }) => {
  * wall clock, as over a restart.
  */
 export const setTimersAgain: EffectHost = (work, moment, params) => {
-  const { turn, host, runId } = work;
+  const { turn, runId } = work;
   const place = placeOf(work.snapshot.value);
   if (place.at === 'held' || (place.at === 'step' && place.phase === 'held')) {
     const admit: RunMessage = { kind: 'admit', ...stepIdOf(place) };
@@ -76,8 +76,8 @@ export const setTimersAgain: EffectHost = (work, moment, params) => {
   const isNamed = at.wait === undefined || at.wait.namesTime?.(compiledAt(work)) === true;
   const timer = isNamed
     ? namedTime(row, dueAt)
-    : restoredCountdown(work, row, dueAt, moment.before.paused?.at ?? turn.at);
-  const isDue = timer.countdown === undefined ? timer.dueAt <= turn.at : timer.countdown.dueAt <= host.steady();
+    : restoredCountdown(turn, row, dueAt, moment.before.paused?.at ?? turn.at);
+  const isDue = timer.countdown === undefined ? timer.dueAt <= turn.at : timer.countdown.dueAt <= turn.steadyAt;
   if (!isDue) {
     turn.rows.timersSet.push(timer);
     return;

@@ -80,7 +80,7 @@ const schedule: EffectHost = (work, _moment, params) => {
   if (dueAt === null) work.turn.rows.timersSet.push(row);
   else if (wait?.followsCommit === true) carryOver(work, row, dueAt);
   else if (wait?.namesTime?.(compiled) === true) work.turn.rows.timersSet.push(namedTime(row, dueAt));
-  else work.turn.rows.timersSet.push(countdown(work, row, dueAt));
+  else work.turn.rows.timersSet.push(countdown(work.turn, row, dueAt));
 };
 
 const unschedule: EffectHost = ({ turn, runId }, { before }, params) => {

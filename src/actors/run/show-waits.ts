@@ -43,7 +43,8 @@ export const showWaits = (work: Work, before: Pick<RunActor, 'snapshot'> | undef
   const hasClosed = before !== undefined && isWaiting(before) && !isWaiting(work);
   if (!hasOpened && !hasClosed) return;
   if (waits <= SHOWN_AT_ONCE) addRootSpan(work);
-  else turn.rows.timersSet.push(countdown(work, { runId, name: SHOW_TIMER }, nextShowing(record.createdAt, turn.at)));
+  else
+    turn.rows.timersSet.push(countdown(work.turn, { runId, name: SHOW_TIMER }, nextShowing(record.createdAt, turn.at)));
 };
 
 /** The moment has come. */

@@ -56,8 +56,7 @@ const takeStartTimer = (host: RunHost, turn: Turn, run: RunActor): void => {
     clearTimerRow(turn.rows, { runId, name: START_TIMER });
     return;
   }
-  if (deadlineAt !== undefined)
-    turn.rows.timersSet.push(countdown({ turn, host }, { runId, name: RUN_TIMER }, deadlineAt));
+  if (deadlineAt !== undefined) turn.rows.timersSet.push(countdown(turn, { runId, name: RUN_TIMER }, deadlineAt));
   advance(host, turn, run, (work) => ({ type: 'timer.due', at: turn.at, ...holdBack(work) }));
 };
 
@@ -74,7 +73,7 @@ export const timerOfPhase = (
   // The run was last written when it came into this phase.
   return wait.namesTime?.(compiled) === true
     ? namedTime(row, dueAt)
-    : restoredCountdown({ turn, host }, row, dueAt, record.updatedAt);
+    : restoredCountdown(turn, row, dueAt, record.updatedAt);
 };
 
 const takeStepTimer = (host: RunHost, turn: Turn, run: RunActor, { name, dueAt: rowDueAt }: TimerMessage): void => {

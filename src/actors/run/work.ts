@@ -152,7 +152,7 @@ export const carryOver = (
   row: Pick<TimerRecord, 'runId' | 'name' | 'stepId'>,
   dueAt: UnixMs,
 ): void => {
-  const timer = countdown({ turn, host }, row, dueAt);
+  const timer = countdown(turn, row, dueAt);
   turn.rows.timersSet.push(timer);
   if (turn.peek(carriedOver, timer) === true) return;
   turn.write(carriedOver, timer, true);

@@ -31,6 +31,7 @@ const open = (options: Partial<KernelOptions<Lookup, Changes>> = {}) => {
     store: bank.store,
     changes: bankChanges,
     now: () => 1,
+    steady: () => 1,
     newId: () => 'id',
     random: () => 0,
     defer: (callback) => setImmediate(callback),
@@ -53,6 +54,31 @@ describe('kernel', () => {
     expect(await Promise.all([send('a', { add: 1 }), send('a', { add: 2 }), send('b', { add: 5 })])).toEqual([1, 3, 5]);
     expect(counts().commits).toBe(1);
     expect(turns).toEqual(['a=1', 'a=3', 'b=5']);
+  });
+
+  it('turns that are taken together share one moment of both clocks, however long they take to decide', async () => {
+    let wall = 100;
+    let steady = 7;
+    const moments: [at: number, steadyAt: number][] = [];
+    const { send } = open({
+      now: () => (wall += 10),
+      steady: () => (steady += 1),
+      kinds: [
+        {
+          ...account,
+          receive: (turn, id, body) => {
+            moments.push([turn.at, turn.steadyAt]);
+            return account.receive(turn, id, body);
+          },
+        },
+      ],
+    });
+    await Promise.all([send('a', { add: 1, payTo: 'b' }), send('c', { add: 1 })]);
+    await send('a', { add: 1 });
+    const [first, last] = [moments[0], moments.at(-1)];
+    expect(new Set(moments.slice(0, -1).map(String))).toEqual(new Set([String(first)]));
+    expect(last?.[0]).toBeGreaterThan(first?.[0] ?? Number.NaN);
+    expect(last?.[1]).toBeGreaterThan(first?.[1] ?? Number.NaN);
   });
 
   it('takes messages to other actors in the same turn', async () => {
@@ -120,6 +146,7 @@ describe('kernel', () => {
       store: bank,
       changes: bankChanges,
       now: () => 1,
+      steady: () => 1,
       newId: () => 'id',
       random: () => 0,
       defer: (callback) => setImmediate(callback),
