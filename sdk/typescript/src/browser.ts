@@ -109,7 +109,7 @@ const browser: Platform = {
  * Records spans, logs, metrics, scores, feedback and aspect notes of a page. What is queued goes out when the page is hidden, too.
  *
  * The service answers pages of its own origin alone: let your server hand `/v1/ingest` on to it. Any key given here can be read by
- * whoever visits: give one that may ingest, and nothing else, or let your server add it.
+ * each visitor: give one that may ingest, and nothing else, or let your server add it.
  * @param options `endpoint` may be relative to the page; its origin by default
  */
 export const createInstrumentation = (options: InstrumentationOptions = {}): Instrumentation => {

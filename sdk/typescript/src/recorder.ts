@@ -180,7 +180,7 @@ export type InstrumentationOptions = SettingsInput &
   ExportOptions & {
     /** Another tracer that shares its context with this one. */
     readonly bridge?: ContextBridge;
-    /** Is told, once, that the service has a data model of another major version; the console by default. */
+    /** Called once, when the service has a data model of another major version; the console by default. */
     readonly onWarning?: (message: string) => void;
   };
 

@@ -236,7 +236,6 @@ describe('every dialog', () => {
       },
       'New board…',
     ],
-    ['Copy for an assistant', trace, 'Copy for an assistant…'],
     ['Erase ada', '/users/ada', 'Erase…'],
     ['Signal', () => runIn('waiting'), 'Signal'],
     ['Cancel run', () => runIn('waiting'), 'Cancel run'],
