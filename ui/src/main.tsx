@@ -13,11 +13,14 @@ import { ShortcutsProvider } from './widgets/shortcuts.tsx';
 
 const MAX_RETRIES = 2;
 const RETRY_MS = 1000;
+/** How long what no page shows any more is there at once for who goes back: traces are megabytes each, and are not gathered. */
+const KEPT_MS = 5_000;
 
 const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
+      gcTime: KEPT_MS,
       refetchOnWindowFocus: true,
       retry: (times, error) => times < MAX_RETRIES && isTransient(error),
       retryDelay: (times, error) => (error instanceof Problem && error.retryAfterMs) || RETRY_MS * 2 ** times,

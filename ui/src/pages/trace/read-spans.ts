@@ -16,8 +16,6 @@ export const spanQuery = (traceId: string, spanId: string) => ({
       }),
     ),
   staleTime: 30_000,
-  // Payloads are large: what nobody looks at is soon forgotten.
-  gcTime: 60_000,
 });
 
 export type ReadSpan = Awaited<ReturnType<ReturnType<typeof spanQuery>['queryFn']>>;

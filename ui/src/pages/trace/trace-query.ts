@@ -1,8 +1,5 @@
 import { api, ask } from '../../api/client.ts';
 
-/** How long a trace that was left is there at once for who goes back. */
-const KEPT_MS = 5_000;
-
 /** A trace without its payloads. @param include what comes with it */
 export const traceQuery = (traceId: string, include: 'scores,feedback' | undefined) => ({
   queryKey: ['trace', traceId, ...(include === undefined ? ['bare'] : [])],
@@ -16,6 +13,4 @@ export const traceQuery = (traceId: string, include: 'scores,feedback' | undefin
         signal,
       }),
     ),
-  // Megabytes each: who walks through many does not gather them.
-  gcTime: KEPT_MS,
 });
