@@ -429,6 +429,19 @@ const seedKeysAndSchedule = async (): Promise<void> => {
   await post(`/v1/api/schedules/${id}/trigger`, {});
 };
 
+/** Saved views, and a board of them. */
+const seedBoard = async (): Promise<void> => {
+  const own = project === undefined ? {} : { project };
+  const views = [
+    { view_id: 'seed-failed', name: 'Failed traces', path: '/traces?status=error' },
+    { view_id: 'seed-tickets', name: 'Answered tickets', path: '/traces?name=answer_ticket' },
+    { view_id: 'seed-cost', name: 'Cost by model', path: '/cost?group_by=model' },
+  ];
+  for (const view of views) await post('/v1/api/views', { ...view, ...own });
+  const ids = views.map(({ view_id }) => view_id);
+  await post('/v1/api/views', { view_id: 'seed-board', name: 'Support', views: ids, ...own });
+};
+
 type Ticket = { readonly id: string; readonly amount: number };
 
 /** A refund that a person approves; the payment is tried again where the bank is away. */
@@ -530,6 +543,7 @@ const orSay = async (what: string, seed: () => Promise<void>): Promise<void> =>
     console.log(`no ${what}: ${error instanceof Error ? error.message : String(error)}`),
   );
 await orSay('experiments', seedExperiments);
+await orSay('board', seedBoard);
 await orSay('runs', seedRuns);
 await orSay('keys and schedule', seedKeysAndSchedule);
 console.log(`look at ${endpoint}`);

@@ -53,6 +53,8 @@ const addresses: Readonly<Record<string, string>> = {
   users: '/users',
   user: '/users/ada',
   cost: '/cost',
+  boards: '/boards',
+  board: '/boards/seed-board',
   scores: '/scores',
   feedback: '/scores?view=feedback',
   scorers: '/scorers',
