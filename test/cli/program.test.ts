@@ -185,7 +185,7 @@ describe('the command line', () => {
     ],
     [
       ['runs', 'bulk'],
-      [...connection, ...filters, 'event', 'json', 'payload', 'project', 'reason', 'yes'],
+      [...connection, ...filters, 'event', 'idempotency-key', 'json', 'payload', 'project', 'reason', 'yes'],
     ],
     [['schedules'], [...connection, 'cursor', 'json', 'limit', 'project']],
     [

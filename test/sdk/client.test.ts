@@ -498,7 +498,11 @@ describe('actions on many runs', () => {
     const filter = { status: 'failed', definitionId: 'd', correlation: { request_id: 'r' }, from: '-1h' } as const;
     await client.countBulk({ action: 'restart' }, filter);
     await client.startBulk({ action: 'cancel', reason: 'why' }, { sessionId: 's', project: 'p' });
-    await client.startBulk({ action: 'signal', event: 'go', payload: { n: 1 } }, { waitingOn: 'event' });
+    await client.startBulk(
+      { action: 'signal', event: 'go', payload: { n: 1 } },
+      { waitingOn: 'event' },
+      { idempotencyKey: 'mine' },
+    );
     await client.getBulk('b/1');
     await client.stopBulk('b-1');
     expect(service.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -514,8 +518,21 @@ describe('actions on many runs', () => {
         filter: { status: 'failed', definition_id: 'd', correlation: { request_id: 'r' }, from: '-1h' },
         dry_run: true,
       },
-      { action: 'cancel', reason: 'why', filter: { session_id: 's', project: 'p' }, dry_run: false },
-      { action: 'signal', event: 'go', payload: { n: 1 }, filter: { waiting_on: 'event' }, dry_run: false },
+      {
+        action: 'cancel',
+        reason: 'why',
+        filter: { session_id: 's', project: 'p' },
+        dry_run: false,
+        idempotency_key: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+      {
+        action: 'signal',
+        event: 'go',
+        payload: { n: 1 },
+        filter: { waiting_on: 'event' },
+        dry_run: false,
+        idempotency_key: 'mine',
+      },
     ]);
   });
 
@@ -527,13 +544,14 @@ describe('actions on many runs', () => {
     expect(service.calls.map(({ body }) => body['filter'])).toEqual([{ status: 'waiting', project: 'shop' }, {}]);
   });
 
-  it('one that is lost is not begun again, and a count is asked for again', async () => {
+  it('one whose answer is lost is sent again under the same key, and a count is asked for again', async () => {
     service.answer('bulk', 'hang up');
-    await expect(client.startBulk({ action: 'restart' }, { status: 'failed' })).rejects.toBeInstanceOf(ConnectionError);
-    expect(service.calls).toHaveLength(1);
+    await client.startBulk({ action: 'restart' }, { status: 'failed' });
+    const [lost, again] = service.calls.map(({ body }) => body['idempotency_key']);
+    expect([typeof lost, again]).toEqual(['string', lost]);
     service.answer('bulk', 'hang up');
     await client.countBulk({ action: 'restart' }, { status: 'failed' });
-    expect(service.calls).toHaveLength(3);
+    expect(service.calls.slice(2).map(({ body }) => body['idempotency_key'])).toEqual([undefined, undefined]);
   });
 });
 

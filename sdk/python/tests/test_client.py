@@ -118,16 +118,22 @@ class Calls(WithService):
             self.client().get_run("run-1")
         self.assertEqual(len(self.service.calls_to("run-1")), 1)
 
-    def test_a_trigger_and_a_bulk_are_not_tried_again(self) -> None:
+    def test_a_trigger_is_not_tried_again(self) -> None:
         self.service.answer("trigger", Reply(hang_up=True))
-        self.service.answer("bulk", refusal(503, "busy"))
-        client = self.client()
         with self.assertRaises(svc.ConnectionFailed):
-            client.trigger_schedule("nightly")
-        with self.assertRaises(svc.ServiceError):
-            client.start_bulk("cancel", svc.RunFilter(definition_id="refund"))
+            self.client().trigger_schedule("nightly")
         self.assertEqual(len(self.service.calls_to("trigger")), 1)
-        self.assertEqual(len(self.service.calls_to("bulk")), 1)
+
+    def test_a_bulk_is_tried_again_under_the_key_that_it_had(self) -> None:
+        answer = Reply(202, {"bulk_id": "b", "count": 1, "sample": []})
+        self.service.answer("bulk", Reply(hang_up=True), answer, answer)
+        client = self.client()
+        client.start_bulk("cancel", svc.RunFilter(definition_id="refund"))
+        client.start_bulk("cancel", svc.RunFilter(definition_id="refund"), idempotency_key="mine")
+        lost, again, named = (call.body["idempotency_key"] for call in self.service.calls_to("bulk"))
+        self.assertEqual(lost, again)
+        self.assertNotEqual(lost, "mine")
+        self.assertEqual(named, "mine")
 
     def test_an_empty_filter_stays_empty_whatever_the_project(self) -> None:
         self.service.answer("bulk", *[Reply(body={"count": 0, "sample": []})] * 2)

@@ -24,7 +24,11 @@ export type BulkWork =
 export const bulkBody = (
   work: BulkWork,
   filter: BulkFilter,
-  { dryRun, project }: { readonly dryRun: boolean; readonly project: string | undefined },
+  {
+    dryRun,
+    project,
+    idempotencyKey,
+  }: { readonly dryRun: boolean; readonly project: string | undefined; readonly idempotencyKey?: string },
 ): BodyOf<'startBulk'> => {
   const written = {
     project: filter.project ?? (Object.keys(filter).length === 0 ? undefined : project),
@@ -39,5 +43,10 @@ export const bulkBody = (
     to: filter.to,
   };
   // A member that is `undefined` is not written.
-  return { ...work, filter: written as BodyOf<'startBulk'>['filter'], dry_run: dryRun };
+  return {
+    ...work,
+    filter: written as BodyOf<'startBulk'>['filter'],
+    dry_run: dryRun,
+    idempotency_key: idempotencyKey,
+  };
 };

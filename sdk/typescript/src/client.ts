@@ -494,15 +494,19 @@ export const createClient = (options: ClientOptions = {}) => {
     countBulk: (work: BulkWork, filter: BulkFilter): Promise<AnswerOf<'startBulk'>> =>
       post<'startBulk'>('/v1/api/runs/bulk', bulkBody(work, filter, { dryRun: true, project: settings.project })),
     /**
-     * Does something with all runs that match, in slices behind this call; without a `bulk_id` no run matched. Not tried again, as a lost
-     * try may have begun.
+     * Does something with all runs that match, in slices behind this call; without a `bulk_id` no run matched.
+     * @param options.idempotencyKey The same key again gives the action that it began first, for as long as that is kept. Absent: a new
+     * one, so that a retry of this call is safe.
      */
-    startBulk: (work: BulkWork, filter: BulkFilter): Promise<AnswerOf<'startBulk'>> =>
-      callOnce({
-        method: 'POST',
-        path: '/v1/api/runs/bulk',
-        body: bulkBody(work, filter, { dryRun: false, project: settings.project }),
-      }),
+    startBulk: (
+      work: BulkWork,
+      filter: BulkFilter,
+      { idempotencyKey = randomUUID() }: { readonly idempotencyKey?: string } = {},
+    ): Promise<AnswerOf<'startBulk'>> =>
+      post<'startBulk'>(
+        '/v1/api/runs/bulk',
+        bulkBody(work, filter, { dryRun: false, project: settings.project, idempotencyKey }),
+      ),
     /** How far it is: `count`, `done`, `refused`. */
     getBulk: (bulkId: string): Promise<AnswerOf<'getBulk'>> => get<'getBulk'>(`/v1/api/runs/bulk/${segment(bulkId)}`),
     /** Ends it; what was done stays done. */

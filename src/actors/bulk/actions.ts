@@ -22,7 +22,7 @@ type Of<A extends TurnAction['action']> = TurnAction & { readonly action: A };
  * answer without doing anything.
  */
 const messages: {
-  readonly [A in TurnAction['action']]: (run: RunActor, work: Of<A>, bulkId: string) => Message | undefined;
+  readonly [A in TurnAction['action']]: (run: RunActor, work: Of<A>, keyPrefix: string) => Message | undefined;
 } = {
   cancel: ({ record: { runId, status } }, { reason }) => {
     if (hasEnded(status)) return undefined;
@@ -31,22 +31,22 @@ const messages: {
   },
   pause: steer('pause'),
   resume: steer('resume'),
-  signal: ({ record: { runId, project } }, { event, payload }, bulkId) => {
+  signal: ({ record: { runId, project } }, { event, payload }, keyPrefix) => {
     const body: EventMessage = {
       kind: 'signal',
       runId,
       reach: [project],
       event,
       payload,
-      eventId: `bulk/${bulkId}/${runId}`,
+      eventId: `${keyPrefix}${runId}`,
     };
     return { type: 'event', id: project, body };
   },
 };
 
-export const messageOf = (run: RunActor, work: TurnAction, bulkId: string): Message | undefined =>
-  (messages[work.action] as (run: RunActor, work: TurnAction, bulkId: string) => Message | undefined)(
+export const messageOf = (run: RunActor, work: TurnAction, keyPrefix: string): Message | undefined =>
+  (messages[work.action] as (run: RunActor, work: TurnAction, keyPrefix: string) => Message | undefined)(
     run,
     work,
-    bulkId,
+    keyPrefix,
   );

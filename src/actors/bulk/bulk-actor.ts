@@ -12,8 +12,16 @@ import { readRun } from '../run/run-state.ts';
 import { countdown } from '../run/timer-rows.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
 import { messageOf } from './actions.ts';
-import { type BulkActor, bulkSlot, bulkView, matchingRunsSlot, reviveBulk } from './bulk-state.ts';
-import type { BulkMessage, BulkSlice } from './messages.ts';
+import {
+  begunBefore,
+  type BulkActor,
+  bulkSlot,
+  bulkView,
+  keyPrefixOf,
+  matchingRunsSlot,
+  reviveBulk,
+} from './bulk-state.ts';
+import type { BegunBulk, BulkMessage, BulkSlice } from './messages.ts';
 import type { RestartSlices } from './restart-slices.ts';
 
 /** The name of its timer. */
@@ -64,7 +72,12 @@ export const createBulkActors = (host: {
     return moved;
   };
 
-  const begin = (turn: Turn, id: string, { spec, count }: BulkMessage & { kind: 'begin' }): unknown => {
+  const begin = (turn: Turn, id: string, { spec, count }: BulkMessage & { kind: 'begin' }): Result<BegunBulk> => {
+    const { keyed } = spec;
+    if (keyed !== undefined) {
+      const found = turn.read(bulkSlot, id);
+      if (found !== undefined) return begunBefore(reviveBulk(found), keyed.digest);
+    }
     const { reach } = spec.filter;
     const [only = SEVERAL, ...others] = reach === 'all' ? [] : reach;
     const record: ActorRecord = {
@@ -79,16 +92,18 @@ export const createBulkActors = (host: {
       updatedAt: turn.at,
     };
     const actor = { record, spec, snapshot: initialSnapshot(bulkMachine) };
-    return { ok: true, value: bulkView(move(turn, actor, { type: 'bulk.begun', at: turn.at, count })) };
+    move(turn, actor, { type: 'bulk.begun', at: turn.at, count });
+    return { ok: true, value: { bulkId: id, begun: true, count, sample: keyed?.sample ?? [] } };
   };
 
   const takeSlice = (turn: Turn, actor: BulkActor): void => {
     const { id } = actor.record;
     const { after } = actor.snapshot.context;
     const { filter: query, work } = actor.spec;
+    const keyPrefix = keyPrefixOf(actor);
     if (work.action === 'restart') {
       // The row of the timer stays: it hands the slice over again where nobody says what became of it.
-      turn.after(() => host.restarts.take({ bulkId: id, filter: query, after }));
+      turn.after(() => host.restarts.take({ bulkId: id, keyPrefix, filter: query, after }));
       return;
     }
     const { runIds, upTo } = turn.read(matchingRunsSlot, { bulkId: id, query, after, scan: SLICE_ROWS });
@@ -115,7 +130,7 @@ export const createBulkActors = (host: {
       const run = readRun(turn, host.programs, runId);
       if (run === undefined) return; // erased since
       const { work } = actor.spec;
-      const message = work.action === 'restart' ? undefined : messageOf(run, work, actor.record.id);
+      const message = work.action === 'restart' ? undefined : messageOf(run, work, keyPrefixOf(actor));
       if (message === undefined) slice.refused += 1;
       else slice.replies.push(turn.ask(message, message.body));
     } catch (error) {

@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { BULK_MACHINE_VERSION, bulkMachine, bulkMigrations, type BulkSnapshot } from '../../machines/bulk.ts';
 import { decodeSnapshot, encodeSnapshot, restore, Unloadable } from '../../machines/persisted.ts';
+import type { Result } from '../../model/failure.ts';
+import type { ProjectReach } from '../../model/scope.ts';
 import type { ActorRecord, RunFilter } from '../../store/runs/run-store.ts';
 import { byId } from '../kernel/slot.ts';
 import { storedSlot } from '../runs-kernel.ts';
-import type { BulkSpec, BulkStatus, BulkView } from './messages.ts';
+import type { BegunBulk, BulkSpec, BulkStatus, BulkView } from './messages.ts';
 
 /** An action on many runs in memory: its row, what it was made of, and its snapshot brought to life. */
 export type BulkActor = { record: ActorRecord; readonly spec: BulkSpec; readonly snapshot: BulkSnapshot };
@@ -77,4 +80,32 @@ export const bulkView = ({ record, spec, snapshot }: BulkActor): BulkView => {
     startedAt,
     ...(endedAt === undefined ? {} : { endedAt }),
   };
+};
+
+const ID_BYTES = 16;
+
+/**
+ * The id of the action under an idempotency key, so that the key is found where the action is, for as long as it is kept.
+ * @param reach the projects of its runs: keys are unique among the actions on the same ones
+ */
+export const keyedBulkId = (reach: ProjectReach, key: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([reach === 'all' ? reach : reach.toSorted(), key]))
+    .digest()
+    .subarray(0, ID_BYTES)
+    .toString('base64url');
+
+/** Begins the keys under which its runs take it once: no other action has it, not even one with the same id. */
+export const keyPrefixOf = ({ record, spec }: Pick<BulkActor, 'record' | 'spec'>): string =>
+  `bulk/${spec.keyed?.nonce ?? record.id}/`;
+
+/** What a call is answered whose key has an action. */
+export const begunBefore = ({ record, spec, snapshot }: BulkActor, digest: string): Result<BegunBulk> => {
+  const { keyed } = spec;
+  if (keyed?.digest === digest) {
+    const { count } = snapshot.context;
+    return { ok: true, value: { bulkId: record.id, begun: false, count, sample: keyed.sample } };
+  }
+  const message = `this key began action ${record.id} with another body: send that body again, or use another key`;
+  return { ok: false, failure: { code: 'conflict', message, field: 'idempotency_key' } };
 };

@@ -15,6 +15,24 @@ export type BulkSpec = {
   readonly work: BulkAction;
   /** Of runs that were there when it was asked for: its `to` is no later. */
   readonly filter: RunFilter;
+  /** Where it was asked for under an idempotency key. */
+  readonly keyed?: KeyedBulk;
+};
+
+/** What a call that is sent again is compared with, and answered. */
+export type KeyedBulk = {
+  /** Of the call. */
+  readonly digest: string;
+  readonly sample: readonly string[];
+  /** Drawn for this action alone: the one before it under the same key has the same id. */
+  readonly nonce: string;
+};
+/** The action that a call began, or that one before it began under the same key. */
+export type BegunBulk = {
+  readonly bulkId: string;
+  readonly begun: boolean;
+  readonly count: number;
+  readonly sample: readonly string[];
 };
 
 export type BulkMessage =

@@ -10,10 +10,13 @@ const SLICE_ROWS = 100;
 const WAVE = 8;
 
 /** A slice of an action: the runs that match beyond this one. */
-export type RestartSlice = { readonly bulkId: string; readonly filter: RunFilter; readonly after: string };
-
-/** The key under which an action restarts a run: a slice that is taken again finds what it started. */
-const prefixOf = (bulkId: string): string => `bulk/${bulkId}/`;
+export type RestartSlice = {
+  readonly bulkId: string;
+  /** Begins the key under which a run is restarted: a slice that is taken again finds what it started. */
+  readonly keyPrefix: string;
+  readonly filter: RunFilter;
+  readonly after: string;
+};
 
 /** The same slice may succeed later: its counts are not known yet. */
 const mayPass = ({ retryAfterSeconds }: Failure): boolean => retryAfterSeconds !== undefined;
@@ -38,11 +41,14 @@ export const createRestartSlices = (host: {
   const mayGoOn = (bulkId: string): boolean => !closing.aborted && !halted.has(bulkId);
 
   /** @returns nothing for a run that is not one of the action's: erased since, or started by the action itself */
-  const restartOne = async ({ bulkId, filter }: RestartSlice, runId: string): Promise<Result<unknown> | undefined> => {
+  const restartOne = async (
+    { keyPrefix, filter }: RestartSlice,
+    runId: string,
+  ): Promise<Result<unknown> | undefined> => {
     const [found] = (await store.load([{ kind: 'run', runId }])) as [Found['run']];
     // Where the clock was set back, its own restarts match too: each would be restarted in turn, without an end.
-    if (found === undefined || found.record.idempotencyKey?.startsWith(prefixOf(bulkId)) === true) return undefined;
-    return host.restart({ runId, reach: filter.reach, idempotencyKey: `${prefixOf(bulkId)}${runId}` });
+    if (found === undefined || found.record.idempotencyKey?.startsWith(keyPrefix) === true) return undefined;
+    return host.restart({ runId, reach: filter.reach, idempotencyKey: `${keyPrefix}${runId}` });
   };
 
   const work = async (slice: RestartSlice): Promise<void> => {

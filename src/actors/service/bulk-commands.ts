@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../model/canonical-json.ts';
 import { SERVICE } from '../../model/definition/owner.ts';
 import type { Result } from '../../model/failure.ts';
 import type { UnixMs } from '../../model/run.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { Found, RunFilter, RunStore } from '../../store/runs/run-store.ts';
-import { bulkView, reviveBulk } from '../bulk/bulk-state.ts';
-import type { BulkMessage, BulkView } from '../bulk/messages.ts';
+import { begunBefore, type BulkActor, bulkView, keyedBulkId, reviveBulk } from '../bulk/bulk-state.ts';
+import type { BegunBulk, BulkMessage, BulkSpec, BulkView } from '../bulk/messages.ts';
 import type { RestartSlices } from '../bulk/restart-slices.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import { attempt, callerOfOwner, callerOfProject, type Calls } from './calls.ts';
-import type { BulkCommands, StartedBulk } from './runs-service.ts';
+import type { BulkCommands, StartBulk, StartedBulk } from './runs-service.ts';
 
 /** Rows that one question of the count looks at. */
 const COUNTED_ROWS = 2000;
@@ -17,6 +19,11 @@ const SAMPLE = 10;
 
 const covers = (reach: ProjectReach, of: ProjectReach): boolean =>
   reach === 'all' || (of !== 'all' && of.every((project) => reaches(reach, project)));
+
+const keyedBy = (reach: ProjectReach, { key, asked }: NonNullable<StartBulk['idempotency']>) => ({
+  bulkId: keyedBulkId(reach, key),
+  digest: createHash('sha256').update(canonicalJson(asked)).digest('base64url'),
+});
 
 /** Actions on many runs. @see Interface decisions, section 13, "Many at once" */
 export const createBulkCommands = (host: {
@@ -40,27 +47,45 @@ export const createBulkCommands = (host: {
     return { count, sample };
   };
 
-  const find = async (bulkId: string, reach: ProjectReach): Promise<Result<BulkView>> => {
+  const load = async (bulkId: string): Promise<BulkActor | undefined> => {
     const [record] = (await store.load([{ kind: 'kept_actor', type: 'bulk', id: bulkId }])) as [Found['kept_actor']];
-    if (record === undefined) return notFound('bulk', bulkId);
-    const actor = reviveBulk(record);
+    return record && reviveBulk(record);
+  };
+
+  const find = async (bulkId: string, reach: ProjectReach): Promise<Result<BulkView>> => {
+    const actor = await load(bulkId);
+    if (actor === undefined) return notFound('bulk', bulkId);
     return covers(reach, actor.spec.filter.reach) ? { ok: true, value: bulkView(actor) } : outOfReach('bulk');
   };
 
   return {
-    startBulk: ({ filter: asked, work, dryRun }) =>
+    startBulk: ({ filter: asked, work, dryRun, idempotency }) =>
       attempt(async (): Promise<Result<StartedBulk>> => {
+        const keyed = idempotency && keyedBy(asked.reach, idempotency);
+        const before = async (): Promise<Result<StartedBulk> | undefined> => {
+          const actor = keyed && (await load(keyed.bulkId));
+          return actor && begunBefore(actor, keyed.digest);
+        };
+        const found = await before();
+        if (found !== undefined) return found;
         // Runs that start from now on are none of those that were counted.
-        const before = host.now() + 1;
-        const filter = { ...asked, to: Math.min(asked.to ?? before, before) };
+        const end = host.now() + 1;
+        const filter = { ...asked, to: Math.min(asked.to ?? end, end) };
         const { count, sample } = await countOf(filter);
-        if (dryRun || count === 0) return { ok: true, value: { count, sample } };
+        // None may match because the call that this one repeats was taken while they were counted.
+        if (dryRun || count === 0) return (await before()) ?? { ok: true, value: { begun: false, count, sample } };
         const { reach } = filter;
         const [only] = reach === 'all' ? [] : reach;
         const caller = only === undefined ? callerOfOwner(SERVICE) : callerOfProject(only);
-        const body: BulkMessage = { kind: 'begin', spec: { work, filter }, count };
-        const begun = await calls.ask<BulkView>(caller, { type: 'bulk', id: host.newId(), body });
-        return begun.ok ? { ok: true, value: { bulkId: begun.value.bulkId, count, sample } } : begun;
+        const drawn = host.newId();
+        const spec: BulkSpec = {
+          work,
+          filter,
+          ...(keyed === undefined ? {} : { keyed: { digest: keyed.digest, sample, nonce: drawn } }),
+        };
+        const body: BulkMessage = { kind: 'begin', spec, count };
+        const begun = await calls.ask<BegunBulk>(caller, { type: 'bulk', id: keyed?.bulkId ?? drawn, body });
+        return begun.ok && begun.value.begun ? { ok: true, value: { ...begun.value, sample } } : begun;
       }),
 
     getBulk: ({ bulkId, reach }) => attempt(() => find(bulkId, reach)),

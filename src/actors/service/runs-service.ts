@@ -384,9 +384,23 @@ export type StartBulk = Asking & {
   readonly filter: RunFilter;
   readonly work: BulkAction;
   readonly dryRun: boolean;
+  /** The same key again gives what it began first. */
+  readonly idempotency?: {
+    readonly key: string;
+    /** The call as it was sent: another one under the same key is refused. */
+    readonly asked: Json;
+  };
 };
-/** `bulkId` is absent where nothing was begun: a dry run, or no run that matches. */
-export type StartedBulk = { readonly bulkId?: string; readonly count: number; readonly sample: readonly string[] };
+/**
+ * `bulkId` is absent where nothing was begun: a dry run, or no run that matches. `begun` is false when its idempotency key began it before:
+ * then `count` and `sample` are those of that time.
+ */
+export type StartedBulk = {
+  readonly bulkId?: string;
+  readonly begun: boolean;
+  readonly count: number;
+  readonly sample: readonly string[];
+};
 
 /** @see Interface decisions, section 13, "Many at once" */
 export interface BulkCommands {
@@ -542,7 +556,8 @@ export interface RunAdministration {
 /**
  * Durable runs, one method an endpoint. Arguments were validated at the door; what is expected to be refused comes back as
  * a failure; every change is answered after its commit. A store that fails answers `store_unavailable`: the outcome is
- * unknown, and a repeat is safe for every call but a start without an idempotency key and an event without an `eventId`.
+ * unknown, and a repeat is safe for every call but a start or a bulk action without an idempotency key, and an event without an
+ * `eventId`.
  * @see Interface decisions, "9. Durable runs" and "10. Actors and machines"
  */
 export interface RunsService

@@ -25,7 +25,7 @@ const confirmed = async (io: RunIo, question: string): Promise<boolean> => {
 };
 
 /**
- * `svc runs bulk`: counts first, asks, and waits for the end.
+ * `svc runs bulk`: counts first, asks, and waits for the end. Where its idempotency key began it before, it waits for that.
  * @param options.payload of a signal: JSON text, @file, or - for standard input
  * @returns the exit status
  */
@@ -44,17 +44,21 @@ export const bulkRuns = async (
   if (Object.keys(filter).every((name) => name === 'project'))
     return misused(io, 'svc runs bulk needs a filter, such as --definition refund or --status failed');
   return withDaemon(io, async (client) => {
-    const { count: matching, sample } = await client.post<Schemas['StartedBulk']>(PATH, { ...body, dry_run: true });
-    if (matching === 0) return printed(io, io.json ? `${jsonText({ count: 0 }, 2)}\n` : 'No run matches.\n');
-    const such = `${count(matching)} ${matching === 1 ? 'run' : 'runs'}, such as ${sample
-      .slice(0, 3)
-      .map((id) => printable(id))
-      .join(', ')}`;
-    if (!yes && !(await confirmed(io, `${action} ${such}?`))) {
-      io.err('svc: nothing was done; --yes asks no question');
-      return EXIT_USAGE;
+    const counted = await client.post<Schemas['StartedBulk']>(PATH, { ...body, dry_run: true });
+    let { bulk_id: id } = counted;
+    if (id === undefined) {
+      const { count: matching, sample } = counted;
+      if (matching === 0) return printed(io, io.json ? `${jsonText({ count: 0 }, 2)}\n` : 'No run matches.\n');
+      const such = `${count(matching)} ${matching === 1 ? 'run' : 'runs'}, such as ${sample
+        .slice(0, 3)
+        .map((runId) => printable(runId))
+        .join(', ')}`;
+      if (!yes && !(await confirmed(io, `${action} ${such}?`))) {
+        io.err('svc: nothing was done; --yes asks no question');
+        return EXIT_USAGE;
+      }
+      ({ bulk_id: id } = await client.post<Schemas['StartedBulk']>(PATH, body));
     }
-    const { bulk_id: id } = await client.post<Schemas['StartedBulk']>(PATH, body);
     if (id === undefined) return printed(io, io.json ? `${jsonText({ count: 0 }, 2)}\n` : 'No run matches any more.\n');
     for (;;) {
       const bulk = await client.get<Schemas['Bulk']>(`${PATH}/${encodeURIComponent(id)}`);

@@ -66,6 +66,7 @@ type Bulk = {
   readonly correlation?: Correlation;
   readonly event?: string;
   readonly payload?: string;
+  readonly idempotencyKey?: string;
   readonly yes?: true;
 };
 type EventOptions = { readonly payload: string; readonly eventId?: string };
@@ -235,6 +236,7 @@ export const declareRuns = (
     .option('--reason <text>', 'Why, for their journals.')
     .option('--event <name>', 'Of a signal: the name of the event.')
     .option('--payload <json>', 'Of a signal: a JSON object, @file, or - for standard input. (default: {})')
+    .option('--idempotency-key <key>', 'The same key again waits for the action that it began first, and begins none.')
     .option('--yes', 'Ask no question.')
     .addHelpText(
       'after',
@@ -261,6 +263,7 @@ export const declareRuns = (
         reason,
         event,
         payload,
+        idempotencyKey,
         yes,
       } = {
         ...command.parent?.opts<Bulk>(),
@@ -286,6 +289,7 @@ export const declareRuns = (
             },
             ...(reason === undefined ? {} : { reason }),
             ...(event === undefined ? {} : { event }),
+            ...(idempotencyKey === undefined ? {} : { idempotency_key: idempotencyKey }),
           },
           { yes: yes === true, ...(payload === undefined ? {} : { payload }) },
         ),

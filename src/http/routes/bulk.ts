@@ -89,15 +89,19 @@ export const bulkRoutes = ({ runs, defaultProject, clock }: RunsDeps): Route[] =
       maxBodyBytes: BULK_BODY_BYTES,
       handler: async (request, reply) => {
         const body = request.body as BodyOf<'startBulk'>;
-        const { bulkId, count, sample } = valueOf(
+        const work = workOf(body);
+        const { idempotency_key: key } = body;
+        const { bulkId, begun, count, sample } = valueOf(
           await runs.startBulk({
             reach: request.caller.reach,
-            work: workOf(body),
+            work,
             filter: filterOf(request, body.filter),
             dryRun: body.dry_run ?? false,
+            // The filter as it was sent: a time before now means another one when it is sent again.
+            ...(key === undefined ? {} : { idempotency: { key, asked: { work, filter: body.filter } } }),
           }),
         );
-        reply.code(bulkId === undefined ? 200 : 202);
+        reply.code(begun ? 202 : 200);
         return { ...(bulkId === undefined ? {} : { bulk_id: bulkId }), count, sample };
       },
     },

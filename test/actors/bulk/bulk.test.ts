@@ -31,8 +31,8 @@ onEachEngine('actions on many runs', ({ createHarness }) => {
     const harness = await createHarness({ definitions });
     const ids = await startMany(harness, 'flow', 12);
     const dry = must(await start(harness, { definitionId: 'flow' }, cancel, true));
-    expect(dry).toEqual({ count: 12, sample: ids.slice(0, 10) });
-    expect(must(await start(harness, { definitionId: 'nobody' }))).toEqual({ count: 0, sample: [] });
+    expect(dry).toEqual({ begun: false, count: 12, sample: ids.slice(0, 10) });
+    expect(must(await start(harness, { definitionId: 'nobody' }))).toEqual({ begun: false, count: 0, sample: [] });
     await harness.runs.tick();
     expect(await statusesOf(harness)).toEqual({ queued: 12 });
     expect(must(await harness.runs.listActors({ ...ALL, type: 'bulk', limit: 10 })).items).toEqual([]);

@@ -86,6 +86,16 @@ describe('svc runs bulk', () => {
     expect((await svc(['runs', 'bulk', 'cancel'])).err.join()).toContain('needs a filter');
   });
 
+  it('waits for the action that its idempotency key began before, and asks nothing', async () => {
+    await service.start('flow', {}, { correlation: { session_id: 'keyed' } });
+    const call = ['runs', 'bulk', 'cancel', '--session', 'keyed', '--idempotency-key', 'k'];
+    expect((await svc([...call, '--yes'])).out).toBe('cancel: 1 done, 0 refused, of 1\n');
+    await service.start('flow', {}, { correlation: { session_id: 'keyed' } });
+    expect(await svc(call)).toMatchObject({ code: 0, out: 'cancel: 1 done, 0 refused, of 1\n', err: [] });
+    const other = await svc([...call, '--reason', 'another', '--yes']);
+    expect([other.code, other.err.join()]).toEqual([1, expect.stringContaining('another key')]);
+  });
+
   it('restarts runs that failed', async () => {
     const run = await service.start('flow', {}, { correlation: { session_id: 'again' }, priority: 100 });
     await service.must(service.fail(await service.take(), 'fatal'));

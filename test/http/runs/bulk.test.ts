@@ -37,6 +37,25 @@ describe('an action on many runs over HTTP', () => {
     expect((await service.get('/runs/bulk/nobody')).status).toBe(404);
   });
 
+  it('is sent again under its idempotency key', async () => {
+    await open();
+    const run = await service.start('flow');
+    // A time before now means another one each time it is read.
+    const call = { action: 'cancel', filter: { status: 'queued', from: '-1d' }, idempotency_key: 'k' };
+    const begun = await service.post('/runs/bulk', call);
+    expect(begun.status).toBe(202);
+    await service.runs.tick();
+    expect((await service.run(run.run_id)).status).toBe('cancelled');
+    for (const more of [{}, { dry_run: true }, { dry_run: false }]) {
+      const again = await service.post('/runs/bulk', { ...call, ...more });
+      expect([again.status, again.body]).toEqual([200, begun.body]);
+    }
+    for (const more of [{ action: 'pause' }, { reason: 'r' }, { filter: { status: 'queued' } }]) {
+      const other = await service.post('/runs/bulk', { ...call, ...more });
+      expect([other.status, other.body.code, other.body.field]).toEqual([409, 'conflict', 'idempotency_key']);
+    }
+  });
+
   it('restarts runs that failed', async () => {
     await open();
     const run = await service.start('flow');
@@ -63,6 +82,8 @@ describe('an action on many runs over HTTP', () => {
     [{ action: 'signal', filter: { status: 'waiting' }, event: 'e', reason: 'r' }, 'reason'],
     [{ action: 'restart', filter: { status: 'failed' }, reason: 'r' }, 'reason'],
     [{ action: 'restart', filter: { status: 'failed' }, event: 'e' }, 'event'],
+    [{ action: 'cancel', filter: { status: 'failed' }, idempotency_key: '' }, 'idempotency_key'],
+    [{ action: 'cancel', filter: { status: 'failed' }, idempotency_key: 'k'.repeat(257) }, 'idempotency_key'],
   ])('%j is refused by name', async (body, field) => {
     await open();
     const answer = await service.post('/runs/bulk', body);

@@ -639,12 +639,20 @@ class Client:
         reason: str | None,
         event: str | None,
         payload: Mapping[str, Any] | None,
+        idempotency_key: str | None = None,
     ) -> Request:
         which = filter.to_json() if isinstance(filter, RunFilter) else dict(filter)
         # An empty filter stays empty, which the service refuses: it would mean every run.
         if which and self._project is not None:
             which.setdefault("project", self._project)
-        body = _members(action=action, dry_run=dry_run, reason=reason, event=event, payload=payload)
+        body = _members(
+            action=action,
+            dry_run=dry_run,
+            reason=reason,
+            event=event,
+            payload=payload,
+            idempotency_key=idempotency_key,
+        )
         return Request("POST", "/v1/api/runs/bulk", body={**body, "filter": which})
 
     def count_bulk(
@@ -668,13 +676,23 @@ class Client:
         reason: str | None = None,
         event: str | None = None,
         payload: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
     ) -> StartedBulk:
         """Does something with all runs that match, in slices behind this call; no `bulk_id`: no run matched.
 
-        Not tried again, as a lost try may have begun.
+        The same `idempotency_key` again gives the action that it began first, for as long as that is kept; without
+        one, a new one makes a retry of this call safe.
         """
-        request = self._bulk(action, filter, dry_run=False, reason=reason, event=event, payload=payload)
-        return _decode(StartedBulk, self._call_once(request))
+        request = self._bulk(
+            action,
+            filter,
+            dry_run=False,
+            reason=reason,
+            event=event,
+            payload=payload,
+            idempotency_key=str(uuid.uuid4()) if idempotency_key is None else idempotency_key,
+        )
+        return _decode(StartedBulk, self._call(request))
 
     def get_bulk(self, bulk_id: str) -> Bulk:
         """How far it is: `count`, `done`, `refused`."""
