@@ -9,9 +9,6 @@ export default defineConfig({
   plugins: [react()],
   build: {
     target: 'es2023',
-    // Browsers that know `light-dark()` themselves (since May 2024): a stand-in of variables left some texts in the other theme's colour after
-    // a change of theme.
-    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     outDir: 'dist',
     emptyOutDir: true,
     // Nothing inline: the policy of the page forbids it.

@@ -106,6 +106,23 @@ describe('4: without a pointer', () => {
   });
 });
 
+describe('a change of theme', () => {
+  it('is complete at once where motion is reduced: no text passes through the colours of the other theme', async () => {
+    const page = await seeded.open(`/traces/${id}`, { reducedMotion: 'reduce', colorScheme: 'light' });
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    const seen = await page.evaluate(() => {
+      const colours = (): Set<string> =>
+        new Set([...document.querySelectorAll('body *')].map((element) => getComputedStyle(element).color));
+      const before = colours();
+      document.documentElement.dataset['theme'] = 'dark';
+      const after = colours();
+      return { before: [...before], left: [...before.intersection(after)], moving: document.getAnimations().length };
+    });
+    expect(seen.before.length).toBeGreaterThan(2);
+    expect(seen).toMatchObject({ left: [], moving: 0 });
+  });
+});
+
 describe('5: the first run', () => {
   it('shows a command that, run as it is, turns the page to data without a reload', async () => {
     own = await openStage({ own: true });
