@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { HashableIdentifier } from '../ingest/redact-keys.ts';
 import type { Scope } from '../model/scope.ts';
 import { findBuiltIn } from '../scoring/built-in.ts';
@@ -207,7 +207,10 @@ const findJoinedFault = (file: ConfigFile): ConfigFault | undefined => {
   return undefined;
 };
 
-const validate = new Ajv2020({ verbose: true, strict: true, strictTypes: false }).compile(configSchema);
+/** Compiled at the first file: a start without one compiles nothing. That the schema is one of its dialect, a test says. */
+const compileValidator = (): ValidateFunction =>
+  new Ajv2020({ verbose: true, strict: true, strictTypes: false, validateSchema: false }).compile(configSchema);
+let validator: ValidateFunction | undefined;
 
 /**
  * Reads the config file: JSON, of the shape of `spec/config.schema.json`, with nothing unknown in it.
@@ -228,6 +231,7 @@ export const parseConfigFile = (
       fault: { path: '', problem: `is not valid JSON${line === undefined ? '' : ` (line ${line})`}` },
     };
   }
+  const validate = (validator ??= compileValidator());
   if (!validate(parsed)) {
     const error = validate.errors?.[0];
     if (error === undefined) throw new Error('the validator refused a file without a reason');

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import definitionSchema from '../../../spec/definition.schema.json' with { type: 'json' };
 import type { Failure, Result } from '../failure.ts';
 import type { Json } from '../json.ts';
@@ -34,13 +34,17 @@ export type DefinitionFailure = Failure & { readonly code: 'definition_invalid';
 
 const FAULTS_NAMED = 100;
 
-const shape = new Ajv2020({
-  allErrors: true,
-  verbose: true,
-  discriminator: true,
-  allowUnionTypes: true,
-  strictRequired: false,
-}).compile<DefinitionDocument>(definitionSchema);
+/** Compiled at the first definition: a start without one compiles nothing. That the schema is one of its dialect, a test says. */
+const compileShape = (): ValidateFunction<DefinitionDocument> =>
+  new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    discriminator: true,
+    allowUnionTypes: true,
+    strictRequired: false,
+    validateSchema: false,
+  }).compile<DefinitionDocument>(definitionSchema);
+let compiledShape: ValidateFunction<DefinitionDocument> | undefined;
 
 /** Refuses what is too large or not JSON before anything walks it with recursion. */
 const findBoundFault = (document: unknown): Fault | undefined => {
@@ -229,6 +233,7 @@ const hasKnownKind = (step: unknown): step is StepDocument =>
 const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[] => {
   const bound = findBoundFault(document);
   if (bound !== undefined) return [bound];
+  const shape = (compiledShape ??= compileShape());
   shape(document);
   const errors = shape.errors ?? [];
   const faults = errors.map(faultOfValidation);
