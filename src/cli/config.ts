@@ -1,4 +1,6 @@
 import { type Scope, scopes } from '../model/scope.ts';
+import { capabilitiesToWire } from '../http/codec/capabilities.ts';
+import { sqliteEngine } from '../store/sqlite/signals/capabilities.ts';
 import { camelName, flagNames, flags, snakeName } from './flags.ts';
 import type { Settings } from './settings.ts';
 
@@ -57,6 +59,8 @@ export const describeSettings = (settings: Settings): Record<string, unknown> =>
     redaction: { ...redaction, hash_key: setOrUnset(redaction.hash_key) },
     ...(forward && { forward: { endpoint: originOf(forward.endpoint), headers: Object.keys(forward.headers ?? {}) } }),
     ...(judge && { judge: { ...judge, endpoint: originOf(judge.endpoint), api_key: setOrUnset(judge.api_key) } }),
+    storage: sqliteEngine.kind,
+    capabilities: capabilitiesToWire(sqliteEngine.capabilities),
     monitor_interval_seconds: settings.monitorIntervalSeconds,
     monitors_armed: settings.monitors.filter((monitor) => monitor.enabled).length,
     slos_armed: settings.slos.length,

@@ -312,7 +312,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       counters,
       answers,
       version,
-      storage: store.kind,
+      store,
       probes: [
         { name: 'signal store', ping: () => store.ping() },
         ...(hasRuns ? [{ name: 'runs store', ping: () => runs.ping() }] : []),

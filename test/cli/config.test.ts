@@ -28,6 +28,19 @@ it('prints each effective value and where it came from', () => {
   expect(describeSettings(settingsOf({ 'runs-data': ['off'] }, {}))).toMatchObject({ runs_data: 'off' });
 });
 
+it('prints the kind of the signal store and what it promises, in the words of `/readyz`', () => {
+  expect(describeSettings(settingsOf({}, {}))).toMatchObject({
+    storage: 'sqlite',
+    capabilities: {
+      deletes: 'immediate',
+      idempotency: 'exact',
+      atomicity: 'unit',
+      longest_word_bytes: 32_768,
+      order: 'arrival',
+    },
+  });
+});
+
 it('prints keys as a count and their last four characters, and of a short key nothing', () => {
   const shown = describeSettings(settingsOf({ 'read-key': ['abcdefghijklmnop', 'short'] }, {}));
   expect(shown['read_key']).toEqual({ count: 2, last_characters: ['...mnop', '...'] });

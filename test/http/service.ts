@@ -29,6 +29,7 @@ import { type Counters, createCounters } from '../../src/model/counters.ts';
 import { type UnixNano, unixNanoFromMillis } from '../../src/model/time.ts';
 import { spanToWire } from '../../src/http/codec/span.ts';
 import type { AuditEntry, StoredSpan } from '../../src/store/signals/query.ts';
+import type { SignalCapabilities } from '../../src/store/signals/capabilities.ts';
 import type { SignalStore } from '../../src/store/signals/signal-store.ts';
 import { createWatchHarness } from '../watch/watch-harness.ts';
 import { type Answer, listeningApp, readAnswer } from './listening-app.ts';
@@ -40,6 +41,15 @@ export type StoreCall = { readonly method: string; readonly arguments: readonly 
 export async function* written(spans: readonly StoredSpan[], payloads: boolean): AsyncGenerator<Uint8Array> {
   for (const span of spans) yield Buffer.from(`,${JSON.stringify(spanToWire(span, payloads))}`);
 }
+
+/** Of no engine: each is the weaker promise. */
+const fakeCapabilities: SignalCapabilities = {
+  deletes: 'deferred',
+  idempotency: 'converging',
+  atomicity: 'converging',
+  fullText: { longestWordBytes: 1_000 },
+  order: 'identity',
+};
 
 /** A store that answers with nothing, except where a test gives a method; it notes every call. */
 export const aStore = (given: Partial<SignalStore> = {}) => {
@@ -128,7 +138,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
       },
     ]),
   );
-  const store = { kind: 'fake', ...noted } as unknown as SignalStore;
+  const store = { kind: 'fake', capabilities: fakeCapabilities, ...noted } as unknown as SignalStore;
   return { store, calls, audited };
 };
 
@@ -207,7 +217,7 @@ export const allRoutes = (
     counters,
     answers,
     probes,
-    storage: query.store.kind,
+    store: query.store,
     version: '1.2.3',
     uptimeSeconds: () => 61.9,
   }),

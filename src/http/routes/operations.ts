@@ -1,8 +1,10 @@
 import type { RunCounts } from '../../actors/run-counts.ts';
 import { counterOfDoubt, timeDoubts } from '../../ingest/doubtful-times.ts';
 import type { Counters } from '../../model/counters.ts';
+import type { SignalStore } from '../../store/signals/signal-store.ts';
 import type { AnswerRoom } from '../answer/answer-room.ts';
 import { sendReady } from '../answer/send-json.ts';
+import { capabilitiesToWire } from '../codec/capabilities.ts';
 import { apiDocument, specVersion } from '../contract/contract.ts';
 import type { Route } from '../route.ts';
 
@@ -18,8 +20,8 @@ export type OperationsDeps = {
   readonly counters: Counters;
   readonly answers: Pick<AnswerRoom, 'heldBytes' | 'maxBytes'>;
   readonly probes: readonly Probe[];
-  /** Kind of the signal store. */
-  readonly storage: string;
+  /** The signal store, which is not asked for its name and its promises. */
+  readonly store: Pick<SignalStore, 'kind' | 'capabilities'>;
   /** Version of the build. */
   readonly version: string;
   /** Seconds since the process started, from a clock that never jumps. */
@@ -183,7 +185,7 @@ export const operationsRoutes = (deps: OperationsDeps): Route[] => {
     version: deps.version,
     spec_version: specVersion,
     uptime_seconds: Math.floor(deps.uptimeSeconds()),
-    storage: deps.storage,
+    storage: deps.store.kind,
     detail,
   });
   const documentText = JSON.stringify(apiDocument);
@@ -205,9 +207,10 @@ export const operationsRoutes = (deps: OperationsDeps): Route[] => {
       surface: 'operations',
       handler: async (_request, reply) => {
         const details = (await Promise.all(deps.probes.map(probe))).filter((detail) => detail !== undefined);
-        if (details.length === 0) return health();
+        const capabilities = capabilitiesToWire(deps.store.capabilities);
+        if (details.length === 0) return { ...health(), capabilities };
         reply.code(503);
-        return health(details.join('; '));
+        return { ...health(details.join('; ')), capabilities };
       },
     },
     {

@@ -14,6 +14,7 @@ import { createSampler, type SamplingPolicy } from '../../../src/ingest/sample.t
 import { type Counters, createCounters } from '../../../src/model/counters.ts';
 import type { Span } from '../../../src/model/span.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
+import { sqliteEngine } from '../../../src/store/sqlite/signals/capabilities.ts';
 import { createMemoryStore, type MemoryStore } from '../../memory-store.ts';
 import { listeningApp } from '../listening-app.ts';
 
@@ -99,7 +100,7 @@ export const openDoor = async (options: DoorOptions = {}): Promise<Door> => {
         counters,
         answers: createAnswerRoom(counters),
         probes: [],
-        storage: 'memory',
+        store: { kind: 'memory', capabilities: sqliteEngine.capabilities },
         version: '1',
         uptimeSeconds: () => 0,
       }),

@@ -33,6 +33,23 @@ describe('operational endpoints', () => {
     expect(asked).toEqual(['signal store', 'runs store']);
   });
 
+  it('/readyz tells what the signal store promises, also while a store does not answer; /healthz does not', async () => {
+    const probes = [{ name: 'runs store', ping: () => Promise.reject(new Error('away')) }];
+    const { ask } = await start({ probes });
+    const promised = {
+      deletes: 'deferred',
+      idempotency: 'converging',
+      atomicity: 'converging',
+      longest_word_bytes: 1_000,
+      order: 'identity',
+    };
+    const answer = await ask('/readyz');
+    expect([answer.status, answer.body.capabilities]).toEqual([503, promised]);
+    expect((await ask('/healthz')).body).not.toHaveProperty('capabilities');
+    await service?.close();
+    expect((await (await start()).ask('/readyz')).body.capabilities).toEqual(promised);
+  });
+
   it('/readyz answers 503 with status degraded and a detail naming the failure otherwise', async () => {
     const { ask } = await start({
       probes: [

@@ -6,6 +6,7 @@ import type { CostReport, DeleteOutcome, FacetReport, Page, Position, SummaryRep
 import type { SignalStore, WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
+import { sqliteEngine } from './capabilities.ts';
 import { decodeSpan, decodeTrace } from './decode.ts';
 import {
   decodeAudit,
@@ -69,8 +70,6 @@ const PURGE_DELAY_MS = 600_000;
 const WRITER_CACHE_MIB = 64;
 const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
-/** FTS5 cuts longer words off: FTS5_MAX_TOKEN_SIZE in its source. */
-const FTS5_WORD_BYTES = 32_768;
 /** How long a fault of a write is reported after the last one, in milliseconds; then a small write tells whether it is over. */
 const FAULT_LINGERS_MS = 5_000;
 /** Spans decoded before other work of the event loop gets its turn. */
@@ -312,14 +311,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   };
 
   return {
-    kind: 'sqlite',
-    capabilities: {
-      deletes: 'immediate',
-      idempotency: 'exact',
-      atomicity: 'unit',
-      fullText: { longestWordBytes: FTS5_WORD_BYTES },
-      order: 'arrival',
-    },
+    ...sqliteEngine,
 
     write: (unit) => change(() => startSoon(unit)),
 
