@@ -75,7 +75,7 @@ const component = (member: Member): string => {
 
 const builderOf = ({ name, members }: ObjectModel): readonly string[] => [
   '',
-  `  /** Begins one, with nothing set. @return a builder */`,
+  ...javadoc(['Begins one, with nothing set.', '', '@return a builder'], '  '),
   '  public static Builder builder() {',
   '    return new Builder();',
   '  }',
@@ -105,7 +105,7 @@ const builderOf = ({ name, members }: ObjectModel): readonly string[] => [
     ];
   }),
   '',
-  `    /** Makes it. @return what was set */`,
+  ...javadoc(['Makes it.', '', '@return what was set'], '    '),
   `    public ${name} build() {`,
   `      return new ${name}(`,
   ...members.map((member, at) => `          ${componentName(member.name)}${at === members.length - 1 ? ');' : ','}`),
@@ -139,7 +139,14 @@ const recordOf = (model: ObjectModel): JavaFile => {
       ? []
       : [
           '',
-          '  /** Copies lists and maps; a required list, map or object that is missing is empty. */',
+          ...javadoc(
+            [
+              'Copies lists and maps; a required list, map or object that is missing is empty.',
+              '',
+              ...members.map((member) => `@param ${componentName(member.name)} {@code ${member.name}}`),
+            ],
+            '  ',
+          ),
           `  public ${name} {`,
           ...settled,
           '  }',
@@ -168,15 +175,23 @@ const enumOf = ({ name, doc, values }: EnumModel): JavaFile =>
       ],
       '',
     ),
-    `public record ${name}(@JsonValue String value) {`,
+    `public record ${name}(String value) {`,
     ...values.flatMap((value) => [
       `  /** {@code ${value}}. */`,
       `  public static final ${name} ${constantName(value)} = new ${name}("${value}");`,
       '',
     ]),
-    '  /** Takes any text but null. */',
+    ...javadoc(['Takes any text but null.', '', '@param value the value as it is on the wire'], '  '),
     '  public ' + name + ' {',
     '    Objects.requireNonNull(value, "value");',
+    '  }',
+    '',
+    ...javadoc(['The value as it is on the wire.', '', '@return the value'], '  '),
+    // On the component, the annotation would stand on its field too: Jackson takes one alone.
+    '  @JsonValue',
+    '  @Override',
+    '  public String value() {',
+    '    return value;',
     '  }',
     '',
     '  @JsonCreator',
