@@ -1,0 +1,80 @@
+package dev.svc.conformance;
+
+import static dev.svc.conformance.Fixture.millis;
+import static dev.svc.conformance.Fixture.object;
+import static dev.svc.conformance.Fixture.text;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.svc.RetryPolicy;
+import dev.svc.Settings;
+import dev.svc.SvcClient;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The objects of one process, and the verbs that are about them. */
+final class World {
+  private static final List<String> CAPABILITIES =
+      List.of("threads", "log_bridge", "blocking_bodies", "int64", "batch");
+
+  private final Map<String, Fixture.Verb> verbs = new HashMap<>();
+  private ObjectNode code = object();
+  private SvcClient client;
+
+  World() {
+    verbs.putAll(new ClientVerbs(this::client).verbs());
+    verbs.put("hello", w -> hello());
+    verbs.put("configure", this::configure);
+  }
+
+  Fixture.Verb verb(String name) {
+    return verbs.get(name);
+  }
+
+  private static ObjectNode hello() {
+    ObjectNode told = object().put("language", "java").put("library", "dev.svc:svc-sdk").put("version", "0.1.0");
+    return told.set("capabilities", Fixture.JSON.valueToTree(CAPABILITIES));
+  }
+
+  private synchronized Object configure(ObjectNode w) {
+    code = w;
+    return Map.of("problems", settings().problems());
+  }
+
+  private Settings settings() {
+    Settings.Builder settings = Settings.builder();
+    settings.endpoint(text(code, "endpoint")).apiKey(text(code, "api_key")).project(text(code, "project"));
+    settings.environment(text(code, "environment")).serviceName(text(code, "service_name"));
+    settings.serviceVersion(text(code, "service_version"));
+    if (code.has("sample")) {
+      settings.sample(code.get("sample").doubleValue());
+    }
+    if (code.has("enabled")) {
+      settings.enabled(code.get("enabled").booleanValue());
+    }
+    return settings.build();
+  }
+
+  private RetryPolicy retry() {
+    JsonNode given = code.get("retry");
+    return new RetryPolicy(given.get("attempts").intValue(), millis(given, "base_ms", 0), millis(given, "max_ms", 0));
+  }
+
+  private synchronized SvcClient client() {
+    if (client == null) {
+      SvcClient.Builder builder = SvcClient.builder().settings(settings());
+      if (code.has("timeout_ms")) {
+        builder.timeout(millis(code, "timeout_ms", 0));
+      }
+      if (code.has("stream_idle_ms")) {
+        builder.streamIdle(millis(code, "stream_idle_ms", 0));
+      }
+      if (code.has("retry")) {
+        builder.retry(retry());
+      }
+      client = builder.build();
+    }
+    return client;
+  }
+}
