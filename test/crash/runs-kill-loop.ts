@@ -26,6 +26,7 @@ import {
   awaitTrace,
   call,
   countOpenRuns,
+  describeOpenRuns,
   createKeyUse,
   readApi,
   readTree,
@@ -372,7 +373,10 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
 
   const settleBy = performance.now() + SETTLE_MS;
   while ((await openRuns()) > 0) {
-    if (performance.now() > settleBy) throw fail(`${await openRuns()} runs did not end within ${SETTLE_MS} ms`);
+    if (performance.now() > settleBy)
+      throw fail(
+        `${await openRuns()} runs did not end within ${SETTLE_MS} ms:\n${await describeOpenRuns(dispatcher, url)}`,
+      );
     await sleep(100);
   }
   await Promise.all(workers.map(kill));

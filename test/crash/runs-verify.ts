@@ -46,6 +46,19 @@ export const countOpenRuns = async (dispatcher: Agent, url: string, definition?:
   return count === 0 && !isDeepStrictEqual(await list('limit=1'), lastMoved) ? 1 : count;
 };
 
+/** Runs that have not ended, each with all that is known of it: what it waits for, and the end of its journal. */
+export const describeOpenRuns = async (dispatcher: Agent, url: string): Promise<string> => {
+  const open: string[] = [];
+  for (const status of ['scheduled', 'queued', 'running', 'waiting', 'paused']) {
+    const { runs } = await readApi<{ runs: Run[] }>(dispatcher, url, `/runs?limit=5&status=${status}`);
+    for (const { run_id } of runs) {
+      const { run, journal } = await readTree(dispatcher, url, run_id);
+      open.push(JSON.stringify({ run, journal: journal.slice(-12) }));
+    }
+  }
+  return open.join('\n');
+};
+
 export const readTree = async (dispatcher: Agent, url: string, runId: string): Promise<Tree> => {
   const run = await readApi<Run>(dispatcher, url, `/runs/${runId}`);
   const { events } = await readApi<{ events: Entry[] }>(dispatcher, url, `/runs/${runId}/events?limit=1000`);
