@@ -28,6 +28,7 @@ export const createKinds = (host: {
   readonly programs: Programs;
   readonly nextOutboxNo: () => number;
   readonly nextOrder: () => number;
+  readonly orderIsBack: (order: number) => void;
   readonly queueTime: () => number;
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
   readonly followers: Pick<Followers, 'wake'>;
@@ -59,6 +60,7 @@ export const createKinds = (host: {
       maxDescendants: host.maxDescendants,
       nextOutboxNo,
       nextOrder,
+      orderIsBack: host.orderIsBack,
       queueTime: host.queueTime,
       outboxed,
       quarantined: host.quarantined,

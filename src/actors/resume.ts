@@ -4,13 +4,29 @@ import type { LeaseWatch } from './lease/deadlines.ts';
 import type { createRunCounts } from './run-counts.ts';
 import { queueTimeOf } from './run/queue-place.ts';
 
-/** Numbers by which rows are ordered: rows of the outbox, and places in the queue of runnable steps. */
+/** Far more than a service can give away in a millisecond. */
+const ORDERS_A_MS = 1000;
+
+/**
+ * Numbers by which rows are ordered: rows of the outbox, and waits, parked events and places of keys.
+ *
+ * A step that was admitted under a rate keeps its order and has no row, so the rows do not say which orders were given away. Orders
+ * therefore begin at the wall clock, above those of the process before, and one that comes back is checked.
+ */
 export const createNumbers = () => {
   let outboxNo = 1;
   let order = 1;
   return {
     nextOutboxNo: (): number => outboxNo++,
     nextOrder: (): number => order++,
+    /** No later order is as high: one that was given away earlier, perhaps before the clock was set back, stands in a row again. */
+    orderIsBack: (back: number): void => {
+      order = Math.max(order, back + 1);
+    },
+    /** A process begins. */
+    beginAt: (now: UnixMs): void => {
+      order = Math.max(order, now * ORDERS_A_MS);
+    },
     /** Goes on above what the store holds. */
     reach: (highest: { readonly outboxNo: number; readonly order: number }): void => {
       outboxNo = Math.max(outboxNo, highest.outboxNo + 1);
@@ -41,6 +57,7 @@ export const createResume = (host: {
     for (const { priority, queueOrder } of left.highest.queueOrders)
       host.queueTimes.reach(queueTimeOf(queueOrder, priority));
     numbers.reach(left.highest);
+    if (starts) numbers.beginAt(at);
     host.counts.restart(left.openRuns);
     leases.restart(
       left.liveLeases.map(({ leaseId, workerId, expiresAt, startedAt, timeoutAt }) => ({

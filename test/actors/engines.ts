@@ -40,6 +40,9 @@ export const onEachEngine = (title: string, suite: (engine: Engine) => void): vo
   for (const [name, prepare] of Object.entries(engines))
     describe(`${title}, in ${name}`, () => {
       const open = prepare();
-      suite({ open, createHarness: async (options = {}) => createHarness({ store: await open(), ...options }) });
+      suite({
+        open,
+        createHarness: async (options = {}) => createHarness({ ...options, store: options.store ?? (await open()) }),
+      });
     });
 };

@@ -57,7 +57,8 @@ export const must = <T>(result: Result<T>): T => {
 export const codeOf = (result: Result<unknown>): string => (result.ok ? 'ok' : result.failure.code);
 
 /** A version 7 id from a counter: the same in each run of a test. */
-const createIds = () => {
+/** Ids in the order in which they are made. */
+export const createIds = () => {
   let n = 0;
   return (): string => {
     n += 1;
@@ -72,13 +73,18 @@ export type Harness = Awaited<ReturnType<typeof createHarness>>;
 
 /** A service on a fake clock with one worker, and the calls of a test in short. */
 export const createHarness = async (
-  options: Partial<RunsOptions> & { definitions?: readonly Json[]; store?: RunStore } = {},
+  options: Partial<RunsOptions> & {
+    definitions?: readonly Json[];
+    store?: RunStore;
+    /** That of the service whose store this one takes over. */
+    time?: ReturnType<typeof createFakeClock>;
+  } = {},
 ) => {
-  const time = createFakeClock();
+  const time = options.time ?? createFakeClock();
   const store = options.store ?? createMemoryRunStore();
   const spans: Span[] = [];
   const faults: unknown[] = [];
-  const { definitions = [], ...rest } = options;
+  const { definitions = [], time: _time, ...rest } = options;
   const open = (more: Partial<RunsOptions> = {}): Promise<RunningRuns> =>
     startRuns({
       store,

@@ -15,6 +15,7 @@ import {
   dropPlace,
   forRun,
   hasRoom,
+  isThere,
   type LimitActor,
   type LimitHost,
   lineSlot,
@@ -226,6 +227,10 @@ const cancelOldest = (
 };
 
 type AskHost = LimitHost & { readonly programs: Programs };
+type StepHost = LimitHost & {
+  /** An order that was given away earlier stands in a row again. */
+  readonly orderIsBack: (order: number) => void;
+};
 
 const useKey = (turn: Turn, host: LimitHost, asker: Asker, key: Key): LimitActor =>
   forRun(asker.runId, () => useLimit(turn, host, ownerOf(asker), key, asker.record.definitionVersion));
@@ -315,11 +320,18 @@ export const askAgain = (
   return { kind: 'admitted', ...(taken === undefined ? {} : { place: taken }) };
 };
 
+/** The age of a step that waits again. Where the clock was set back meanwhile, another may have got the same order: it keeps it. */
+const orderAgain = (turn: Turn, host: StepHost, { order }: HeldPlace): number => {
+  if (isThere(turn, order)) return host.nextOrder();
+  host.orderIsBack(order);
+  return order;
+};
+
 /**
  * A worker comes for a step that was admitted under a rate: its attempt starts now, and not when it joined the queue. Where the start
  * that it took no longer counts, it takes another, or waits for one with the age that it has.
  */
-export const startNow = (turn: Turn, host: LimitHost, asker: Asker, keys: Keys, place: HeldPlace): Asked => {
+export const startNow = (turn: Turn, host: StepHost, asker: Asker, keys: Keys, place: HeldPlace): Asked => {
   const { startedAt } = place;
   const now = turn.steadyAt;
   if (keys.rate === undefined || startedAt === undefined || startedAt === now) return { kind: 'admitted', place };
@@ -328,7 +340,7 @@ export const startNow = (turn: Turn, host: LimitHost, asker: Asker, keys: Keys, 
   const at = starts.lastIndexOf(startedAt);
   if (at < 0 && !hasRoom(limit)) {
     release(turn, host, asker.runId, place);
-    return join(turn, host, asker, limitsOf(turn, host, asker, keys), place.order);
+    return join(turn, host, asker, limitsOf(turn, host, asker, keys), orderAgain(turn, host, place));
   }
   const started = { kind: 'admitted', place: { ...place, startedAt: now } } as const;
   const moved = [...(at < 0 ? starts : starts.toSpliced(at, 1)), now];

@@ -29,6 +29,8 @@ export type RunHost = {
   readonly nextOutboxNo: () => number;
   /** The next number that orders waits and parked events; ever larger. */
   readonly nextOrder: () => number;
+  /** An order that was given away earlier stands in a row again. */
+  readonly orderIsBack: (order: number) => void;
   /** A key was committed whose actor is due then, by the steady clock. */
   readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
   /** A run became runnable in this group. */

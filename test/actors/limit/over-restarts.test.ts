@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunningRuns } from '../../../src/actors/start.ts';
 import { onEachEngine } from '../engines.ts';
-import { ALL, aDefinition, type Harness, must, tasks } from '../run-harness.ts';
+import { ALL, aDefinition, createIds, type Harness, must, task, tasks } from '../run-harness.ts';
 
 const ada = { customer: 'ada' };
 type Started = { readonly runId: string };
@@ -131,6 +131,40 @@ onEachEngine('bursts of starts that cancel the oldest, each in a service that is
     expect(statuses.slice(0, -2).every((status) => status === 'cancelled')).toBe(true);
     expect(statuses.slice(-2)).toEqual(['queued', 'queued']);
     expect((await look(all.at(-1) ?? { runId: '' })).cursor).toBe('one');
+    expect(service.faults).toEqual([]);
+  });
+});
+
+onEachEngine('steps that were admitted to their rate when the service stopped', ({ createHarness }) => {
+  const RATE_MS = 10_000;
+
+  it('wait again where their start no longer counts, and take the place of nobody who waits', async () => {
+    const given = {
+      definitions: [aDefinition('flow', [task('call', { rate: { key: 'provider', limit: 1, per_ms: RATE_MS } })])],
+      newId: createIds(),
+    };
+    const before = await createHarness(given);
+    const runs: Started[] = [];
+    // Each is admitted in a window of its own, and no worker comes.
+    for (let n = 0; n < 4; n += 1) {
+      runs.push(await before.start('flow'));
+      await before.pass(RATE_MS + 1000);
+    }
+    const service = await createHarness({ ...given, store: before.store, time: before.time });
+    for (let n = 0; n < 6; n += 1) runs.push(await service.start('flow'));
+    const ended: string[] = [];
+    for (let window = 0; window < 2 * runs.length; window += 1) {
+      for (const lease of await service.claim('w1', 10)) {
+        must(await service.runs.started({ ...ALL, leaseId: lease.leaseId, workerId: 'w1' }));
+        must(await service.complete(lease));
+        ended.push(lease.runId);
+      }
+      await service.pass(RATE_MS + 1000);
+    }
+    expect(ended.toSorted()).toEqual(runs.map(({ runId }) => runId));
+    // Who had waited before the stop goes before those who came after it, but for the one that had found a place.
+    const [placed = '', ...line] = runs.slice(4).map(({ runId }) => runId);
+    expect(ended).toEqual([placed, ...runs.slice(0, 4).map(({ runId }) => runId), ...line]);
     expect(service.faults).toEqual([]);
   });
 });
