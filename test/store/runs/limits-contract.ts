@@ -96,6 +96,22 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       expect(await find({ kind: 'limit_place', order: 2 })).toEqual(aPlace(2));
     });
 
+    it('takes no place that is that of another run, and nothing else of that commit', async () => {
+      const { commit, find } = await opened();
+      await commit((changes) => changes.placesSet.push(aPlace(1, { lineId: 'c' })));
+      const again = aPlace(1, { lineId: 'd', priority: 4, stepId: 's' });
+      await commit((changes) => changes.placesSet.push(again));
+      expect(await find({ kind: 'limit_place', order: 1 })).toEqual(again);
+      await expect(
+        commit((changes) => {
+          changes.limitsInserted.push(aLimit('c'));
+          changes.placesSet.push(aPlace(1, { runId: 'another' }));
+        }),
+      ).rejects.toThrow(/place 1 is that of (?:another run|run r1)/);
+      expect(await find({ kind: 'limit_place', order: 1 })).toEqual(again);
+      expect(await find({ kind: 'limit', limitId: 'c' })).toBeUndefined();
+    });
+
     it('gives the first in line by priority, then by age, and not those who hold the key', async () => {
       const { commit, find } = await opened();
       await commit((changes) => {

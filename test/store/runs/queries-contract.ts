@@ -394,12 +394,26 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         aRun('kid', { queueOrder: 1, parent: { runId: 'parent', stepId: 's', visit: 1, index: 0 } }),
         aRun('over', { status: 'failed', endedAt: AT }),
         aRun('aside', { status: 'waiting', fault: 'f' }),
+        aRun('in line', { held: 'rate', places: { step: { order: 1, rateId: 'r', lineId: 'r' } } }),
+        aRun('held as a run', {
+          held: 'concurrency_key',
+          places: { run: { order: 2, concurrencyId: 'c', lineId: 'c' } },
+        }),
+        aRun('lost its place', { held: 'rate', places: { step: { order: 3, rateId: 'r', lineId: 'r' } } }),
+        aRun('in no line', { held: 'concurrency_key' }),
+        aRun('of a paused definition', { held: 'definition_paused' }),
       );
       await commit((changes) => {
         changes.timersSet.push(
           { runId: 'timed', name: 'sleep' },
           { runId: 'deadline-only', name: 'run_timeout', dueAt: 5 },
         );
+        for (const [order, runId] of [
+          [1, 'in line'],
+          [2, 'held as a run'],
+          [3, 'another'],
+        ] as const)
+          changes.placesSet.push({ order, priority: 0, runId, concurrencyId: 'c', lineId: 'c', since: AT });
         changes.waitsOpened.push({
           runId: 'waits',
           project: 'p',
@@ -411,8 +425,13 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         });
         changes.attemptsInserted.push(anAttempt('l', 'leased'));
       });
-      expect((await store.stuckRuns(10)).map(({ runId }) => runId).toSorted()).toEqual(['deadline-only', 'stuck']);
-      expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 9, quarantined: 1 });
+      expect((await store.stuckRuns(10)).map(({ runId }) => runId).toSorted()).toEqual([
+        'deadline-only',
+        'in no line',
+        'lost its place',
+        'stuck',
+      ]);
+      expect(await store.counts()).toEqual({ definitionVersions: 0, openRuns: 14, quarantined: 1 });
     });
 
     it('counts what waits: timers that are due at a moment or before, the next of them, rows of the outbox', async () => {

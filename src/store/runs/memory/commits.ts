@@ -103,6 +103,11 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
       changes.definitions.find(({ owner, id, version }) => definitions.get(ownedId(owner, id))?.has(version))?.id ??
       changes.outbox.find(({ no }) => outbox.has(no))?.no ??
       changes.parked.find(({ order }) => parked.has(order))?.order;
+    for (const { order, runId } of changes.placesSet) {
+      const holder = shelves.places.get(order)?.runId ?? runId;
+      if (holder !== runId)
+        throw new StoreUnavailable(`place ${order} is that of run ${holder} in the store, not of ${runId}`);
+    }
     if (taken !== undefined) throw new StoreUnavailable(`the runs store holds ${taken} already`);
     for (const { project, idempotencyKey } of changes.runsInserted)
       if (idempotencyKey !== undefined && idempotency.has(pair(project, idempotencyKey)))

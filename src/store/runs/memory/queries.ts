@@ -26,6 +26,12 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
     readingOf(shelves);
 
   const keys = memoryLimits(shelves);
+  /** Whether something else than the run itself will move it on: the end of its definition's pause, or the line of a key. */
+  const isHeld = ({ runId, held, places }: RunRecord): boolean => {
+    if (held === undefined || held === 'definition_paused') return held !== undefined;
+    const place = shelves.places.get((places?.step ?? places?.run)?.order ?? 0);
+    return place?.runId === runId && place.lineId !== undefined;
+  };
   const keptActors = (type: KeptActorType): ActorRecord[] =>
     [...actors.values()].flatMap(({ record }) => (record.type === type ? [record] : []));
 
@@ -272,7 +278,7 @@ export const memoryQueries = (shelves: Shelves, soon: <T>(work: () => T) => Prom
               (movingRunStatuses as readonly string[]).includes(shelf.record.status) &&
               shelf.record.fault === undefined &&
               shelf.record.queueOrder === undefined &&
-              shelf.record.held === undefined &&
+              !isHeld(shelf.record) &&
               shelf.waits.length === 0 &&
               ![...shelf.timers.values()].some(({ name }) => name !== 'run_timeout') &&
               !shelf.attempts.some((leaseId) => isLive(attempts.get(leaseId)?.state ?? 'cancelled')) &&

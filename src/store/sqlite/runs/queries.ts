@@ -497,7 +497,10 @@ export const queriesOf = (db: Database.Database) => {
           movingRunStatuses.flatMap((status) =>
             all(
               `SELECT run_id, project, cursor FROM run WHERE project = ? AND status = ?
-                 AND queue_order IS NULL AND fault IS NULL AND held IS NULL
+                 AND queue_order IS NULL AND fault IS NULL
+                 AND (held IS NULL OR held IN ('concurrency_key', 'rate') AND NOT EXISTS (
+                   SELECT 1 FROM limit_place WHERE limit_place.run_id = run.run_id AND line_id IS NOT NULL
+                     AND ord = coalesce(json_extract(places, '$.step.order'), json_extract(places, '$.run.order'))))
                  AND NOT EXISTS (SELECT 1 FROM wait WHERE wait.run_id = run.run_id)
                  AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.run_id = run.run_id AND timer.name <> 'run_timeout')
                  AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.run_id = run.run_id AND attempt.ended_at IS NULL)

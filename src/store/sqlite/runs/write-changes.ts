@@ -53,6 +53,15 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     plain(insertInto(table, columns, 'INSERT OR REPLACE'));
 
   const setDocument = upsert('document', 4);
+  /** A place is its run's: another that came by the same number would wait indefinitely. */
+  const placeOfRun = db.prepare<Column[]>(
+    `${insertInto('limit_place', 8)} ON CONFLICT (ord) DO UPDATE SET low = excluded.low, step_id = excluded.step_id,
+       concurrency_id = excluded.concurrency_id, rate_id = excluded.rate_id, line_id = excluded.line_id, since = excluded.since
+       WHERE run_id = excluded.run_id`,
+  );
+  const setPlace = (row: Columns): void => {
+    if (placeOfRun.run(...row).changes !== 1) throw new RowMoved(`place ${row[0]} is that of another run in the file`);
+  };
   const keepReplaced = plain(
     `INSERT OR IGNORE INTO replaced_document SELECT run_id, name, coalesce(entry, -1), body FROM document
        WHERE run_id = ? AND name = ? AND coalesce(entry, -1) < ?`,
@@ -121,7 +130,7 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
     goLine: plain('DELETE FROM limit_line WHERE line_id = ?'),
     setLine: upsert('limit_line', 5),
     goPlace: plain('DELETE FROM limit_place WHERE ord = ?'),
-    setPlace: upsert('limit_place', 8),
+    setPlace,
     park: plain(insertInto('parked', 7)),
     unpark: plain('DELETE FROM parked WHERE ord = ?'),
     seeEvent: upsert('event_seen', 4),
