@@ -101,12 +101,10 @@ describe('what the campaign says of an action on many runs', () => {
     );
   });
 
-  it('each action restarts each run once: not never, and not more often than it was sent', () => {
-    expect(restartsFault(1, { sent: 1 })).toBeUndefined();
-    expect(restartsFault(1, { sent: 2 })).toBeUndefined();
-    expect(restartsFault(2, { sent: 2 })).toBeUndefined();
-    expect(restartsFault(0, { sent: 2 })).toBe('it was restarted 0 times, by an action sent 2 times');
-    expect(restartsFault(2, { sent: 1 })).toBe('it was restarted 2 times, by an action sent 1 times');
+  it('an action restarts each run once, however often it was sent', () => {
+    expect(restartsFault(1)).toBeUndefined();
+    expect(restartsFault(0)).toBe('it was restarted 0 times by one action');
+    expect(restartsFault(2)).toBe('it was restarted 2 times by one action');
   });
 });
 

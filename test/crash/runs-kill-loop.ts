@@ -462,7 +462,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     if (group.action === 'cancel') about(runId, cancelFault(tree, group));
     if (group.action !== 'restart') return;
     const restarts = await restartsOf(runId);
-    about(runId, restartsFault(restarts.length, group));
+    about(runId, restartsFault(restarts.length));
     for (const again of restarts) {
       about(again, restartFault(tree, await check(again, 'failed'), 'failed'));
       if (times(again, 'prepare') > 0) about(again, `it did again what ${runId} had done`);

@@ -23,7 +23,7 @@ def node() -> str:
 
 
 def lasting_port() -> int:
-    """Below those that the system gives to whoever asks for any, so that it is still free after a restart."""
+    """Below those that the system gives to a program that asks for any, so that it is still free after a restart."""
     for _ in range(1000):
         port = random.randrange(20_000, 30_000)
         with socket.socket() as probe:

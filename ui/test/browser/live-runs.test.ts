@@ -244,7 +244,7 @@ describe('8: signals and cancellations', () => {
     await dialog.getByRole('alert').getByText('conflict').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await cursorRow(page, 'second').waitFor();
-    // To whoever waits for the key: with another key it is kept, and the run stays where it is.
+    // An event with another key is parked, and the run stays where it is.
     const parked = await stage.post('/v1/api/events', { event: 'receipt', key: 'k-2', payload: {} });
     expect(parked).toEqual({ outcome: 'parked' });
     expect((await stage.get(`/v1/api/runs/${run}`))['cursor']).toBe('second');

@@ -189,7 +189,7 @@ class _Connection:
         return bool(readable)
 
     def abort(self) -> None:
-        """Ends it under whoever reads it. May be called from another thread."""
+        """Ends it under its reader. May be called from another thread."""
         with suppress(OSError, ValueError):
             # Not the method of an SSL socket: that one takes its state away under the reader.
             socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
@@ -405,7 +405,7 @@ class Http:
         return _Connection(sock)
 
     def _forked(self) -> None:
-        """The connections, and whoever held the lock, are the parent's."""
+        """The connections, and the holder of the lock, are the parent's."""
         self._lock = threading.Lock()
         for connection in self._idle:
             connection.close()

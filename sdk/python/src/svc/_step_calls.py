@@ -231,7 +231,7 @@ class StepCalls:
     def _deliver(self, items: Sequence[_Item], answer: Any) -> None:
         told: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
         leases = told.get("leases")
-        # First: whoever counts free slots next must see what fills them.
+        # First: the next count of free slots must see what fills them.
         if isinstance(leases, list) and leases:
             self._on_leases(leases)
         for verb, name in _LISTS.items():
