@@ -6,12 +6,17 @@ import static dev.svc.conformance.Fixture.text;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.svc.Instrumentation;
+import dev.svc.LogHandler;
 import dev.svc.RetryPolicy;
 import dev.svc.Settings;
 import dev.svc.SvcClient;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /** The objects of one process, and the verbs that are about them. */
 final class World {
@@ -19,11 +24,17 @@ final class World {
       List.of("threads", "log_bridge", "blocking_bodies", "int64", "batch");
 
   private final Map<String, Fixture.Verb> verbs = new HashMap<>();
+  /** A logger that nobody holds is forgotten with its handlers. */
+  private final List<Logger> loggers = new ArrayList<>();
+
   private ObjectNode code = object();
   private SvcClient client;
+  private Instrumentation instrumentation;
 
   World() {
     verbs.putAll(new ClientVerbs(this::client).verbs());
+    verbs.putAll(new SignalVerbs(this::instrumentation).verbs());
+    verbs.put("exit", this::exit);
     verbs.put("hello", w -> hello());
     verbs.put("configure", this::configure);
   }
@@ -39,6 +50,7 @@ final class World {
 
   private synchronized Object configure(ObjectNode w) {
     code = w;
+    instrumentation();
     return Map.of("problems", settings().problems());
   }
 
@@ -59,6 +71,45 @@ final class World {
   private RetryPolicy retry() {
     JsonNode given = code.get("retry");
     return new RetryPolicy(given.get("attempts").intValue(), millis(given, "base_ms", 0), millis(given, "max_ms", 0));
+  }
+
+  private synchronized Instrumentation instrumentation() {
+    if (instrumentation == null) {
+      Instrumentation.Builder builder = Instrumentation.builder().settings(settings());
+      if (code.has("max_queued")) {
+        builder.maxQueued(code.get("max_queued").intValue());
+      }
+      if (code.has("max_queued_bytes")) {
+        builder.maxQueuedBytes(code.get("max_queued_bytes").longValue());
+      }
+      if (code.has("batch_size")) {
+        builder.batchSize(code.get("batch_size").intValue());
+      }
+      if (code.has("delay_ms")) {
+        builder.delay(millis(code, "delay_ms", 0));
+      }
+      if (code.has("retry")) {
+        builder.retry(retry());
+      }
+      instrumentation = builder.build();
+      Logger logger = Logger.getLogger("app");
+      logger.setUseParentHandlers(false);
+      logger.setLevel(Level.ALL);
+      logger.addHandler(new LogHandler(instrumentation));
+      loggers.add(logger);
+    }
+    return instrumentation;
+  }
+
+  private Object exit(ObjectNode w) {
+    if (client != null) {
+      client.close();
+    }
+    if (instrumentation != null) {
+      instrumentation.close();
+    }
+    System.exit(w.path("code").asInt(0));
+    return null;
   }
 
   private synchronized SvcClient client() {

@@ -88,6 +88,15 @@ final class Json {
     return OWN.mapper.valueToTree(model);
   }
 
+  /** The text of a value; null where JSON cannot say it. */
+  static byte[] textOf(JsonNode value) {
+    try {
+      return OWN.encode(value);
+    } catch (MismatchException e) {
+      return null;
+    }
+  }
+
   void write(JsonGenerator generator, Object value) throws IOException {
     mapper.writeValue(generator, value);
   }
