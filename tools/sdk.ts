@@ -38,9 +38,20 @@ export const sdkLanguages: readonly SdkLanguage[] = [
   {
     name: 'go',
     fixture: 'sdk/go/conformance/main.go',
-    probe: ['go', 'version'],
-    needed: 'Go',
-    build: ['go', 'build', '-C', at('go', 'conformance'), '-o', at('go', '.build', 'conformance'), '.'],
+    // It fails where Go is older than what the module asks for, instead of fetching a newer one.
+    probe: ['env', 'GOTOOLCHAIN=local', 'go', 'list', '-C', at('go'), '-m'],
+    needed: 'Go 1.25 or newer, from go.dev: Debian 12 has an older one',
+    build: [
+      'env',
+      'GOTOOLCHAIN=local',
+      'go',
+      'build',
+      '-C',
+      at('go', 'conformance'),
+      '-o',
+      at('go', '.build', 'conformance'),
+      '.',
+    ],
     command: [at('go', '.build', 'conformance')],
   },
 ];

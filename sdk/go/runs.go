@@ -35,7 +35,8 @@ func BelongsTo(correlation wire.RunCorrelation) StartOption {
 // WaitFor lets a start wait for the end of the run, up to 60 s; it may still be open in the answer. It is sent in
 // milliseconds.
 func WaitFor(wait time.Duration) StartOption {
-	return func(input *wire.RunInput) { input.WaitMS = new(int64); *input.WaitMS = milliseconds(wait) }
+	most := milliseconds(wait)
+	return func(input *wire.RunInput) { input.WaitMS = &most }
 }
 
 // StartAt lets the run begin at a time that lies ahead.

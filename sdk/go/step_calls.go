@@ -1,0 +1,230 @@
+package svc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc.dev/sdk/go/wire"
+)
+
+// stepVerb names a call that the holder of a lease makes on it.
+type stepVerb string
+
+const (
+	startedVerb   stepVerb = "started"
+	heartbeatVerb stepVerb = "heartbeat"
+	completeVerb  stepVerb = "complete"
+	failVerb      stepVerb = "fail"
+)
+
+// See docs/worker-protocol.md, "Many calls in one".
+const (
+	batchItems = 1000
+	claimLimit = 1000
+	// largeReport goes by itself: nobody waits until it is through.
+	largeReport    = 256 << 10
+	stepBatchBytes = 1 << 20
+	// batchesAtOnce: the service writes one batch while it reads the next.
+	batchesAtOnce = 2
+)
+
+type stepCall struct {
+	verb    stepVerb
+	leaseID string
+	body    []byte // A JSON object that is not empty.
+	timeout time.Duration
+}
+
+// pendingCall is a call that waits for its batch, or for its answer.
+type pendingCall struct {
+	stepCall
+	ctx    context.Context
+	answer chan stepAnswer // Takes one without waiting.
+}
+
+type stepAnswer struct {
+	body json.RawMessage
+	err  error
+}
+
+// stepCalls makes the calls of all leases of one worker. Those that come together travel together, and the steps that
+// follow come back in the same answer. A service that does not know the batch gets each call by itself.
+type stepCalls struct {
+	transport *transport
+	workerID  string
+	runID     string
+	// ctx ends when the worker cuts what is still on its way.
+	ctx context.Context
+	// claims says whether a report may claim what fills the slot that it frees.
+	claims func() bool
+	// onLeases takes what came.
+	onLeases func([]json.RawMessage)
+	// isOlder: the service does not know the batch.
+	isOlder atomic.Bool
+
+	mu      sync.Mutex
+	queue   []*pendingCall
+	senders int
+}
+
+// call makes one call, one try. The context breaks it off.
+func (c *stepCalls) call(ctx context.Context, call stepCall) (json.RawMessage, error) {
+	if call.timeout == 0 {
+		call.timeout = defaultTimeout
+	}
+	if c.isOlder.Load() || len(call.body) > largeReport {
+		return c.alone(ctx, call)
+	}
+	pending := &pendingCall{stepCall: call, ctx: ctx, answer: make(chan stepAnswer, 1)}
+	c.mu.Lock()
+	c.queue = append(c.queue, pending)
+	if c.senders < batchesAtOnce {
+		c.senders++
+		go c.send()
+	}
+	c.mu.Unlock()
+	select {
+	case answer := <-pending.answer:
+		return answer.body, answer.err
+	case <-ctx.Done():
+		c.mu.Lock()
+		c.queue = slices.DeleteFunc(c.queue, func(other *pendingCall) bool { return other == pending })
+		c.mu.Unlock()
+		return nil, ctx.Err()
+	}
+}
+
+func (c *stepCalls) alone(ctx context.Context, call stepCall) (json.RawMessage, error) {
+	path := "/v1/api/steps/" + url.PathEscape(call.leaseID) + "/" + string(call.verb)
+	return c.transport.call(ctx, request{method: "POST", path: path, body: call.body, timeout: call.timeout})
+}
+
+// send sends batches until nothing waits.
+func (c *stepCalls) send() {
+	for {
+		c.mu.Lock()
+		batch := c.take()
+		if batch == nil {
+			c.senders--
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		c.deliver(batch)
+	}
+}
+
+// take needs the lock.
+func (c *stepCalls) take() []*pendingCall {
+	count, size := 0, 0
+	for count < min(len(c.queue), batchItems) {
+		if size += len(c.queue[count].body); count > 0 && size > stepBatchBytes {
+			break
+		}
+		count++
+	}
+	if count == 0 {
+		return nil
+	}
+	batch := slices.Clone(c.queue[:count])
+	c.queue = slices.Delete(c.queue, 0, count)
+	return batch
+}
+
+type batchItem struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// batchAnswer is wire.StepBatchAnswer with leases that are still text: one that cannot be read spoils no other.
+type batchAnswer struct {
+	Started    []batchItem       `json:"started"`
+	Heartbeats []batchItem       `json:"heartbeats"`
+	Completes  []batchItem       `json:"completes"`
+	Fails      []batchItem       `json:"fails"`
+	Leases     []json.RawMessage `json:"leases"`
+}
+
+func (c *stepCalls) deliver(batch []*pendingCall) {
+	r := request{method: "POST", path: "/v1/api/steps/batch", timeout: batch[0].timeout}
+	for _, pending := range batch {
+		r.timeout = min(r.timeout, pending.timeout)
+	}
+	body, err := c.batchBody(batch)
+	var text []byte
+	if err == nil {
+		r.body = body
+		text, err = c.transport.call(c.ctx, r)
+	}
+	if refused, ok := as[*ServiceError](err); ok && refused.Status == 404 {
+		c.isOlder.Store(true)
+		for _, pending := range batch {
+			go func() {
+				body, err := c.alone(pending.ctx, pending.stepCall)
+				pending.answer <- stepAnswer{body, err}
+			}()
+		}
+		return
+	}
+	var answer *batchAnswer
+	if err == nil {
+		answer, err = readAs[batchAnswer](r, text)
+	}
+	if err != nil {
+		for _, pending := range batch {
+			pending.answer <- stepAnswer{err: err}
+		}
+		return
+	}
+	// First: whoever counts free slots next must see what fills them.
+	c.onLeases(answer.Leases)
+	lists := map[stepVerb][]batchItem{
+		startedVerb: answer.Started, heartbeatVerb: answer.Heartbeats, completeVerb: answer.Completes, failVerb: answer.Fails,
+	}
+	for _, pending := range batch {
+		items := lists[pending.verb]
+		switch {
+		case len(items) == 0 || items[0].Status == 0:
+			err := errors.New("the answer to a batch lacks an item")
+			pending.answer <- stepAnswer{err: &ConnectionError{Call: r.String(), Err: err}}
+		case items[0].Status >= 200 && items[0].Status <= 299:
+			pending.answer <- stepAnswer{body: items[0].Body}
+		default:
+			pending.answer <- stepAnswer{err: refusal(items[0].Status, items[0].Body, nil)}
+		}
+		if len(items) > 0 {
+			lists[pending.verb] = items[1:]
+		}
+	}
+}
+
+func (c *stepCalls) batchBody(batch []*pendingCall) ([]byte, error) {
+	all := wire.StepBatch{WorkerID: c.workerID}
+	ends := int64(0)
+	for _, pending := range batch {
+		item := append([]byte(`{"lease_id":`), stringText(pending.leaseID)...)
+		item = append(append(item, ','), pending.body[1:]...)
+		switch pending.verb {
+		case startedVerb:
+			all.Started = append(all.Started, item)
+		case heartbeatVerb:
+			all.Heartbeats = append(all.Heartbeats, item)
+		case completeVerb:
+			all.Completes = append(all.Completes, item)
+			ends++
+		case failVerb:
+			all.Fails = append(all.Fails, item)
+			ends++
+		}
+	}
+	if ends > 0 && c.claims() {
+		all.Claim = &wire.StepBatchClaim{Max: min(ends, claimLimit), RunID: c.runID}
+	}
+	return encode(all)
+}
