@@ -138,33 +138,41 @@ onEachEngine('bursts of starts that cancel the oldest, each in a service that is
 onEachEngine('steps that were admitted to their rate when the service stopped', ({ createHarness }) => {
   const RATE_MS = 10_000;
 
-  it('wait again where their start no longer counts, and take the place of nobody who waits', async () => {
-    const given = {
-      definitions: [aDefinition('flow', [task('call', { rate: { key: 'provider', limit: 1, per_ms: RATE_MS } })])],
-      newId: createIds(),
-    };
-    const before = await createHarness(given);
-    const runs: Started[] = [];
-    // Each is admitted in a window of its own, and no worker comes.
-    for (let n = 0; n < 4; n += 1) {
-      runs.push(await before.start('flow'));
-      await before.pass(RATE_MS + 1000);
-    }
-    const service = await createHarness({ ...given, store: before.store, time: before.time });
-    for (let n = 0; n < 6; n += 1) runs.push(await service.start('flow'));
-    const ended: string[] = [];
-    for (let window = 0; window < 2 * runs.length; window += 1) {
-      for (const lease of await service.claim('w1', 10)) {
-        must(await service.runs.started({ ...ALL, leaseId: lease.leaseId, workerId: 'w1' }));
-        must(await service.complete(lease));
-        ended.push(lease.runId);
+  it.each([
+    ['and go before those who came after the stop', 0],
+    ['also where the clock was set back, so that their numbers are given away again', -4 * (RATE_MS + 1000)],
+  ] as const)(
+    'wait again where their start no longer counts, in a place that nobody has, %s',
+    async (_what, jumpMs) => {
+      const given = {
+        definitions: [aDefinition('flow', [task('call', { rate: { key: 'provider', limit: 1, per_ms: RATE_MS } })])],
+        newId: createIds(),
+      };
+      const before = await createHarness(given);
+      const runs: Started[] = [];
+      // Each is admitted in a window of its own, and no worker comes.
+      for (let n = 0; n < 4; n += 1) {
+        runs.push(await before.start('flow'));
+        await before.pass(RATE_MS + 1000);
       }
-      await service.pass(RATE_MS + 1000);
-    }
-    expect(ended.toSorted()).toEqual(runs.map(({ runId }) => runId));
-    // Who had waited before the stop goes before those who came after it, but for the one that had found a place.
-    const [placed = '', ...line] = runs.slice(4).map(({ runId }) => runId);
-    expect(ended).toEqual([placed, ...runs.slice(0, 4).map(({ runId }) => runId), ...line]);
-    expect(service.faults).toEqual([]);
-  });
+      before.time.jumpWall(jumpMs);
+      const service = await createHarness({ ...given, store: before.store, time: before.time });
+      for (let n = 0; n < 6; n += 1) runs.push(await service.start('flow'));
+      const ended: string[] = [];
+      for (let window = 0; window < 2 * runs.length; window += 1) {
+        for (const lease of await service.claim('w1', 10)) {
+          must(await service.runs.started({ ...ALL, leaseId: lease.leaseId, workerId: 'w1' }));
+          must(await service.complete(lease));
+          ended.push(lease.runId);
+        }
+        await service.pass(RATE_MS + 1000);
+      }
+      expect(ended.toSorted()).toEqual(runs.map(({ runId }) => runId));
+      expect(service.faults).toEqual([]);
+      if (jumpMs < 0) return;
+      // But for the one that had found a place.
+      const [placed = '', ...line] = runs.slice(4).map(({ runId }) => runId);
+      expect(ended).toEqual([placed, ...runs.slice(0, 4).map(({ runId }) => runId), ...line]);
+    },
+  );
 });
