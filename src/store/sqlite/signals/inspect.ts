@@ -10,8 +10,8 @@ import {
   openForReading,
   openForWriting,
 } from '../connection.ts';
-import { decodeSpan } from './decode.ts';
-import { decodeProject, decodeScore } from './decode-records.ts';
+import { decodeSpan } from '../../signals/rows/decode.ts';
+import { decodeProject, decodeScore } from '../../signals/rows/decode-records.ts';
 import { describeFault, driverCode } from '../driver-error.ts';
 import type { ProbeOutcome } from '../../signals/probe.ts';
 import { probeSpan } from './probe.ts';
@@ -21,7 +21,7 @@ import type { RowPage } from './read-traces.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { type Statements, statementsOf } from './statements.ts';
 import { transactionsOf } from '../transaction.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 /** What `doctor` may ask of a data file. */
 export type SignalReads = Pick<SignalStore, 'listProjects' | 'listSpans' | 'listScores'>;

@@ -7,7 +7,7 @@ import type { SignalStore, WriteOutcome, WriteUnit } from '../../signals/signal-
 import { StoreUnavailable } from '../../unavailable.ts';
 import type { LatencyPercentile, RunTotals, ScoreSample } from '../../signals/watch.ts';
 import { sqliteEngine } from './capabilities.ts';
-import { decodeSpan, decodeTrace } from './decode.ts';
+import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
 import {
   decodeAudit,
   decodeFeedback,
@@ -19,7 +19,7 @@ import {
   decodeRollUp,
   decodeScore,
   encodeAudit,
-} from './decode-records.ts';
+} from '../../signals/rows/decode-records.ts';
 import { type EncodedPiece, encodeUnit } from './encode.ts';
 import {
   decodeDataset,
@@ -29,14 +29,15 @@ import {
   encodeDataset,
   encodeExperiment,
   encodeItem,
-} from './evaluation-rows.ts';
+} from '../../signals/rows/evaluation-rows.ts';
 import type { OpenedTrace } from './read-spans.ts';
 import type { RowPage } from './read-traces.ts';
 import type { SpanPlaces, SpansPiece } from './span-json.ts';
-import { decodeView, encodeView } from './view-rows.ts';
+import { decodeView, encodeView } from '../../signals/rows/saved-view.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
-import type { ReaderOptions, Row, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
+import type { ReaderOptions, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
 
 export type SqliteSignalStoreOptions = {
   /** The data file. Its side files (`-wal`, `-shm`, `.lock`, `.fts`) lie beside it. Folder and file are made as needed. */

@@ -4,7 +4,7 @@ import { nowUnixNano } from '../../../model/time.ts';
 import type { ProbeOutcome, ProbeStep } from '../../signals/probe.ts';
 import { driverCode, isLocked } from '../driver-error.ts';
 import { transactionsOf } from '../transaction.ts';
-import { kindCode, statusCode } from './codes.ts';
+import { kindCode, statusCode } from '../../signals/rows/codes.ts';
 
 const ATTEMPTS = 3;
 /** Longest wait for the write lock in one attempt: the service holds it for milliseconds. */

@@ -1,10 +1,11 @@
+import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { FeedbackKind } from '../../../model/signal.ts';
 import { type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
-import { storedFacet } from './codes.ts';
-import { TOTAL_COLUMNS, totalColumns, totalRows } from './total-rows.ts';
-import type { Column, Row } from './wire.ts';
+import { storedFacet } from '../../signals/rows/codes.ts';
+import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import type { Column, Row } from '../../signals/rows/columns.ts';
 
 /** A trace whose totals a transaction must bring up to its spans. */
 export type TouchedTrace = {
@@ -25,9 +26,6 @@ const REMEMBERED_FACETS = 20_000;
 const SPAN_COLUMNS =
   'span, trace, context, span_id, parent_span_id, name, kind, status, start_ns, end_ns, model, provider, entity_name, ' +
   'input_tokens, output_tokens, total_tokens, total_cost, currency, repeats_usage';
-export const CONTEXT_COLUMNS =
-  'environment, service_name, service_version, session_id, thread_id, user_id, request_id, release, run_id, resource_id, ' +
-  'experiment_id, tags';
 export type TraceProjection = {
   /** Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. */
   project(touched: TouchedTrace): void;

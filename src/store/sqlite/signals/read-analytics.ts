@@ -25,7 +25,7 @@ import type {
   SummaryReport,
 } from '../../signals/query.ts';
 import { addTrace, countTrace, figuresOf, groupsOf, newTally, type Tally } from '../../signals/summary.ts';
-import { facets, kindCode, STATUS_ERROR, statusOf, TRACE_CANCELLED } from './codes.ts';
+import { facets, kindCode, STATUS_ERROR, statusOf, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
 import { CALLS } from './schema.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 

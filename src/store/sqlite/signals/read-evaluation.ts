@@ -5,7 +5,7 @@ import { readUpTo } from './read-up-to.ts';
 import type { RowPage } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
 import { meanOf, projectNumbers, type Statements } from './statements.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 const DATASET = `r.dataset_id, r.name, p.name, r.description, r.at_ns,
   (SELECT count(*) FROM dataset_items AS i WHERE i.dataset = r.dataset)`;

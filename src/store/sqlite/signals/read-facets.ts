@@ -1,7 +1,8 @@
-import type { FacetCount, FacetQuery, FacetReport } from '../../signals/query.ts';
+import { facetCounts } from '../../signals/facet-counts.ts';
+import type { FacetQuery, FacetReport } from '../../signals/query.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { countedFacets, type TraceFacet } from '../../signals/trace-facets.ts';
-import { facetOf } from './codes.ts';
+import { facetOf } from '../../signals/rows/codes.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import {
@@ -179,18 +180,5 @@ export const countFacets = (statements: Statements, query: FacetQuery): FacetRep
     }
   }
 
-  const facets = countedFacets.map((facet): FacetCount => {
-    const all = [...(counts.get(facet) ?? [])].sort(
-      ([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1),
-    );
-    const others = all.slice(query.limit);
-    return {
-      facet,
-      values: all.slice(0, query.limit).map(([value, count]) => ({ value, traces: count })),
-      otherValues: others.length,
-      otherCount: others.reduce((sum, [, count]) => sum + count, 0),
-      without: traces - (holders.get(facet) ?? 0),
-    };
-  });
-  return { traces, isComplete, facets };
+  return { traces, isComplete, facets: facetCounts(counts, holders, traces, query.limit) };
 };

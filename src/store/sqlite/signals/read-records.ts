@@ -10,12 +10,12 @@ import type {
   ScoreQuery,
   Window,
 } from '../../signals/query.ts';
-import { severityCode } from './codes.ts';
+import { severityCode } from '../../signals/rows/codes.ts';
 import type { RowPage } from './read-traces.ts';
 import { readUpTo } from './read-up-to.ts';
 import { nameAt, timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 /** Conditions of a WHERE clause with their values, in order. */
 const conditionsOf = () => {

@@ -1,9 +1,9 @@
 import type { RollUpQuery } from '../../signals/query.ts';
-import { facets, STATUS_ERROR } from './codes.ts';
+import { facets, STATUS_ERROR } from '../../signals/rows/codes.ts';
 import type { RowPage } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 const columnOf = { session: 'session_id', user: 'user_id' } as const;
 const facetOf = { session: facets.sessionId, user: facets.userId } as const;

@@ -1,16 +1,15 @@
+import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { Position, SpanQuery } from '../../signals/query.ts';
 import type { TraceFacet } from '../../signals/trace-facets.ts';
-import { facets, kindCode, statusCodesOf, storedFacet } from './codes.ts';
-import { CONTEXT_COLUMNS } from './project-traces.ts';
+import { facets, kindCode, statusCodesOf, storedFacet } from '../../signals/rows/codes.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
-import { noJudgements } from '../../signals/judgements.ts';
-import { totalColumns, totalRows } from './total-rows.ts';
+import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { estimateBytes, type SpanPlaces, type SpansPiece, writeSpans } from './span-json.ts';
-import { type Row, SPAN } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.split(', ')
   .map((column) => `c.${column}`)
@@ -42,51 +41,18 @@ const inAnswer: WaterfallReader<Row> = {
 const HOT = `s.span, s.trace, s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, s.start_ns, s.end_ns, s.model,
   s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens, s.total_cost, s.currency, s.repeats_usage`;
 
-/** Places in a row of `TRACE_COLUMNS`. */
-const TRACE_ID = 0;
-const PROJECT = 1;
-const SPAN_COUNT = 6;
-const FIRST_TOTAL = 2;
-const SCORES = 24;
-const FEEDBACK = 25;
-
-/** One summary for the parts that a trace has in several projects: totals over all their spans, judgements beside each other. */
+/** One summary for the parts that a trace has in several projects. */
 const joinParts = (statements: Statements, parts: readonly Row[], traces: readonly number[]): Row => {
-  const spans: Row[] = [];
-  const contexts = new Map<number, Row>();
-  const partOf = new Map<number, Row>();
-  for (const [i, trace] of traces.entries()) {
-    const places = new Map<number, number>();
-    for (const [place, ...values] of statements
+  const joining = joiningOf(parts);
+  for (const [part, trace] of traces.entries()) {
+    const contexts = statements
       .raw<Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
-      .all(trace)) {
-      places.set(Number(place), contexts.size);
-      partOf.set(contexts.size, parts[i] as Row);
-      contexts.set(contexts.size, values);
-    }
-    for (const span of statements.exact<Row>(`SELECT ${HOT} FROM spans AS s WHERE s.trace = ?`).all(trace)) {
-      span[SPAN.context] = places.get(Number(span[SPAN.context])) ?? 0;
-      spans.push(span);
-    }
+      .all(trace)
+      .map(([place, ...values]): [number, Row] => [Number(place), values]);
+    const spans = statements.exact<Row>(`SELECT ${HOT} FROM spans AS s WHERE s.trace = ?`).all(trace);
+    joining.add(part, spans, new Map(contexts));
   }
-  const totals = totalRows(spans, contexts, noJudgements);
-  const [startNs, durationNs, name, status, ...rest] = totalColumns(totals, noJudgements);
-  const row: Row = [
-    parts[0]?.[TRACE_ID] ?? '',
-    partOf.get(totals.lead.context)?.[1] ?? '',
-    name ?? '',
-    status ?? null,
-    startNs ?? null,
-    durationNs ?? null,
-    ...rest,
-  ];
-  const lists = (place: number): unknown[] =>
-    parts.flatMap((part) => (part[place] === null ? [] : (JSON.parse(part[place] as string) as unknown[])));
-  row[SCORES] = JSON.stringify(lists(SCORES));
-  const counts = new Map<string, number>();
-  for (const [kind, count] of lists(FEEDBACK) as [string, number][]) counts.set(kind, (counts.get(kind) ?? 0) + count);
-  row[FEEDBACK] = JSON.stringify([...counts]);
-  return row.slice(0, FIRST_TOTAL + 24);
+  return joining.joined();
 };
 
 const partsOf = (statements: Statements, traceId: string, reach: ProjectReach): Row[] =>
@@ -99,7 +65,7 @@ const partsOf = (statements: Statements, traceId: string, reach: ProjectReach): 
 
 /** The projects that hold a part of a trace. */
 export const projectsOfTrace = (statements: Statements, traceId: string, reach: ProjectReach): string[] =>
-  partsOf(statements, traceId, reach).map((part) => part[1 + PROJECT] as string);
+  partsOf(statements, traceId, reach).map((part) => part[1 + SUMMARY.project] as string);
 
 /** What the spans of a trace will weigh as JSON, in bytes, before any is read. */
 const measureTrace = (statements: Statements, parts: readonly Row[], payloads: boolean): number => {
@@ -107,7 +73,7 @@ const measureTrace = (statements: Statements, parts: readonly Row[], payloads: b
   const some = statements.pluck<number>('SELECT s.span FROM spans AS s WHERE s.trace = ? ORDER BY s.span_id LIMIT 64');
   let bytes = 0;
   for (const part of parts)
-    bytes += estimateBytes(statements, some.all(part[0]), Number(part[1 + SPAN_COUNT]), payloads);
+    bytes += estimateBytes(statements, some.all(part[0]), Number(part[1 + SUMMARY.spanCount]), payloads);
   return bytes;
 };
 
@@ -133,7 +99,7 @@ export const openTrace = (
 ): OpenedTrace | number | undefined => {
   const found = partsOf(statements, traceId, reach);
   if (found.length === 0) return undefined;
-  const count = found.reduce((sum, part) => sum + Number(part[1 + SPAN_COUNT]), 0);
+  const count = found.reduce((sum, part) => sum + Number(part[1 + SUMMARY.spanCount]), 0);
   if (!isExpected && count > OPENED_AT_ONCE) return measureTrace(statements, found, payloads);
   const traces = found.map(([trace]) => Number(trace));
   const parts = found.map(([, ...row]) => row);
@@ -153,7 +119,7 @@ export const openTrace = (
   const [written, taken] = first;
   return [
     parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces),
-    parts.map((part) => part[PROJECT] as string),
+    parts.map((part) => part[SUMMARY.project] as string),
     places,
     taken < lines.length && !isExpected ? measureTrace(statements, found, payloads) : written.length,
     first,

@@ -14,7 +14,7 @@ import {
   printMeans,
   within,
 } from './trace-filter.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 export const TRACE_COLUMNS =
   't.trace_id, p.name, t.name, t.status, t.start_ns, t.duration_ns, t.span_count, t.error_count, t.total_cost, t.currency, ' +

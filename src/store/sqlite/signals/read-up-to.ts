@@ -1,4 +1,4 @@
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 /** What a row weighs: its texts, of which alone it can have many. */
 const weightOf = (row: Row): number => {

@@ -1,7 +1,7 @@
 import type { LatencyPercentile, RunTotals, RunWindow, ScoreSample } from '../../signals/watch.ts';
 import { nearestRank } from '../../signals/percentiles.ts';
 import { roundSum } from '../../../model/money.ts';
-import { STATUS_ERROR, TRACE_CANCELLED } from './codes.ts';
+import { STATUS_ERROR, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
 import { meanOf, projectNumbers, type Statements } from './statements.ts';
 
 const NANOS_PER_MILLI = 1e6;

@@ -1,5 +1,5 @@
 import type { TraceCondition, TraceFigure } from '../../signals/trace-conditions.ts';
-import { storedFacet } from './codes.ts';
+import { storedFacet } from '../../signals/rows/codes.ts';
 import type { Statements } from './statements.ts';
 
 /** A condition of a statement, and what it binds. */

@@ -1,42 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { Paging } from '../../signals/query.ts';
-import { MOST_SAVED_VIEWS, type NewSavedView, type SavedView } from '../../signals/saved-views.ts';
-import { rowReader } from './decode.ts';
+import type { Row } from '../../signals/rows/columns.ts';
+import { MOST_SAVED_VIEWS } from '../../signals/saved-views.ts';
 import { listByTime } from './read-records.ts';
 import type { RowPage } from './read-traces.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import type { Row } from './wire.ts';
 
 const VIEW = 'r.view_id, r.name, p.name, r.path, r.views, r.at_ns';
-
-/** @returns project name, view_id, name, path, views, user_id, at_ns */
-export const encodeView = ({ viewId, name, project, createdAt, shows, userId }: NewSavedView): Row => [
-  project,
-  viewId,
-  name,
-  shows.kind === 'page' ? shows.path : null,
-  shows.kind === 'board' ? JSON.stringify(shows.views) : null,
-  userId ?? null,
-  createdAt,
-];
-
-export const decodeView = (row: Row): SavedView => {
-  const r = rowReader(row);
-  const viewId = r.mustText();
-  const name = r.mustText();
-  const project = r.mustText();
-  const path = r.text();
-  const views = r.json<string[]>() ?? [];
-  const createdAt = r.mustNanos();
-  return {
-    viewId,
-    name,
-    project,
-    createdAt,
-    shows: path === undefined ? { kind: 'board', views } : { kind: 'page', path },
-  };
-};
 
 export type ViewWriter = {
   /** @returns the time of its making; `undefined` when the project has no room for another */

@@ -1,51 +1,5 @@
+import type { Row } from '../../signals/rows/columns.ts';
 import type { RoomFlag } from '../room.ts';
-
-/**
- * What goes between the threads of the store: arrays of columns, which are cheap to copy, never objects or JSON of rows.
- * The order of the columns is the order in which the writer binds them.
- */
-export type Column = string | number | bigint | null;
-export type Row = Column[];
-
-/** Places in a span's row that others than the INSERT look at. The rest follows the columns of `spans`. */
-export const SPAN = {
-  span: 0,
-  trace: 1,
-  context: 2,
-  spanId: 3,
-  parentSpanId: 4,
-  name: 5,
-  kind: 6,
-  status: 7,
-  start: 8,
-  end: 9,
-  model: 10,
-  provider: 11,
-  entityName: 12,
-  inputTokens: 13,
-  outputTokens: 14,
-  totalTokens: 15,
-  totalCost: 16,
-  currency: 17,
-  repeatsUsage: 18,
-  project: 19,
-} as const;
-
-/** Places in a context: what the spans of a trace have in common. The columns of `trace_contexts` after its key. */
-export const CONTEXT = {
-  environment: 0,
-  serviceName: 1,
-  serviceVersion: 2,
-  sessionId: 3,
-  threadId: 4,
-  userId: 5,
-  requestId: 6,
-  release: 7,
-  runId: 8,
-  resourceId: 9,
-  experimentId: 10,
-  tags: 11,
-} as const;
 
 /** One trace of a unit: its id, its project, and its contexts; a span names trace and context by their places. */
 export type TraceEntry = [traceId: string, project: string, contexts: Row[]];
@@ -66,10 +20,6 @@ export type UnitRows = [
 
 /** The text of one span for the side file: its number, the forms of its payloads, and the payloads as stored. */
 export type SearchRow = [span: number, forms: number, input: string | null, output: string | null];
-
-/** Bits of `forms`: whether a payload is kept as JSON; without the bit it is the string itself. */
-export const INPUT_IS_JSON = 1;
-export const OUTPUT_IS_JSON = 2;
 
 /**
  * What the writer tells the search thread: how units ended, and that there is text to erase. `now`: somebody waits until

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
 import { type ViewWriter, viewWriterOf } from './view-rows.ts';
-import type { Row } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 
 /** Writes of datasets and experiments. Each runs inside an open transaction, and leaves nothing when it fails. */
 export type EvaluationWriter = ViewWriter & {

@@ -1,8 +1,10 @@
+import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
-import { sameContext } from './encode.ts';
-import { CONTEXT_COLUMNS, projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
-import { type Row, SPAN, type UnitRows } from './wire.ts';
+import { sameContext } from '../../signals/rows/encode.ts';
+import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
+import { type Row, SPAN } from '../../signals/rows/columns.ts';
+import type { UnitRows } from './wire.ts';
 
 const marks = (count: number): string => Array(count).fill('?').join(', ');
 

@@ -18,7 +18,8 @@ import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, readProgress, searchPath } from './search-file.ts';
-import type { Row, SearchNotice, UnitRows, WriterNotice, WriterOpened, WriterOptions } from './wire.ts';
+import type { Row } from '../../signals/rows/columns.ts';
+import type { SearchNotice, UnitRows, WriterNotice, WriterOpened, WriterOptions } from './wire.ts';
 import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWrites } from './write-evaluation.ts';
 import { type UnitWriter, unitWriterOf } from './write-unit.ts';
 

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../../model/json.ts';
 import type { FeedbackKind } from '../../../model/signal.ts';
 import { type Correlation, type Cost, type Usage, wholeAttributes } from '../../../model/span.ts';
-import type { StoredSpan, TraceSummary } from '../../signals/query.ts';
+import type { StoredSpan, TraceSummary } from '../query.ts';
 import { isCancelledCode, kindOf, statusOf } from './codes.ts';
-import type { ScoreMeanRow } from '../../signals/judgements.ts';
-import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './wire.ts';
+import type { ScoreMeanRow } from '../judgements.ts';
+import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './columns.ts';
 
 /** Reads a row from its first column on. Integers may be bigints; `undefined` is what a column of NULL says. */
 export const rowReader = (row: Row) => {

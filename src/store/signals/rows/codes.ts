@@ -1,6 +1,6 @@
 import { type Severity, severities } from '../../../model/signal.ts';
 import { type SpanKind, type SpanStatus, spanKinds, spanStatuses } from '../../../model/span.ts';
-import type { FacetValue, TraceFacet } from '../../signals/trace-facets.ts';
+import type { FacetValue, TraceFacet } from '../trace-facets.ts';
 
 /**
  * Small integers that stand in the file for the words of closed lists. A number is the word's place in the model's list, so

@@ -1,14 +1,7 @@
 import type { Json, JsonObject } from '../../../model/json.ts';
-import type {
-  Dataset,
-  DatasetItem,
-  Experiment,
-  NewDataset,
-  NewDatasetItem,
-  ScoreStatistic,
-} from '../../signals/evaluation.ts';
+import type { Dataset, DatasetItem, Experiment, NewDataset, NewDatasetItem, ScoreStatistic } from '../evaluation.ts';
 import { present, rowReader } from './decode.ts';
-import type { Row } from './wire.ts';
+import type { Row } from './columns.ts';
 
 export const encodeDataset = (dataset: NewDataset): Row => [
   dataset.project,

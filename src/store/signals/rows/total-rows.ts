@@ -1,13 +1,7 @@
-import type { Judgements } from '../../signals/judgements.ts';
-import {
-  type SpanFigures,
-  sharedFields,
-  type TraceContext,
-  type TraceTotals,
-  totalTrace,
-} from '../../signals/trace-totals.ts';
+import type { Judgements } from '../judgements.ts';
+import { type SpanFigures, sharedFields, type TraceContext, type TraceTotals, totalTrace } from '../trace-totals.ts';
 import { isCancelledCode, kindOf, statusCode, statusOf } from './codes.ts';
-import { CONTEXT, type Column, type Row, SPAN } from './wire.ts';
+import { CONTEXT, type Column, type Row, SPAN } from './columns.ts';
 
 const numberOf = (value: Column | undefined): number | null =>
   value === null || value === undefined ? null : Number(value);

@@ -14,10 +14,10 @@ import type {
 } from '../../../model/signal.ts';
 import { metricTypes } from '../../../model/signal.ts';
 import type { Correlation, Cost } from '../../../model/span.ts';
-import type { AuditEntry, MetricName, ProjectSummary, RollUp } from '../../signals/query.ts';
+import type { AuditEntry, MetricName, ProjectSummary, RollUp } from '../query.ts';
 import { severityOf } from './codes.ts';
 import { present, type RowReader, rowReader } from './decode.ts';
-import type { Row } from './wire.ts';
+import type { Row } from './columns.ts';
 
 const correlationOf = (r: RowReader): Correlation => {
   const project = r.mustText();
