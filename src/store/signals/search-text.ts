@@ -1,7 +1,7 @@
 /**
  * What `q` means, for every engine.
  *
- * A span is found when it holds every word of `q` in its input or output. A word is a run of letters and digits; it matches
+ * A span is found when it holds every word of `q` in its input or output. `wordsOf` says what a word is; it matches
  * as a complete word and in any case. `word*` matches every word that begins so. `"a phrase"` matches its words side by side, in one of
  * the two payloads. Everything else separates words, so every input is a valid query; a quote without its pair too is a
  * separator. An input without a word asks for a word that nobody has: it finds nothing.
@@ -13,7 +13,7 @@ export type SearchTerm =
 
 const PIECE = /"([^"]*)"|([^\s"]+)/g;
 
-/** Splits `q` into phrases and chunks of words; engines split chunks by the same rule by which they index. */
+/** Splits `q` into phrases and chunks of words, which `wordsOf` splits further. */
 export const parseSearch = (q: string): SearchTerm[] => {
   const terms: SearchTerm[] = [];
   for (const [, phrase, chunk] of q.matchAll(PIECE)) {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { parseSearch, searchText } from '../../signals/search-text.ts';
+import { wordsOf } from '../../signals/words.ts';
 import type { Statements } from './statements.ts';
 
 /** Spans with a match up to which the complete set of a search is read at once. */
@@ -17,27 +18,14 @@ export type Search = {
   keepMatching(traces: readonly number[], enough: number): Set<number>;
 };
 
-/**
- * A small full-text table in memory. It reads words by the rule by which the index was made, so a query never has to guess
- * that rule, and it finds phrases in the text of one row, which the index itself does not keep.
- */
+/** A small full-text table in memory. It finds phrases in the text of one row, which the index itself does not keep. */
 const scratchOf = () => {
   const db = new Database(':memory:');
-  db.exec(`CREATE VIRTUAL TABLE scratch USING fts5 (input, output, tokenize='unicode61 remove_diacritics 0');
-           CREATE VIRTUAL TABLE words USING fts5vocab (scratch, instance);`);
+  db.exec("CREATE VIRTUAL TABLE scratch USING fts5 (input, output, tokenize='unicode61 remove_diacritics 0')");
   const insert = db.prepare('INSERT INTO scratch (rowid, input, output) VALUES (1, ?, ?)');
-  const words = db.prepare<[], string>(`SELECT term FROM words ORDER BY "offset"`).pluck();
   const find = db.prepare('SELECT 1 FROM scratch WHERE scratch MATCH ?');
   const clear = db.prepare('DELETE FROM scratch');
   return {
-    wordsOf: (text: string): string[] => {
-      insert.run(text, null);
-      try {
-        return words.all();
-      } finally {
-        clear.run();
-      }
-    },
     holds: (input: string | null, output: string | null, phrases: readonly string[]): boolean => {
       insert.run(input, output);
       try {
@@ -52,11 +40,10 @@ let scratch: ReturnType<typeof scratchOf> | undefined;
 
 /** Reads `q`. `match` asks the index for all its words; `phrases` remain to be found in the text of each match. */
 const compile = (q: string): { match: string; phrases: string[] } | undefined => {
-  scratch ??= scratchOf();
   const asked = new Set<string>();
   const phrases: string[] = [];
   for (const term of parseSearch(q)) {
-    const words = scratch.wordsOf(term.text).map((word) => `"${word}"`);
+    const words = wordsOf(term.text).map((word) => `"${word}"`);
     if (term.kind === 'phrase' && words.length > 1) phrases.push(words.join(' + '));
     if (term.kind === 'words' && term.isPrefix && words.length > 0) words.push(`${words.pop() ?? ''}*`);
     for (const word of words) asked.add(word);
@@ -81,7 +68,8 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
   const holdsPhrases = (span: number): boolean => {
     if (phrases.length === 0) return true;
     const row = payload.get(span);
-    if (row === undefined || scratch === undefined) return false;
+    if (row === undefined) return false;
+    scratch ??= scratchOf();
     const [, input, output] = row;
     return scratch.holds(
       input === null ? null : searchText(input),
