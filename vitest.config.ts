@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './tools/longest-first.ts';
 
 /** Tests that start processes of their own: slow, load-bearing, and each file in a process of its own. */
 const processTests = [
@@ -9,6 +10,9 @@ const processTests = [
   'test/crash/**/*.test.ts',
   'test/**/*.process.test.ts',
 ];
+
+/** Tests that start processes, and tests in a browser, wait half of their time: two at once would leave a core idle. */
+const WAITING_WORKERS = 5;
 
 /** What only the project without plans runs. */
 const onlyWithoutPlans = 'test/machines/without-plans/**';
@@ -23,14 +27,11 @@ const hasMemoryDisk = (): boolean => {
   return bavail * bsize >= FREE_BYTES;
 };
 
-/**
- * Most fast tests open a store, and its threads. They wait neither for a disk, since what survives what is the affair of the
- * other project, nor for the same few files to be compiled again.
- */
-const quickStores = {
-  NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/test', import.meta.url)),
-  ...(hasMemoryDisk() ? { TMPDIR: MEMORY_DISK } : {}),
-};
+/** What processes and threads load is compiled and stripped of its types once, and not by each of them again. */
+const compileOnce = { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/test', import.meta.url)) };
+
+/** Most tests open a store. They wait for no disk, since what survives what is the affair of the project `process`. */
+const quickStores = { ...compileOnce, ...(hasMemoryDisk() ? { TMPDIR: MEMORY_DISK } : {}) };
 
 /**
  * Ends a test that hangs, and asserts nothing: no test relies on being slow or quick, so that one machine with idle cores and
@@ -45,6 +46,7 @@ const PROCESSES_HANG_AFTER_MS = 900_000;
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // A test that asserts nothing cannot fail.
     expect: { requireAssertions: true },
     projects: [
@@ -85,7 +87,7 @@ export default defineConfig({
           env: quickStores,
           testTimeout: HANGS_AFTER_MS,
           hookTimeout: HANGS_AFTER_MS,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -94,26 +96,27 @@ export default defineConfig({
           include: processTests,
           exclude: ['**/node_modules/**'],
           pool: 'forks',
-          // These wait for processes half of their time: two at once leave a core idle.
-          maxWorkers: 4,
+          env: compileOnce,
+          maxWorkers: WAITING_WORKERS,
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
-        // The interface in a real browser, against the real daemon: one file after the other.
+        // The interface in one real browser, against real daemons.
         test: {
           name: 'browser',
           include: ['ui/test/browser/**/*.test.ts'],
           globalSetup: ['ui/test/browser/build.ts'],
           pool: 'forks',
-          fileParallelism: false,
+          env: quickStores,
+          maxWorkers: WAITING_WORKERS,
           // What is not there by then is not there: no test relies on being quick.
           expect: { poll: { timeout: 30_000 } },
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

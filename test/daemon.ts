@@ -70,7 +70,11 @@ export const startDaemon = async (
       ...['--port', '0', '--data', join(folder, 'svc.db'), '--runs-data', join(folder, 'svc-runs.db')],
       ...flags,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'production', ...env } },
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Its cache of compiled code is the one that it has anywhere.
+      env: { ...process.env, NODE_ENV: 'production', NODE_COMPILE_CACHE: undefined, ...env },
+    },
   );
   running.add(child);
   child.once('exit', () => running.delete(child));

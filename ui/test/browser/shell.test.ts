@@ -6,7 +6,7 @@ import { aSpan, hex, leave, openStage, type Stage, useStage } from './stage.ts';
 
 /** With one trace in it. */
 let id = '';
-const seeded = useStage({}, async (stage) => {
+const seeded = useStage({ own: true }, async (stage) => {
   id = await seedOne(stage);
 });
 /** What one test alone has. */
