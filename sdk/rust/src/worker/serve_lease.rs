@@ -1,0 +1,341 @@
+use std::any::Any;
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{json, Value};
+use tokio::runtime::Handle;
+
+use super::heart::{Heart, Pulse};
+use super::step::{Interrupt, Shared, Step};
+use super::step_calls::{StepCall, StepCalls, StepVerb};
+use super::step_error::{cut, Interruption, StepError};
+use super::usage::UsageTotals;
+use super::workflow::{Body, Outcome};
+use crate::cancellation::CancellationToken;
+use crate::client::is_over;
+use crate::error::{Error, ServiceError};
+use crate::http::DEFAULT_TIMEOUT;
+use crate::instrumentation::{Instrumentation, OnModelSpan};
+use crate::machine::Task;
+use crate::retry::{with_retries, RetryPolicy};
+use crate::warnings::LogSink;
+use crate::wire::{Lease, ReportedUsage, Severity};
+
+/// What leases need of their worker.
+pub(crate) struct LeaseHost {
+    pub(crate) calls: Arc<StepCalls>,
+    pub(crate) worker_id: String,
+    pub(crate) heartbeat: Duration,
+    pub(crate) lease_ttl: Duration,
+    pub(crate) instrumentation: Instrumentation,
+    pub(crate) log: LogSink,
+    /// Where bodies run.
+    pub(crate) bodies: Handle,
+    /// Fires when bodies must end: the time that a stopping worker gives them is over.
+    pub(crate) force: CancellationToken,
+    /// How long a body may take to end after that.
+    pub(crate) settle: Duration,
+    /// Called when an answer says that the run of a lease has ended.
+    pub(crate) on_run_end: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+enum Answer {
+    Taken,
+    /// One of the four refusals, which are of the state of the lease.
+    AlreadyApplied,
+    Fenced,
+    RunTerminal,
+    NotStarted,
+    /// Refused for another reason: a bug, a key, a body that is too large.
+    Rejected(Box<ServiceError>),
+    Unanswered,
+}
+
+/// How long to try one call: until it is answered, or until the token fires.
+#[derive(Clone)]
+struct How {
+    policy: RetryPolicy,
+    stop: Option<CancellationToken>,
+}
+
+/// One lease, from its offer to its end.
+///
+/// Declares it started, keeps it alive while the body runs, reports what came of it, and does what the protocol asks
+/// on each of the four refusals. See service.md, "Worker protocol".
+pub(crate) struct ServedLease {
+    host: Arc<LeaseHost>,
+    shared: Arc<Shared>,
+    title: String,
+}
+
+impl ServedLease {
+    pub(crate) fn new(host: Arc<LeaseHost>, lease: Lease) -> Arc<Self> {
+        let (id, version) = (&lease.definition_id, lease.definition_version);
+        let title = format!("{id}@{version}/{} of run {}", lease.step_id, lease.run_id);
+        let instrumentation = host.instrumentation.clone();
+        let shared = Shared {
+            lease,
+            instrumentation,
+            interrupt: Interrupt::default(),
+            heart: Heart::default(),
+            patch: std::sync::Mutex::default(),
+            usage: std::sync::Mutex::default(),
+        };
+        Arc::new(Self { host, shared: Arc::new(shared), title })
+    }
+
+    fn log(&self, severity: &Severity, words: &str) {
+        (self.host.log)(severity, &format!("{}: {words}", self.title));
+    }
+
+    /// The body of a call: a JSON object with the worker, and what stands behind it.
+    fn body_of(&self, members: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut body = format!("{{\"worker_id\":{}", json!(self.host.worker_id)).into_bytes();
+        for (name, text) in members {
+            body.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            body.extend_from_slice(text);
+        }
+        body.push(b'}');
+        body
+    }
+
+    async fn call(&self, verb: StepVerb, body: Vec<u8>, how: &How) -> Answer {
+        let call = StepCall { verb, lease_id: self.shared.lease.lease_id.clone(), body, timeout: DEFAULT_TIMEOUT };
+        let answer = with_retries(how.policy, how.stop.as_ref(), || self.host.calls.make(call.clone())).await;
+        self.read(answer)
+    }
+
+    fn read(&self, answer: Result<Value, Error>) -> Answer {
+        let run_id = &self.shared.lease.run_id;
+        let refusal = match answer {
+            Ok(body) => {
+                if body.get("run_status").and_then(Value::as_str).is_some_and(is_over) {
+                    (self.host.on_run_end)(run_id);
+                }
+                return Answer::Taken;
+            }
+            // A fault of the service says nothing about the report; the step must not fail for it.
+            Err(Error::Service(refusal)) if refusal.status < 500 && !refusal.is_retryable() => refusal,
+            Err(_) => return Answer::Unanswered,
+        };
+        match (refusal.status, refusal.code.as_str()) {
+            (409, "already_applied") => Answer::AlreadyApplied,
+            (409, "fenced") => Answer::Fenced,
+            (409, "run_terminal") => {
+                (self.host.on_run_end)(run_id);
+                Answer::RunTerminal
+            }
+            (409, "not_started") => Answer::NotStarted,
+            _ => Answer::Rejected(refusal),
+        }
+    }
+
+    /// Says what of an answer a person should know. Nothing is left to do then.
+    fn settle(&self, answer: &Answer) {
+        match answer {
+            Answer::Rejected(error) => {
+                self.log(&Severity::Error, &format!("the service refused a call: {}: {error}", error.code));
+            }
+            Answer::NotStarted => {
+                self.log(&Severity::Error, "the service never saw it started: a bug in this library, please report it");
+            }
+            _ => {}
+        }
+    }
+
+    async fn fail(&self, error: &StepError, usage: &[ReportedUsage], how: &How) -> Answer {
+        let mut told = json!({"class": error.class, "message": error.message});
+        if let Some(code) = &error.code {
+            told["code"] = code.as_str().into();
+        }
+        let told = told.to_string();
+        // A whole number of milliseconds, and no shorter than was asked.
+        let wait = error.retry_after.map(|wait| wait.as_nanos().div_ceil(1_000_000).to_string());
+        let usage = usage_text(usage);
+        let mut members = vec![("error", told.as_bytes())];
+        members.extend(wait.as_ref().map(|wait| ("retry_after_ms", wait.as_bytes())));
+        members.extend(usage.as_ref().map(|usage| ("usage", usage.as_slice())));
+        self.call(StepVerb::Fail, self.body_of(&members), how).await
+    }
+
+    async fn report_failure(&self, error: &StepError, usage: &[ReportedUsage], how: &How) {
+        let answer = self.fail(error, usage, how).await;
+        let Answer::Rejected(refusal) = &answer else { return self.settle(&answer) };
+        // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+        let message = cut(&format!("{} (reported as fatal: {refusal})", error.message));
+        let plain = StepError::fatal(message).code("invalid_failure");
+        self.settle(&self.fail(&plain, &[], how).await);
+    }
+
+    /// Lives the lease. The body is absent when this worker does not hold the definition, the version or the step.
+    pub(crate) async fn serve(self: Arc<Self>, body: Option<Body>) {
+        let force = &self.host.force;
+        let Some(body) = body else { return self.refuse_unheld().await };
+        // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
+        let until_ttl = RetryPolicy::UNTIL_ANSWERED.within(self.host.lease_ttl);
+        let how = How { policy: until_ttl, stop: Some(force.clone()) };
+        let started = self.call(StepVerb::Started, self.body_of(&[]), &how).await;
+        // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+        if !matches!(started, Answer::Taken) {
+            return self.settle(&started);
+        }
+        // A worker that stops lets a last report go out, but does not wait for its answer without end.
+        let lastly = How { policy: RetryPolicy::UNTIL_ANSWERED.within(self.host.settle), stop: None };
+        // The time of bodies was over before this one began: it must not.
+        if force.is_cancelled() {
+            return self.settle(&self.fail(&given_back(), &[], &lastly).await);
+        }
+        let lease = Arc::clone(&self);
+        let _heart = Task::of(tokio::spawn(async move {
+            let beat = |details| Arc::clone(&lease).beat(details);
+            lease.shared.heart.run(lease.host.heartbeat, beat).await;
+        }));
+        let lease = Arc::clone(&self);
+        let _forced = Task::of(tokio::spawn(async move {
+            lease.host.force.cancelled().await;
+            lease.shared.interrupt.fire(Interruption::Stopping);
+        }));
+        self.run(&body, &lastly).await;
+    }
+
+    async fn refuse_unheld(&self) {
+        let lease = &self.shared.lease;
+        self.log(&Severity::Warn, "this worker does not hold that step; another may serve it");
+        let held = format!("{} version {}, step {}", lease.definition_id, lease.definition_version, lease.step_id);
+        let error = StepError::new("unservable", format!("worker {} does not hold {held}", self.host.worker_id));
+        let how = How { policy: RetryPolicy::UNTIL_ANSWERED, stop: Some(self.host.force.clone()) };
+        self.settle(&self.fail(&error, &[], &how).await);
+    }
+
+    /// Runs the body, and reports what came of it.
+    async fn run(&self, body: &Body, lastly: &How) {
+        let usage = Arc::new(UsageTotals::default());
+        let outcome = tokio::select! {
+            outcome = self.run_body(body, &usage) => outcome,
+            () = self.past_settling() => {
+                return self.log(
+                    &Severity::Warn,
+                    "its body did not end in time; the service gives the step to another worker",
+                );
+            }
+        };
+        let reason = self.shared.interrupt.reason();
+        let is_stopping = reason == Some(Interruption::Stopping);
+        if reason.is_some() && !is_stopping {
+            return;
+        }
+        let by_hand = self.shared.usage.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let usage = usage.reported(by_hand);
+        let until_interrupted =
+            How { policy: RetryPolicy::UNTIL_ANSWERED, stop: Some(self.shared.interrupt.token.clone()) };
+        let how = if is_stopping { lastly } else { &until_interrupted };
+        match outcome {
+            Outcome::Failed(error) => {
+                // The mark for the next attempt goes first: after the report nobody takes it.
+                self.shared.heart.flush(self.host.lease_ttl).await;
+                if is_stopping && error.is_plain {
+                    self.settle(&self.fail(&given_back(), &usage, how).await);
+                } else {
+                    self.report_failure(&error, &usage, how).await;
+                }
+            }
+            Outcome::NotJson(message) => {
+                self.report_failure(&StepError::fatal(message).code("invalid_output"), &usage, how).await;
+            }
+            Outcome::Output(output) => self.complete(&output, &usage, how).await,
+        }
+    }
+
+    async fn complete(&self, output: &[u8], usage: &[ReportedUsage], how: &How) {
+        let patch = std::mem::take(&mut *self.shared.patch.lock().unwrap_or_else(PoisonError::into_inner));
+        let patch = (!patch.is_empty()).then(|| written(&patch));
+        let reported = usage_text(usage);
+        let mut members = vec![("output", output)];
+        members.extend(patch.as_ref().map(|patch| ("state_patch", patch.as_slice())));
+        members.extend(reported.as_ref().map(|usage| ("usage", usage.as_slice())));
+        let answer = self.call(StepVerb::Complete, self.body_of(&members), how).await;
+        let Answer::Rejected(refusal) = &answer else { return self.settle(&answer) };
+        let step_id = &self.shared.lease.step_id;
+        let error = StepError::fatal(cut(&format!("the service refused the output of step {step_id}: {refusal}")));
+        self.report_failure(&error.code(refusal.code.as_str()), usage, how).await;
+    }
+
+    /// Returns when the worker stops, and the body had its time to end.
+    async fn past_settling(&self) {
+        self.host.force.cancelled().await;
+        tokio::time::sleep(self.host.settle).await;
+    }
+
+    /// What came of the body, which runs on the runtime of the user and is not dropped with this.
+    fn run_body(&self, body: &Body, usage: &Arc<UsageTotals>) -> impl Future<Output = Outcome> {
+        let lease = &self.shared.lease;
+        let mut correlation = match serde_json::to_value(&lease.correlation) {
+            Ok(Value::Object(members)) => members,
+            _ => serde_json::Map::new(),
+        };
+        correlation.insert("project".to_owned(), lease.project.as_str().into());
+        correlation.insert("run_id".to_owned(), lease.run_id.as_str().into());
+        let totals = Arc::clone(usage);
+        let on_model_span: OnModelSpan = Arc::new(move |model, usage| totals.on_model_span(model, usage));
+        let context =
+            self.host.instrumentation.context_of(&lease.trace_id, &lease.span_id, correlation, on_model_span);
+        let (body, step) = (Arc::clone(body), Step { shared: Arc::clone(&self.shared) });
+        // A task: what panics in it unwinds no further, and what blocks there holds up nothing here.
+        let task = self.host.bodies.spawn(context.run(async move { body(step).await }));
+        async {
+            task.await.unwrap_or_else(|failed| {
+                Outcome::Failed(match failed.try_into_panic() {
+                    Ok(panic) => StepError::fatal(cut(&words_of(panic.as_ref()))),
+                    Err(_) => StepError { is_plain: true, ..StepError::fatal("the runtime of the body has ended") },
+                })
+            })
+        }
+    }
+
+    async fn beat(self: Arc<Self>, details: Option<Vec<u8>>) -> Pulse {
+        let members = details.as_deref().map(|details| ("details", details));
+        let call = StepCall {
+            verb: StepVerb::Heartbeat,
+            lease_id: self.shared.lease.lease_id.clone(),
+            body: self.body_of(members.as_slice()),
+            timeout: DEFAULT_TIMEOUT.min(self.host.lease_ttl),
+        };
+        let answer = self.host.calls.make(call).await;
+        // Fenced: another lease ended this one. Run over: a cancel, above all. The work is of no more use.
+        match self.read(answer) {
+            Answer::Unanswered => Pulse::Sooner,
+            Answer::Taken | Answer::Rejected(_) | Answer::NotStarted => Pulse::Again,
+            Answer::AlreadyApplied => Pulse::Over,
+            Answer::Fenced => {
+                self.shared.interrupt.fire(Interruption::Fenced);
+                Pulse::Over
+            }
+            Answer::RunTerminal => {
+                self.shared.interrupt.fire(Interruption::RunTerminal);
+                Pulse::Over
+            }
+        }
+    }
+}
+
+/// Not the fault of the step: the class that spends no budget, here with no wait.
+fn given_back() -> StepError {
+    StepError::rate_limited("the worker stopped while the step ran", Duration::ZERO).code("worker_stopping")
+}
+
+fn usage_text(usage: &[ReportedUsage]) -> Option<Vec<u8>> {
+    (!usage.is_empty()).then(|| written(usage))
+}
+
+/// Models and objects of JSON: they can be written.
+fn written(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
+}
+
+/// What a panic says, without its place.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "the body panicked".to_owned())
+}
