@@ -11,7 +11,16 @@ const LIBRARY = join(import.meta.dirname, '..', 'sdk', 'rust');
 const WORKSPACE = join(LIBRARY, 'conformance');
 const DEBIAN = '/usr/share/cargo/registry';
 /** Where one of these is missing, others are too. See .ci/run for the packages. */
-const CRATES = ['futures-core', 'httparse', 'httpdate', 'pin-project-lite', 'serde_derive', 'serde_json', 'tokio', 'tracing-subscriber'];
+const CRATES = [
+  'futures-core',
+  'httparse',
+  'httpdate',
+  'pin-project-lite',
+  'serde_derive',
+  'serde_json',
+  'tokio',
+  'tracing-subscriber',
+];
 const [MAJOR, MINOR] = [1, 85];
 
 const isNewEnough = (): boolean => {
@@ -24,7 +33,9 @@ const isNewEnough = (): boolean => {
 const hasDebianCrates = (): boolean => {
   if (!existsSync(DEBIAN)) return false;
   const names = readdirSync(DEBIAN);
-  return CRATES.every((crate) => names.some((name) => name.startsWith(`${crate}-`) && /\d/.test(name[crate.length + 1] ?? '')));
+  return CRATES.every((crate) =>
+    names.some((name) => name.startsWith(`${crate}-`) && /\d/.test(name[crate.length + 1] ?? '')),
+  );
 };
 
 const source = (): readonly string[] =>
@@ -45,12 +56,10 @@ const [verb, ...args] = process.argv.slice(2);
 if (verb === undefined) throw new Error('usage: node tools/cargo.ts probe | <command of cargo> [arguments]');
 if (verb === 'probe') process.exitCode = isNewEnough() ? 0 : 1;
 else {
-  const command = [verb, '--target-dir', join(LIBRARY, 'target'), ...args];
-  let status = run(command);
-  if (status !== 0) {
-    // A lock that was made of crates of the other kind names versions that are not there.
-    rmSync(join(WORKSPACE, 'Cargo.lock'), { force: true });
-    status = run(command);
-  }
-  process.exitCode = status ?? 1;
+  const lock = join(WORKSPACE, 'Cargo.lock');
+  const isResolved =
+    spawnSync('cargo', [...source(), 'metadata', '--format-version', '1'], { cwd: WORKSPACE }).status === 0;
+  // A lock that was made of crates of the other kind names versions that are not there.
+  if (!isResolved) rmSync(lock, { force: true });
+  process.exitCode = run([verb, '--target-dir', join(LIBRARY, 'target'), ...args]) ?? 1;
 }

@@ -18,6 +18,8 @@ export type SdkLanguage = {
   readonly command: readonly [string, ...string[]];
 };
 
+const CARGO = join(ROOT, 'tools', 'cargo.ts');
+
 const at = (...path: readonly string[]): string => join(ROOT, 'sdk', ...path);
 
 export const sdkLanguages: readonly SdkLanguage[] = [
@@ -53,6 +55,14 @@ export const sdkLanguages: readonly SdkLanguage[] = [
       '.',
     ],
     command: [at('go', '.build', 'conformance')],
+  },
+  {
+    name: 'rust',
+    fixture: 'sdk/rust/conformance/src/main.rs',
+    probe: [process.execPath, CARGO, 'probe'],
+    needed: 'cargo 1.85 or newer (in Debian 12: cargo-web, and the packages of crates that .ci/run names)',
+    build: [process.execPath, CARGO, 'build'],
+    command: [at('rust', 'target', 'debug', 'svc-conformance')],
   },
 ];
 

@@ -64,7 +64,11 @@ impl ServiceError {
         let member = |name: &str| problem.and_then(|p| p.get(name)).and_then(Value::as_str).map(str::to_owned);
         let words = || {
             let start: String = text.chars().take(MESSAGE_LIMIT_CHARACTERS).collect();
-            if start.is_empty() { format!("HTTP {status}") } else { start }
+            if start.is_empty() {
+                format!("HTTP {status}")
+            } else {
+                start
+            }
         };
         Self {
             status,

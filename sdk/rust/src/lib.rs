@@ -26,7 +26,8 @@ pub use cancellation::CancellationToken;
 pub use client::{Client, ClientBuilder, Deliver, Page, Run, Start, Watch};
 pub use error::{Error, ServiceError};
 pub use instrumentation::{
-    ContextBridge, Counters, InContext, Instrumentation, InstrumentationBuilder, Span, SpanBuilder, TraceContext, CLOSE_TIME,
+    ContextBridge, Counters, InContext, Instrumentation, InstrumentationBuilder, Span, SpanBuilder, TraceContext,
+    CLOSE_TIME,
 };
 pub use retry::RetryPolicy;
 pub use warnings::LogSink;

@@ -22,26 +22,14 @@ pub struct RetryPolicy {
 
 impl RetryPolicy {
     /// Five tries, with waits from 200 ms to 10 s: what a caller has the patience for.
-    pub const CALLER: Self = Self {
-        attempts: Some(5),
-        base: Duration::from_millis(200),
-        max: Duration::from_secs(10),
-        within: None,
-    };
+    pub const CALLER: Self =
+        Self { attempts: Some(5), base: Duration::from_millis(200), max: Duration::from_secs(10), within: None };
     /// Eight tries, with waits from 500 ms to 30 s: what signals are sent with.
-    pub const EXPORT: Self = Self {
-        attempts: Some(8),
-        base: Duration::from_millis(500),
-        max: Duration::from_secs(30),
-        within: None,
-    };
+    pub const EXPORT: Self =
+        Self { attempts: Some(8), base: Duration::from_millis(500), max: Duration::from_secs(30), within: None };
     /// For what must arrive: it ends by an answer, or by who asked for it.
-    pub(crate) const UNTIL_ANSWERED: Self = Self {
-        attempts: None,
-        base: Duration::from_millis(200),
-        max: Duration::from_secs(5),
-        within: None,
-    };
+    pub(crate) const UNTIL_ANSWERED: Self =
+        Self { attempts: None, base: Duration::from_millis(200), max: Duration::from_secs(5), within: None };
 
     /// The same, and no try later than this after the first.
     #[must_use]

@@ -66,7 +66,11 @@ pub(crate) fn read(text: &str) -> Option<i128> {
         b'Z' | b'z' if text.len() == at + 1 => 0,
         way @ (b'+' | b'-') if text.len() == at + 6 && sign(at + 3, b":").is_some() => {
             let seconds = number(at + 1, at + 3)? * 3600 + number(at + 4, at + 6)? * 60;
-            if way == b'+' { seconds } else { -seconds }
+            if way == b'+' {
+                seconds
+            } else {
+                -seconds
+            }
         }
         _ => return None,
     };
@@ -102,7 +106,16 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_none() {
-        for text in ["", "2026-11-20", "2026-13-01T00:00:00Z", "2026-11-20T24:00:00Z", "2026-11-20T09:00:00", "2026-11-20T09:00:00.Z", "2026-11-20T09:00:00Zx", "+026-11-20T09:00:00Z"] {
+        for text in [
+            "",
+            "2026-11-20",
+            "2026-13-01T00:00:00Z",
+            "2026-11-20T24:00:00Z",
+            "2026-11-20T09:00:00",
+            "2026-11-20T09:00:00.Z",
+            "2026-11-20T09:00:00Zx",
+            "+026-11-20T09:00:00Z",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }

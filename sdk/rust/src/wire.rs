@@ -503,11 +503,7 @@ pub struct Attempt {
     /// RFC 3339, UTC, fraction of 0, 3, 6 or 9 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<String>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<StepError>,
@@ -524,11 +520,7 @@ pub struct Attempt {
 pub struct BeatStepRequest {
     pub worker_id: String,
     /// Any JSON of at most 64 KiB; the next attempt gets the last one as `last_details`.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
 
@@ -593,11 +585,7 @@ pub struct ChangedSchedule {
     /// The highest version that is stored when it fires.
     pub definition_id: String,
     /// Any JSON that meets the definition's `input_schema`; `{}` by default.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<RunCorrelation>,
@@ -1088,11 +1076,7 @@ pub struct Lease {
     pub attempt: i64,
     pub delivery: Delivery,
     /// Rendered; absent where the step's definition gives none.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// What the prior steps gave, by step id.
     pub steps: BTreeMap<String, LeaseStep>,
@@ -1111,22 +1095,14 @@ pub struct Lease {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<String>,
     /// The details of the last heartbeat of the attempt before this one.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub last_details: Option<Value>,
 }
 
 /// `LeaseStep` of the interface.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LeaseStep {
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
 }
 
@@ -1455,11 +1431,7 @@ pub struct RestartRun {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition_version: Option<i64>,
     /// In place of the input of the ended run. Any JSON that meets the definition's `input_schema`.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Its top-level members replace those of the state as it was then.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -1558,11 +1530,7 @@ pub struct Run {
     pub deadline_at: Option<String>,
     pub input: Value,
     /// Any JSON; absent until the run has succeeded.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     pub state: Object,
 }
@@ -1678,11 +1646,7 @@ pub struct RunDetail {
     pub deadline_at: Option<String>,
     pub input: Value,
     /// Any JSON; absent until the run has succeeded.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     pub state: Object,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -1963,11 +1927,7 @@ pub struct ScheduleInput {
     /// The highest version that is stored when it fires.
     pub definition_id: String,
     /// Any JSON that meets the definition's `input_schema`; `{}` by default.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<RunCorrelation>,
@@ -2136,17 +2096,9 @@ pub struct Span {
     pub is_event: bool,
     /// RFC 3339, UTC, fraction of 0, 3, 6 or 9 digits.
     pub received_at: String,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -2216,17 +2168,9 @@ pub struct SpanInput {
     pub end_time: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_event: Option<bool>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -2412,11 +2356,7 @@ pub struct StepFailure {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StepResult {
     pub worker_id: String,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Its top-level keys replace those of the run's state.
     #[serde(skip_serializing_if = "Option::is_none")]

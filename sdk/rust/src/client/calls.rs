@@ -251,14 +251,16 @@ impl Client {
 
     /// How many runs match, and ten of them; nothing is begun.
     pub async fn count_bulk(&self, bulk: BulkInput) -> Result<StartedBulk, Error> {
-        self.call(self.bulk_request(BulkInput { dry_run: Some(true), ..bulk })?).await
+        self.call(self.bulk_request(BulkInput { dry_run: Some(true), idempotency_key: None, ..bulk })?).await
     }
 
     /// Does something with all runs that match, in slices behind this call; no `bulk_id`: no run matched.
     ///
-    /// Not tried again, as a lost try may have begun.
-    pub async fn start_bulk(&self, bulk: BulkInput) -> Result<StartedBulk, Error> {
-        self.call_once(self.bulk_request(BulkInput { dry_run: Some(false), ..bulk })?).await
+    /// The same `idempotency_key` again gives the action that it began first, for as long as that is kept; without one,
+    /// a new one makes a retry of this call safe.
+    pub async fn start_bulk(&self, mut bulk: BulkInput) -> Result<StartedBulk, Error> {
+        bulk.idempotency_key.get_or_insert_with(random::uuid);
+        self.call(self.bulk_request(BulkInput { dry_run: Some(false), ..bulk })?).await
     }
 
     fn bulk_request(&self, mut bulk: BulkInput) -> Result<Request, Error> {
@@ -309,7 +311,11 @@ impl Client {
 
     fn listed_in_project(&self, path: &str, query: &[(&str, &str)]) -> Request {
         let request = with_pairs(Request::get(path), query);
-        if query.iter().any(|(name, _)| *name == "project") { request } else { self.in_project(request) }
+        if query.iter().any(|(name, _)| *name == "project") {
+            request
+        } else {
+            self.in_project(request)
+        }
     }
 
     /// Stores one score now, and gives it as it was stored. A `score_id` is made where none is given, so that a retry

@@ -26,7 +26,8 @@ pub struct Start<T> {
 impl<T> Start<T> {
     pub(super) fn new(client: Client, definition_id: &str, input: &(impl Serialize + ?Sized)) -> Self {
         let input = serde_json::to_value(input).map_err(|cause| Error::not_json("the input", &cause));
-        let input = input.map(|input| RunInput { definition_id: definition_id.to_owned(), input, ..RunInput::default() });
+        let input =
+            input.map(|input| RunInput { definition_id: definition_id.to_owned(), input, ..RunInput::default() });
         Self { client, input, output: PhantomData }
     }
 

@@ -148,7 +148,8 @@ impl Connection {
         let status = parsed.code.unwrap_or_default();
         let connection = header("connection").unwrap_or_default().to_ascii_lowercase();
         self.is_kept_alive = parsed.version == Some(1) && !connection.contains("close");
-        let is_chunked = header("transfer-encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
+        let is_chunked =
+            header("transfer-encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
         self.left = if is_bodiless || status < 200 || matches!(status, 204 | 304) {
             Left::Bytes(0)
         } else if is_chunked {
@@ -275,8 +276,12 @@ mod tests {
     #[test]
     fn a_body_of_known_length_leaves_a_connection_that_may_be_kept() {
         block_on(async {
-            let mut connection =
-                answered_by(&["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20", "0 OK\r\ncontent-length: 5\r\nX-Request-Id: r-1\r\n\r\nhe", "llo"]).await;
+            let mut connection = answered_by(&[
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20",
+                "0 OK\r\ncontent-length: 5\r\nX-Request-Id: r-1\r\n\r\nhe",
+                "llo",
+            ])
+            .await;
             let head = connection.read_head(false).await.unwrap();
             assert_eq!((head.status, head.request_id.as_deref()), (200, Some("r-1")));
             assert!(!connection.may_be_kept());

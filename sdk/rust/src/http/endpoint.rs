@@ -104,9 +104,17 @@ mod tests {
 
     #[test]
     fn what_is_no_http_url_is_none() {
-        for text in
-            ["", "svc.test", "ftp://svc.test", "http://", "http://:80", "http://h:0", "http://h:65536", "http://a b", "http://[::g]"]
-        {
+        for text in [
+            "",
+            "svc.test",
+            "ftp://svc.test",
+            "http://",
+            "http://:80",
+            "http://h:0",
+            "http://h:65536",
+            "http://a b",
+            "http://[::g]",
+        ] {
             assert_eq!(shown(text), None, "{text}");
         }
     }

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use serde::de::DeserializeOwned;
 use tokio::time::{timeout_at, Instant};
 
-pub(crate) use self::endpoint::Endpoint;
 use self::connection::{Connection, Head, Stream};
+pub(crate) use self::endpoint::Endpoint;
 use crate::error::{Error, ServiceError};
 use crate::settings::Settings;
 
@@ -125,7 +125,11 @@ impl Http {
         if connection.may_be_kept() {
             self.keep(connection);
         }
-        if (200..300).contains(&head.status) { Ok(body) } else { Err(refusal(&head, &body)) }
+        if (200..300).contains(&head.status) {
+            Ok(body)
+        } else {
+            Err(refusal(&head, &body))
+        }
     }
 
     async fn begin(&self, request: &Request) -> Result<(Head, Connection), Error> {
@@ -345,7 +349,8 @@ mod tests {
             |_| None,
         );
         let http = Http::new(&settings);
-        let request = Request::get("/v1/api/runs").with("limit", Some(5)).with("cursor", None::<&str>).with("q", Some("a b"));
+        let request =
+            Request::get("/v1/api/runs").with("limit", Some(5)).with("cursor", None::<&str>).with("q", Some("a b"));
         let text = String::from_utf8(http.bytes_of(&request)).unwrap();
         assert!(text.starts_with("GET /base/v1/api/runs?limit=5&q=a%20b HTTP/1.1\r\nhost: [::1]:80\r\n"), "{text}");
         assert!(!text.contains("authorization") && !text.contains("content-length"), "{text}");

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::context::{ContextBridge, InContext, TraceContext};
 pub(crate) use self::context::{active, OnModelSpan, Realm, Scope};
+pub use self::context::{ContextBridge, InContext, TraceContext};
 pub use self::queue::Counters;
 use self::queue::{Queue, QueueOptions};
 pub use self::span::{Span, SpanBuilder};

@@ -361,11 +361,8 @@ mod tests {
 
     #[test]
     fn a_batch_lists_each_signal_once_and_in_order() {
-        let batch = [
-            (SignalName::Spans, b"1".to_vec()),
-            (SignalName::Logs, b"2".to_vec()),
-            (SignalName::Spans, b"3".to_vec()),
-        ];
+        let batch =
+            [(SignalName::Spans, b"1".to_vec()), (SignalName::Logs, b"2".to_vec()), (SignalName::Spans, b"3".to_vec())];
         let body: Value = serde_json::from_slice(&body_of(&batch)).unwrap();
         assert_eq!((&body["spans"], &body["logs"]), (&serde_json::json!([1, 3]), &serde_json::json!([2])));
         assert_eq!(body.as_object().unwrap().len(), 3);

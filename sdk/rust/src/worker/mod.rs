@@ -158,9 +158,8 @@ impl WorkerBuilder {
             .map_err(|cause| Error::InvalidArgument(format!("the thread of the worker cannot be started: {cause}")))?;
         let owns_instrumentation = self.instrumentation.is_none();
         let instrumentation = self.instrumentation.unwrap_or_else(|| Instrumentation::of(self.code));
-        let worker_id = self.worker_id.unwrap_or_else(|| {
-            format!("rust-{}-{:016x}", std::process::id(), random::bits())
-        });
+        let worker_id =
+            self.worker_id.unwrap_or_else(|| format!("rust-{}-{:016x}", std::process::id(), random::bits()));
         let http = Arc::new(Http::new(&settings));
         let core = Arc::new_cyclic(|core: &Weak<Core>| {
             let taker: Weak<dyn LeaseTaker> = core.clone();
@@ -264,8 +263,7 @@ impl Worker {
     ///
     /// Those of [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<(), Error> {
-        let (stopping, force, ended) =
-            (self.core.stopping.clone(), self.core.force.clone(), self.core.ended.clone());
+        let (stopping, force, ended) = (self.core.stopping.clone(), self.core.force.clone(), self.core.ended.clone());
         self.core.machine.detach(async move {
             let signals = async {
                 signalled().await?;
@@ -292,8 +290,9 @@ impl Worker {
     /// `definition_conflict`), [`Error::IncompatibleServer`], and [`Error::InvalidArgument`] outside of a runtime.
     pub async fn run_until(self, stop: impl Future) -> Result<(), Error> {
         let core = self.core;
-        let bodies = Handle::try_current()
-            .map_err(|_| Error::InvalidArgument("a worker runs its bodies on the tokio runtime of its caller".to_owned()))?;
+        let bodies = Handle::try_current().map_err(|_| {
+            Error::InvalidArgument("a worker runs its bodies on the tokio runtime of its caller".to_owned())
+        })?;
         let _ = core.bodies.set(bodies);
         core.ran.store(true, Ordering::SeqCst);
         let _stop = StopOnDrop(Arc::clone(&core));
@@ -491,9 +490,7 @@ impl Core {
         let definitions: Vec<&Value> = self.workflows.values().map(Workflow::definition).collect();
         let mut body =
             json!({"worker_id": self.worker_id, "definitions": definitions, "concurrency": self.concurrency});
-        for (name, value) in
-            [("name", &self.name), ("version", &self.version), ("project", &self.settings.project)]
-        {
+        for (name, value) in [("name", &self.name), ("version", &self.version), ("project", &self.settings.project)] {
             if let Some(value) = value {
                 body[name] = value.as_str().into();
             }
@@ -504,8 +501,7 @@ impl Core {
             Error::Service(refusal) => Error::Service(Box::new(with_faults_on_lines(*refusal))),
             other => other,
         })?;
-        let mut served: Vec<String> =
-            self.workflows.keys().map(|(id, version)| format!("{id}@{version}")).collect();
+        let mut served: Vec<String> = self.workflows.keys().map(|(id, version)| format!("{id}@{version}")).collect();
         served.sort();
         (self.log)(
             &Severity::Info,

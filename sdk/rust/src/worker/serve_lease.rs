@@ -279,8 +279,7 @@ impl ServedLease {
         correlation.insert("run_id".to_owned(), lease.run_id.as_str().into());
         let totals = Arc::clone(usage);
         let on_model_span: OnModelSpan = Arc::new(move |model, usage| totals.on_model_span(model, usage));
-        let context =
-            self.host.instrumentation.context_of(&lease.trace_id, &lease.span_id, correlation, on_model_span);
+        let context = self.host.instrumentation.context_of(&lease.trace_id, &lease.span_id, correlation, on_model_span);
         let (body, step) = (Arc::clone(body), Step { shared: Arc::clone(&self.shared) });
         // A task: what panics in it unwinds no further, and what blocks there holds up nothing here.
         let task = self.host.bodies.spawn(context.run(async move { body(step).await }));

@@ -80,7 +80,12 @@ fn broken_off() -> Error {
 }
 
 impl StepCalls {
-    pub(crate) fn new(http: Arc<Http>, worker_id: String, run_id: Option<String>, taker: Weak<dyn LeaseTaker>) -> Arc<Self> {
+    pub(crate) fn new(
+        http: Arc<Http>,
+        worker_id: String,
+        run_id: Option<String>,
+        taker: Weak<dyn LeaseTaker>,
+    ) -> Arc<Self> {
         let (line, knows_batch) = (Mutex::default(), AtomicBool::new(true));
         Arc::new(Self { http, worker_id, run_id, taker, line, knows_batch })
     }

@@ -109,12 +109,21 @@ mod tests {
     fn an_error_of_rust_becomes_fatal_with_its_message() {
         let fail = || -> Result<(), StepError> { Err(std::io::Error::other("the bank is closed"))? };
         let error = fail().unwrap_err();
-        assert_eq!((error.class.as_str(), error.message.as_str(), error.is_plain), ("fatal", "the bank is closed", true));
+        assert_eq!(
+            (error.class.as_str(), error.message.as_str(), error.is_plain),
+            ("fatal", "the bank is closed", true)
+        );
     }
 
     #[test]
     fn a_message_is_cut_at_its_limit_between_characters() {
-        assert_eq!(StepError::fatal("ü".repeat(MESSAGE_LIMIT_CHARACTERS)).message.chars().count(), MESSAGE_LIMIT_CHARACTERS);
-        assert_eq!(StepError::fatal("ü".repeat(MESSAGE_LIMIT_CHARACTERS + 1)).message.chars().count(), MESSAGE_LIMIT_CHARACTERS);
+        assert_eq!(
+            StepError::fatal("ü".repeat(MESSAGE_LIMIT_CHARACTERS)).message.chars().count(),
+            MESSAGE_LIMIT_CHARACTERS
+        );
+        assert_eq!(
+            StepError::fatal("ü".repeat(MESSAGE_LIMIT_CHARACTERS + 1)).message.chars().count(),
+            MESSAGE_LIMIT_CHARACTERS
+        );
     }
 }

@@ -69,7 +69,9 @@ impl Workflow {
         let version = definition.get("version").and_then(Value::as_i64);
         let steps = definition.get("steps").and_then(Value::as_array);
         let (Some(id), Some(version), Some(steps)) = (id, version, steps) else {
-            return Err(Error::InvalidArgument("a definition is an object with `id`, `version` and `steps`".to_owned()));
+            return Err(Error::InvalidArgument(
+                "a definition is an object with `id`, `version` and `steps`".to_owned(),
+            ));
         };
         let tasks = steps.iter().filter(|step| step.get("kind").is_some_and(|kind| kind == "task"));
         let tasks = tasks.filter_map(|step| Some(step.get("id")?.as_str()?.to_owned())).collect();
@@ -183,7 +185,10 @@ mod tests {
         let workflow = workflow.step("a", echo);
         assert_eq!(workflow.faults(), [""; 0]);
         let faults = workflow.step("a", echo).step("b", echo).faults();
-        assert_eq!(faults, ["step \"a\" of workflow w version 1 has two bodies", "workflow w version 1 has no task \"b\""]);
+        assert_eq!(
+            faults,
+            ["step \"a\" of workflow w version 1 has two bodies", "workflow w version 1 has no task \"b\""]
+        );
     }
 
     #[test]
