@@ -81,7 +81,7 @@ export const contextGrowth = (
     const sources = new Map<string, number>();
     let repeated = 0;
     for (const turn of turns) {
-      const text = canonicalJson(turn);
+      const text = canonicalJson({ role: turn.role, parts: turn.parts });
       const times = (inThis.get(text) ?? 0) + 1;
       inThis.set(text, times);
       const key = `${times} ${text}`;

@@ -4,6 +4,8 @@ import { formatBytes } from './units.ts';
 export type Turn = {
   readonly role: string;
   readonly parts: readonly Part[];
+  /** The message as it was sent. */
+  readonly message: unknown;
 };
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
@@ -88,10 +90,18 @@ const turnOf = (message: unknown): Turn | undefined => {
   if (role === 'tool')
     return {
       role,
+      message,
       parts: parts.map((part) => ({ kind: 'result', name: nameOf(inner['name']), text: part.text })),
     };
-  return { role, parts: [...parts, ...calls] };
+  return { role, message, parts: [...parts, ...calls] };
 };
+
+/** A payload that is no message, as one. */
+export const textTurn = (role: string, value: unknown): Turn => ({
+  role,
+  message: value,
+  parts: [{ kind: 'text', text: asText(value) }],
+});
 
 const LISTS = ['messages', 'choices', 'output', 'contents'] as const;
 

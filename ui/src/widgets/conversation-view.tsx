@@ -1,7 +1,14 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import type { Part, Turn } from '../model/conversation.ts';
 import { Button } from './button.tsx';
 import css from './conversation-view.module.css';
+import { PayloadView } from './payload-view.tsx';
+
+/** Few read Markdown: its reader is fetched when the first one asks. */
+const MarkdownView = lazy(() => import('./markdown-view.tsx'));
+
+const looks = ['Plain', 'Markdown', 'JSON'] as const;
+type Look = (typeof looks)[number];
 
 /** Drawn of one part; the tabs with the payload have all of it. */
 const PART_CHARACTERS = 20_000;
@@ -21,7 +28,7 @@ const Picture = ({ text, address }: { readonly text: string; readonly address: s
   );
 };
 
-const PartView = ({ part }: { readonly part: Part }) => {
+const PartView = ({ part, look }: { readonly part: Part; readonly look: Look }) => {
   const { kind, text } = part;
   const title = TITLES[kind];
   const name = kind === 'call' || kind === 'result' ? part.name : undefined;
@@ -34,6 +41,10 @@ const PartView = ({ part }: { readonly part: Part }) => {
       )}
       {kind === 'image' ? (
         <Picture text={text} address={part.address} />
+      ) : look === 'Markdown' && kind === 'text' ? (
+        <Suspense fallback={null}>
+          <MarkdownView text={text} />
+        </Suspense>
       ) : (
         <div className={kind === 'text' ? css['text'] : css['code']}>
           {text.slice(0, PART_CHARACTERS)}
@@ -44,19 +55,49 @@ const PartView = ({ part }: { readonly part: Part }) => {
   );
 };
 
-/** Messages as a readable thread: plain text, whatever they hold. */
-export const ConversationView = ({ turns }: { readonly turns: readonly Turn[] }) => (
+const TurnView = ({ turn, at }: { readonly turn: Turn; readonly at: number }) => {
+  const { role, parts, message } = turn;
+  const [look, setLook] = useState<Look>('Plain');
+  return (
+    <li className={css['turn']} data-role={role}>
+      <div className={css['role']}>
+        {role}
+        <select
+          aria-label={`Look of message ${at + 1}`}
+          value={look}
+          onChange={({ target }) => setLook(looks.find((one) => one === target.value) ?? 'Plain')}
+        >
+          {looks.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </div>
+      {look === 'JSON' ? (
+        <PayloadView value={message} name={`message-${at + 1}`} />
+      ) : (
+        <div className={css['parts']}>
+          {parts.map((part, place) => (
+            <PartView key={`${place}${part.kind}`} part={part} look={look} />
+          ))}
+          {parts.length === 0 && <span className={css['what']}>empty</span>}
+        </div>
+      )}
+    </li>
+  );
+};
+
+/** Messages as a readable thread: plain text, whatever they hold, until a reader asks for another look of one. */
+export const ConversationView = ({
+  turns,
+  first = 0,
+}: {
+  readonly turns: readonly Turn[];
+  /** The place of the first one, where more stand elsewhere. */
+  readonly first?: number;
+}) => (
   <ol className={css['turns']}>
     {turns.map((turn, at) => (
-      <li key={at} className={css['turn']} data-role={turn.role}>
-        <span className={css['role']}>{turn.role}</span>
-        <div className={css['parts']}>
-          {turn.parts.map((part, place) => (
-            <PartView key={`${place}${part.kind}`} part={part} />
-          ))}
-          {turn.parts.length === 0 && <span className={css['what']}>empty</span>}
-        </div>
-      </li>
+      <TurnView key={at} turn={turn} at={first + at} />
     ))}
   </ol>
 );

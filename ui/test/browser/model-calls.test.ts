@@ -130,6 +130,61 @@ describe('an agent that asks a model three times', () => {
     expect(await inspector.getByRole('treeitem').count()).toBeLessThan(100);
   });
 
+  it('a message is read plain, as Markdown or as it was sent, each for itself', async () => {
+    const marked = hex(16);
+    const content = '**bold** [pay](javascript:alert(1)) ![b](https://evil.example/b.png)\n\n- one\n- two';
+    await stage.ingest({
+      spans: [
+        aSpan({
+          trace_id: marked,
+          name: 'tell',
+          kind: 'model_generation',
+          input: [{ role: 'user', content }],
+          output: '**answer**',
+          correlation,
+        }),
+      ],
+    });
+    const page = await stage.open(`/traces/${marked}?project=agent&view=waterfall&tab=conversation`);
+    const inspector = page.getByRole('region', { name: 'Span' });
+    await inspector.getByText('**bold**').waitFor();
+    const look = inspector.getByRole('combobox', { name: 'Look of message 1' });
+    await look.selectOption('Markdown');
+    await inspector.locator('strong', { hasText: 'bold' }).waitFor();
+    expect(
+      await inspector
+        .getByRole('listitem')
+        .filter({ hasText: /^(one|two)$/ })
+        .count(),
+    ).toBe(2);
+    await inspector.getByText('pay (javascript:alert(1)) image: b (https://evil.example/b.png)').waitFor();
+    expect(await inspector.locator('img, a[href^="javascript"], a[href^="http"]').count()).toBe(0);
+    // The other message stays as it was.
+    await inspector.getByText('**answer**').waitFor();
+    await look.selectOption('JSON');
+    await inspector.getByText('"role": "user"').waitFor();
+    await look.selectOption('Plain');
+    await inspector.getByText('**bold**').waitFor();
+  });
+
+  it('an answer is held against what a dataset expects of its trace or of its input', async () => {
+    await stage.post('/v1/api/datasets', { dataset_id: 'asks', name: 'asks', project: 'agent' });
+    await stage.post('/v1/api/datasets/asks/items?project=agent', {
+      input: messages.slice(0, 4),
+      expected: { role: 'assistant', content: 'refund 1' },
+    });
+    const page = await stage.open(`/traces/${trace}?project=agent&span=${asks[1]}&view=waterfall&tab=diff`);
+    const inspector = page.getByRole('region', { name: 'Span' });
+    const against = inspector.getByRole('combobox', { name: 'Against' });
+    await against.selectOption('what asks expects');
+    await inspector.getByText('which has the same input').waitFor();
+    expect(await inspector.locator('del').allTextContents()).toEqual(['"refund']);
+    expect(await inspector.locator('ins').allTextContents()).toEqual(['"answer']);
+    await page.goto(new URL(`/traces/${trace}?project=agent&span=${asks[0]}&view=waterfall&tab=diff`, stage.url).href);
+    await against.selectOption('what asks expects');
+    await inspector.getByText('No case expects an answer of this span').waitFor();
+  });
+
   it('is a graph of its calls, by name or one by one, with the same as tables', async () => {
     const page = await stage.open(`/traces/${trace}?project=agent&view=graph`);
     const figure = page.getByRole('figure', { name: 'Graph of refund agent' });

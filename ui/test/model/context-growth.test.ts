@@ -53,6 +53,11 @@ describe('the context of the calls of a trace', () => {
     ]);
   });
 
+  it('knows a message again by its role and parts, whatever else was sent with it', () => {
+    const { messages } = contextGrowth([call(0, [user]), call(1, [{ ...user, cache_control: { type: 'ephemeral' } }])]);
+    expect(messages.map(({ calls: carried }) => carried)).toEqual([[0, 1]]);
+  });
+
   it('says where what is new comes from, by role, and of results by tool', () => {
     const growth = contextGrowth([call(0, [user]), call(1, [user, tool])]);
     expect(growth.calls[1]?.sources).toEqual([{ name: 'tool search', characters: 50 }]);

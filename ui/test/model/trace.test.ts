@@ -257,7 +257,12 @@ describe('a payload', () => {
     ['choices', { choices: [{ index: 0, message: { role: 'user', content: 'hi' } }] }],
     ['parts', [{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }]],
   ])('is read as a conversation from %s', (_shape, value) => {
-    expect(readConversation(value)).toEqual([{ role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
+    expect(readConversation(value)).toMatchObject([{ role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
+  });
+
+  it('keeps each message as it was sent', () => {
+    const messages = [{ index: 0, message: { role: 'user', content: 'hi', refusal: null } }];
+    expect(readConversation({ choices: messages })?.[0]?.message).toBe(messages[0]);
   });
 
   it('tells calls of tools and what came back', () => {
@@ -266,7 +271,7 @@ describe('a payload', () => {
         { role: 'assistant', content: null, tool_calls: [{ function: { name: 'find', arguments: '{"a":1}' } }] },
         { role: 'tool', name: 'find', content: 'none' },
       ]),
-    ).toEqual([
+    ).toMatchObject([
       { role: 'assistant', parts: [{ kind: 'call', name: 'find', text: '{"a":1}' }] },
       { role: 'tool', parts: [{ kind: 'result', name: 'find', text: 'none' }] },
     ]);
@@ -299,6 +304,6 @@ describe('a payload', () => {
       readConversation([
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://evil.example/a.png' } }] },
       ]),
-    ).toEqual([{ role: 'user', parts: [{ kind: 'other', text: 'image at https://evil.example/a.png' }] }]);
+    ).toMatchObject([{ role: 'user', parts: [{ kind: 'other', text: 'image at https://evil.example/a.png' }] }]);
   });
 });

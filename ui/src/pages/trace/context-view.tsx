@@ -13,6 +13,7 @@ import { explainSaved } from '../../model/receipt.ts';
 import type { TraceRows } from '../../model/trace.ts';
 import { formatCompact, formatCount, formatMoney, formatShare, plural, UNKNOWN } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
+import { textTurn } from '../../model/conversation.ts';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
@@ -124,7 +125,7 @@ const Messages = ({ rows, messages }: { readonly rows: TraceRows; readonly messa
     <div ref={scroller} className={css['transcript']} role="region" aria-label="Messages" tabIndex={0}>
       <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
         {virtual.getVirtualItems().map(({ index, start, key }) => {
-          const { turn, calls } = messages[index] ?? { turn: { role: '', parts: [] }, calls: [] };
+          const { turn, calls } = messages[index] ?? { turn: textTurn('', ''), calls: [] };
           return (
             <div
               key={key}
@@ -139,7 +140,7 @@ const Messages = ({ rows, messages }: { readonly rows: TraceRows; readonly messa
                     {calls.length === 1 ? 'sent once' : `sent again in ${plural(calls.length - 1, 'later call')}`}
                   </span>
                 </div>
-                <ConversationView turns={[turn]} />
+                <ConversationView turns={[turn]} first={index} />
               </article>
             </div>
           );

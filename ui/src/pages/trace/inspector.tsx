@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { components } from '../../api/types.ts';
-import { readConversation } from '../../model/conversation.ts';
+import { readConversation, textTurn } from '../../model/conversation.ts';
 import type { CostReceipt } from '../../model/receipt.ts';
 import { childrenOf, durationOf, sameNameBefore, type Span, type TraceRows } from '../../model/trace.ts';
 import { formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
@@ -16,7 +16,8 @@ import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import { Explanation } from './explanation.tsx';
-import { DiffWithBefore, SpanLogs } from './span-parts.tsx';
+import { SpanDiff } from './span-diff.tsx';
+import { SpanLogs } from './span-logs.tsx';
 import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
 import { UsageAndCost } from './usage-and-cost.tsx';
@@ -109,12 +110,10 @@ const tabsOf = (
           name: 'Conversation',
           content: () => (
             <ConversationView
+              key={span.span_id}
               turns={[
                 ...asked,
-                ...(answered ??
-                  (typeof span.output === 'string'
-                    ? [{ role: 'assistant', parts: [{ kind: 'text', text: span.output } as const] }]
-                    : [])),
+                ...(answered ?? (typeof span.output === 'string' ? [textTurn('assistant', span.output)] : [])),
               ]}
             />
           ),
@@ -152,13 +151,9 @@ const tabsOf = (
           name: `Events ${span.events?.length}`,
           content: () => <PayloadView key={span.span_id} value={span.events} name={`${span.span_id}-events`} />,
         },
-    before === undefined
+    before === undefined && !has(span.output)
       ? undefined
-      : {
-          id: 'diff',
-          name: 'Diff',
-          content: () => <DiffWithBefore traceId={span.trace_id} spanId={before} span={span} />,
-        },
+      : { id: 'diff', name: 'Diff', content: () => <SpanDiff key={span.span_id} before={before} span={span} /> },
     { id: 'logs', name: 'Logs', content: () => <SpanLogs span={span} /> },
     {
       id: 'mapping',

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
-import { readConversation, type Turn } from '../../model/conversation.ts';
+import { readConversation, textTurn, type Turn } from '../../model/conversation.ts';
 import { durationOf, type Span, type TraceRows } from '../../model/trace.ts';
 import { formatDuration, formatMoney } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -23,22 +23,20 @@ const TOLD = new Set<Span['kind']>([
   'guardrail',
 ]);
 
-const textTurn = (role: string, value: unknown): Turn[] =>
-  value === undefined
-    ? []
-    : [{ role, parts: [{ kind: 'text', text: typeof value === 'string' ? value : JSON.stringify(value, null, 2) }] }];
+/** What was not sent is no turn. */
+const turnFrom = (role: string, value: unknown): Turn[] => (value === undefined ? [] : [textTurn(role, value)]);
 
 /** Of a model call the last message of its input, since those before it were told already; then what it answered. */
 const turnsOf = ({ kind, input, output }: Span): readonly Turn[] => {
   if (kind === 'model_generation') {
     const last = readConversation(input)?.at(-1);
     return [
-      ...(last === undefined ? textTurn('input', input) : [last]),
-      ...(readConversation(output) ?? textTurn('assistant', output)),
+      ...(last === undefined ? turnFrom('input', input) : [last]),
+      ...(readConversation(output) ?? turnFrom('assistant', output)),
     ];
   }
   if (kind === 'agent_run') return [];
-  return [...textTurn('input', input), ...textTurn('result', output)];
+  return [...turnFrom('input', input), ...turnFrom('result', output)];
 };
 
 type EntryProps = {

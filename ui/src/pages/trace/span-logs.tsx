@@ -1,13 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import type { Span } from '../../model/trace.ts';
-import { shortId } from '../../model/units.ts';
 import { Instant } from '../../widgets/instant.tsx';
-import { PageLink } from '../../widgets/page-link.tsx';
 import { Loaded } from '../../widgets/states.tsx';
-import { WordDiff } from '../../widgets/word-diff.tsx';
 import { SeverityMark } from './logs-view.tsx';
-import { spanQuery } from './read-spans.ts';
 import css from './trace.module.css';
 
 const MOST_RECORDS = 100;
@@ -44,38 +40,6 @@ export const SpanLogs = ({ span }: { readonly span: Span }) => {
           </>
         )
       }
-    </Loaded>
-  );
-};
-
-/** What this span says other than the one of its name before it. */
-export const DiffWithBefore = ({
-  traceId,
-  spanId,
-  span,
-}: {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly span: Span;
-}) => {
-  const before = useQuery(spanQuery(traceId, spanId));
-  return (
-    <Loaded query={before} what="the span before it">
-      {({ span: other }) => (
-        <div className={css['entries']}>
-          <p>
-            Against{' '}
-            <PageLink to={`/traces/${traceId}`} params={{ span: spanId }}>
-              {other.name} <code>{shortId(spanId)}</code>
-            </PageLink>
-            , the span of this name before it.
-          </p>
-          <h3>Input</h3>
-          <WordDiff before={other.input} after={span.input} />
-          <h3>Output</h3>
-          <WordDiff before={other.output} after={span.output} />
-        </div>
-      )}
     </Loaded>
   );
 };
