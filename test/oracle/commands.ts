@@ -54,6 +54,12 @@ const runAt = (pair: Pair, n: number): Run | undefined => {
   const open = pair.engine.runs.filter((run) => !isOver(run));
   return n < 5 && open.length > 0 ? fromNewest(open, n) : fromNewest(pair.engine.runs, n);
 };
+/** Mostly one that is paused. */
+const pausedAt = (pair: Pair, n: number): Run | undefined => {
+  const paused = pair.engine.runs.filter((run) => run.paused !== undefined);
+  return n < 6 && paused.length > 0 ? fromNewest(paused, n % paused.length) : runAt(pair, n);
+};
+const definitionId = fc.constantFrom(...ids, 'any', 'any', 'unknown');
 const holder = (one: { readonly attempt: Attempt } | undefined, right: boolean): string =>
   right && one !== undefined ? one.attempt.worker : 'w3';
 const right = fc.nat(9).map((n) => n > 0);
@@ -98,9 +104,10 @@ const all = {
       key: fc.constantFrom(undefined, undefined, undefined, 'key'),
       version: fc.constantFrom(undefined, undefined, 1, 2),
       project: fc.constantFrom('p', 'p', 'q'),
+      afterMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 5_000, 20_000),
     }),
-    (pair, { id, input, key, version, project }) =>
-      pair.start(project, id, version, input ?? {}, { user_id: 'u' }, key),
+    (pair, { id, input, key, version, project, afterMs }) =>
+      pair.start(project, id, version, input ?? {}, { user_id: 'u' }, key, afterMs),
   ),
   claim: act(
     'claim',
@@ -183,6 +190,12 @@ const all = {
     (pair, { nth: n, event, payload, eventId: id }) => pair.signal(runAt(pair, n), event, payload, id),
   ),
   cancel: act('cancel', nth, (pair, n) => pair.cancel(runAt(pair, n))),
+  pause: act('pause', nth, (pair, n) => pair.pause(runAt(pair, n))),
+  resume: act('resume', nth, (pair, n) => pair.resume(pausedAt(pair, n))),
+  pauseDefinition: act('pause definition', definitionId, (pair, id) => pair.pauseDefinition(id)),
+  resumeDefinition: act('resume definition', fc.tuple(definitionId, nth), (pair, [id, n]) =>
+    pair.resumeDefinition(n < 6 ? (pair.engine.pausedDefinitions()[0] ?? id) : id),
+  ),
   pass: act(
     'pass',
     fc.oneof(
@@ -226,6 +239,10 @@ const weights: Readonly<Record<keyof typeof all, number>> = {
   publish: 4,
   signal: 2,
   cancel: 1,
+  pause: 4,
+  resume: 4,
+  pauseDefinition: 1,
+  resumeDefinition: 2,
   pass: 4,
   hop: 1,
   reopen: 1,

@@ -97,6 +97,17 @@ export const corners = async (pair: Pair): Promise<void> => {
   await pair.pass(config.leaseTtlMs + config.reclaimWindowMs);
   await pair.compare();
 
+  // Declared twice; never declared, and beats or reports all the same.
+  await start('plain');
+  await pair.started(await begin(), 'w1');
+  await end();
+  await start('plain');
+  const [undeclared] = await pair.claim('w1', 1, pair.engine.runs.at(-1));
+  await pair.heartbeat(undeclared, 'w1');
+  await pair.complete(undeclared, 'w1', 1);
+  await pair.compare();
+  await end();
+
   // Leases that ended without their worker: reclaimed, lapsed, timed out.
   for (const gone of ['reclaimed', 'lapsed', 'timed out']) {
     await start(gone === 'timed out' ? 'retry' : 'plain');

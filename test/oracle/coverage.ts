@@ -2,6 +2,7 @@
 export const mustBeSeen: readonly string[] = [
   ...['start', 'claim', 'serve', 'begin', 'started', 'heartbeat', 'complete', 'fail', 'give back', 'abandon'],
   ...['publish', 'signal', 'cancel', 'pass', 'hop', 'reopen', 'register'],
+  ...['pause', 'resume', 'pause definition', 'resume definition'],
 ]
   .map((name) => `operation ${name}`)
   .concat(
@@ -21,7 +22,15 @@ export const mustBeSeen: readonly string[] = [
     ['max_steps', 'run_timeout_ms', 'max_cost_usd', 'max_attempts_total', 'max_cost_usd of a task'].map(
       (limit) => `limit ${limit}`,
     ),
-    ['backoff', 'run_timeout', 'sleep', 'wait'].map((name) => `timer ${name}`),
+    ['backoff', 'run_timeout', 'sleep', 'start_at', 'wait'].map((name) => `timer ${name}`),
+    ['backoff', 'sleep', 'start_at', 'wait'].flatMap((name) => [
+      `${name} rests`,
+      `${name} fell due while paused`,
+      `${name} goes on`,
+    ]),
+    ['paused at the door of a step', 'paused again', 'paused by name, too', 'an event came while paused'],
+    ['paused with its parent', 'resumed with its parent', 'stays paused by name', 'children finished while paused'],
+    ['held by its definition', 'admitted'],
     ['retryable', 'rate_limited', 'timeout'].map((cls) => `again after ${cls}`),
     ['fatal', 'timeout', 'orphaned', 'unservable', 'expression', 'cancelled', 'retryable'].map(
       (cls) => `on_error ${cls}`,

@@ -11,6 +11,7 @@ import { corners } from './corners.ts';
 import { mustBeSeen } from './coverage.ts';
 import { anyDefinition } from './definitions.ts';
 import { createPair } from './pair.ts';
+import { pauseCorners } from './pause-corners.ts';
 
 /** The same histories in every build: coverage is then a fact and not a matter of luck. Others are drawn by the campaign. */
 const SEED = 20_261_120;
@@ -26,11 +27,14 @@ describe.each([
   { name: 'memory', open: onMemory, numRuns: 60 },
   { name: 'sqlite', open: onSqlite, numRuns: 12 },
 ])('the service on $name and a naive engine, given the same calls', ({ open, numRuns }) => {
-  it('say the same and hold the same where chance seldom leads', async () => {
+  it.each([
+    ['where chance seldom leads', corners],
+    ['wherever a run is paused', pauseCorners],
+  ])('say the same and hold the same %s', async (_where, play) => {
     const store = await open();
     const pair = await createPair(store);
     await registerAll(pair, { id: 'any', version: 1, steps: [{ id: 'only', kind: 'task' }] });
-    await corners(pair);
+    await play(pair);
     expect(pair.engine.seen.size).toBeGreaterThan(0);
     for (const one of pair.engine.seen) seen.add(one);
     await store.close();

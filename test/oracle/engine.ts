@@ -61,9 +61,16 @@ export type Run = {
   readonly correlation: JsonObject;
   readonly key?: string;
   readonly createdAt: number;
+  readonly startAt?: number;
   readonly deadlineAt?: number;
   readonly parent?: { readonly run: Run; readonly stepId: string; readonly visit: number; readonly index: number };
-  status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
+  /** Where it stands, paused or not; `held` waits for its definition before its first step. */
+  status: 'scheduled' | 'held' | 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
+  paused?: { readonly by: 'call' | 'parent'; readonly since: number };
+  /** What acts when it is resumed: the step whose door it stands at, an event that came, or children that ended. */
+  kept?: () => void;
+  /** The timer that was taken off. */
+  resting?: { readonly name: string; readonly dueAt?: number; readonly stepId?: string };
   cursor?: string;
   state: JsonObject;
   outputs: Record<string, { output?: Json }>;
@@ -138,6 +145,12 @@ const LONGEST = 3650 * DAY;
 
 export const isOver = ({ status }: Run): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
+/** The status under which it is shown. */
+export const shown = (run: Run): string => {
+  if (isOver(run)) return run.status;
+  if (run.paused !== undefined) return 'paused';
+  return run.status === 'held' ? 'queued' : run.status;
+};
 
 /** Compiling costs more than all the rest of a history. */
 const checks = new Map<string, ReturnType<typeof compileInputSchema>>();
@@ -164,6 +177,7 @@ export const createEngine = (config: Config, startAt: number) => {
   const parked: Parked[] = [];
   const eventIds = new Map<string, { readonly taker?: Run; readonly at: number }>();
   const refusedVersions = new Map<string, number>();
+  const pausedDefinitions = new Set<string>();
   /** Messages between actors, handed on in order, before the answer is released. */
   const messages: (() => void)[] = [];
   const seen = new Set<string>();
@@ -228,6 +242,9 @@ export const createEngine = (config: Config, startAt: number) => {
     delete run.cursor;
     run.waits = [];
     run.timers.clear();
+    delete run.paused;
+    delete run.kept;
+    delete run.resting;
     if (with_.output !== undefined) run.output = with_.output;
     if (with_.error !== undefined) run.error = with_.error;
     run.endedAt = now;
@@ -310,7 +327,16 @@ export const createEngine = (config: Config, startAt: number) => {
     return visit;
   };
   const enter = (run: Run, stepId: string): void => {
-    const visit = arrive(run, stepId);
+    arrive(run, stepId);
+    if (run.paused === undefined) return open(run);
+    note('paused at the door of a step');
+    run.kept = () => open(run);
+    // What the step before has cost is known already.
+    const spender = tooDear(run);
+    return spender === undefined ? undefined : endTooDear(run, spender);
+  };
+  const open = (run: Run): void => {
+    const { stepId, visit } = here(run);
     if (run.stepCount > run.program.definition.limits.maxSteps) return hitLimit(run, 'max_steps');
     const spender = tooDear(run);
     if (spender !== undefined) return endTooDear(run, spender);
@@ -325,6 +351,7 @@ export const createEngine = (config: Config, startAt: number) => {
         const input = at.input === undefined ? undefined : render(at.input, scopeOf(run));
         if (input?.ok === false) return failOnEntry(run, input.error);
         if (input?.value !== undefined) run.here = { ...run.here, input: input.value };
+        run.here.since = now;
         run.status = 'queued';
         return undefined;
       }
@@ -428,8 +455,12 @@ export const createEngine = (config: Config, startAt: number) => {
       const output = items === undefined ? run.here.results[0] : run.here.results.map((one) => one ?? null);
       journal(run, 'run.resumed', here(run));
       note('children finished');
-      return goOn(run, output);
+      if (run.paused === undefined) return goOn(run, output);
+      note('children finished while paused');
+      run.kept = () => goOn(run, output);
+      return undefined;
     }
+    if (run.paused !== undefined) return undefined;
     while (run.here.started < wanted && run.here.started - run.here.finished < step.maxParallel) {
       const index = run.here.started;
       const latest = latestOf(step.definition);
@@ -450,7 +481,7 @@ export const createEngine = (config: Config, startAt: number) => {
       journal(run, 'child.started', here(run));
       const first = child.program.first.step.id;
       messages.push(() => {
-        if (refusal === undefined) return enter(child, first);
+        if (refusal === undefined) return begin(child);
         // It is there to say why it cannot be.
         note('item refused');
         arrive(child, first);
@@ -521,7 +552,12 @@ export const createEngine = (config: Config, startAt: number) => {
     journal(run, 'event.delivered', here(run));
     if (run.waits.length > 0) journal(run, 'run.resumed', here(run));
     if (to !== undefined) note('an event that leads on by itself');
-    goOn(run, payload, to);
+    if (run.paused === undefined) return goOn(run, payload, to);
+    note('an event came while paused');
+    run.waits = [];
+    delete run.resting;
+    run.kept = () => goOn(run, payload, to);
+    return undefined;
   };
 
   // Leases.
@@ -565,7 +601,9 @@ export const createEngine = (config: Config, startAt: number) => {
       return true;
     }
     run.status = 'waiting';
-    run.timers.set('backoff', { stepId: one.stepId, dueAt: now + wait });
+    const backoffTimer = { stepId: one.stepId, dueAt: now + wait };
+    if (run.paused === undefined) run.timers.set('backoff', backoffTimer);
+    else run.resting = { name: 'backoff', ...backoffTimer };
     journal(run, 'run.waiting', here(run));
     return true;
   };
@@ -629,7 +667,7 @@ export const createEngine = (config: Config, startAt: number) => {
   const notStarted = (one: Attempt): boolean =>
     one.startedAt === undefined && taskOf(one.run).delivery === 'at_most_once';
   const going = (run: Run): JsonObject => ({
-    runStatus: run.status,
+    runStatus: shown(run),
     ...(run.cursor === undefined ? {} : { nextStep: run.cursor }),
   });
 
@@ -651,8 +689,10 @@ export const createEngine = (config: Config, startAt: number) => {
     correlation: JsonObject,
     parent?: Run['parent'],
     key?: string,
+    startAt?: number,
   ): Run => {
     const timeout = program.definition.limits.runTimeoutMs;
+    const deadlineAt = timeout === undefined ? undefined : (startAt ?? now) + timeout;
     const run: Run = {
       no: runs.length,
       program,
@@ -671,17 +711,85 @@ export const createEngine = (config: Config, startAt: number) => {
       outputTokens: 0,
       journal: [],
       attempts: [],
-      timers: new Map(timeout === undefined ? [] : [['run_timeout', { dueAt: now + timeout }]]),
+      timers: new Map(deadlineAt === undefined ? [] : [['run_timeout', { dueAt: deadlineAt }]]),
       children: [],
       waits: [],
       here: { visit: 0, spent: 0, orphans: 0, leases: 0, since: now, results: [], started: 0, finished: 0 },
-      ...(timeout === undefined ? {} : { deadlineAt: now + timeout }),
+      ...(startAt === undefined ? {} : { startAt }),
+      ...(deadlineAt === undefined ? {} : { deadlineAt }),
       ...(parent === undefined ? {} : { parent }),
       ...(key === undefined ? {} : { key }),
     };
     runs.push(run);
     journal(run, 'run.started');
     return run;
+  };
+  const isHeld = (run: Run): boolean => pausedDefinitions.has(run.program.definition.id);
+  /** To its first step, unless its definition is paused. */
+  const begin = (run: Run): void => {
+    if (!isHeld(run)) return enter(run, run.program.first.step.id);
+    note('held by its definition');
+    run.status = 'held';
+    return journal(run, 'run.held');
+  };
+  /** Its definition may be paused no more. */
+  const admit = (run: Run): void => {
+    if (run.status !== 'held' || run.paused !== undefined || isHeld(run)) return;
+    note('admitted');
+    journal(run, 'run.admitted');
+    enter(run, run.program.first.step.id);
+  };
+
+  // Pauses.
+  const awaits = (run: Run, { stepId, visit }: { readonly stepId: string; readonly visit: number }): boolean =>
+    run.status === 'waiting' && run.kept === undefined && run.cursor === stepId && run.here.visit === visit;
+  /** A child does what its parent is. One that was paused by name stays so. */
+  const followParent = (child: Run): void => {
+    const { parent } = child;
+    if (parent === undefined || isOver(child) || !awaits(parent.run, parent)) return;
+    if (parent.run.paused !== undefined && child.paused === undefined) {
+      note('paused with its parent');
+      pauseBy(child, 'parent');
+    }
+    if (parent.run.paused === undefined && child.paused !== undefined) {
+      note(child.paused.by === 'parent' ? 'resumed with its parent' : 'stays paused by name');
+      if (child.paused.by === 'parent') resumeNow(child);
+    }
+  };
+  const tellChildren = (run: Run): void => {
+    for (const child of run.children.filter((one) => !isOver(one))) messages.push(() => followParent(child));
+  };
+  const pauseBy = (run: Run, by: 'call' | 'parent'): void => {
+    const before = run.paused;
+    run.paused = { by, since: before?.since ?? now };
+    journal(run, 'run.paused');
+    if (before !== undefined) return note('paused by name, too');
+    for (const [name, timer] of run.timers)
+      if (name !== 'run_timeout') {
+        note(`${name} rests`);
+        run.timers.delete(name);
+        run.resting = { name, ...timer };
+      }
+    return tellChildren(run);
+  };
+  const resumeNow = (run: Run): void => {
+    const { kept, resting } = run;
+    delete run.paused;
+    delete run.kept;
+    delete run.resting;
+    journal(run, 'run.unpaused');
+    if (run.status === 'held') messages.push(() => admit(run));
+    else if (kept !== undefined) kept();
+    else if (resting !== undefined) {
+      const { name, ...timer } = resting;
+      const isDue = timer.dueAt !== undefined && timer.dueAt <= now;
+      note(`${name} ${isDue ? 'fell due while paused' : 'goes on'}`);
+      if (isDue) messages.push(() => fire(run, name));
+      else run.timers.set(name, timer);
+    } else if (run.status === 'waiting' && stepOf(run).step.kind === 'child') {
+      tellChildren(run);
+      startChildren(run);
+    }
   };
 
   const expire = (one: Attempt): void => {
@@ -720,6 +828,10 @@ export const createEngine = (config: Config, startAt: number) => {
     run.timers.delete(name);
     note(`timer ${name}`);
     if (name === 'run_timeout') return hitLimit(run, 'run_timeout_ms');
+    if (name === 'start_at') {
+      journal(run, 'run.resumed');
+      return begin(run);
+    }
     if (name === 'backoff') {
       journal(run, 'step.requeued', here(run));
       run.status = 'queued';
@@ -746,7 +858,8 @@ export const createEngine = (config: Config, startAt: number) => {
     runId?: Run,
   ): Run[] =>
     runs.filter((run) => {
-      if (run.status !== 'queued' || (runId !== undefined && run !== runId)) return false;
+      if (run.status !== 'queued' || run.paused !== undefined || isHeld(run) || (runId !== undefined && run !== runId))
+        return false;
       const { id, version } = run.program.definition;
       if (!worker.definitions.has(id) || (worker.project !== undefined && worker.project !== run.project)) return false;
       const refusedUntil = refusedVersions.get(`${workerId} ${id}@${version}`) ?? 0;
@@ -853,7 +966,7 @@ export const createEngine = (config: Config, startAt: number) => {
         one.status = 'running';
       } else note('started again');
       one.expiresAt = now + config.leaseTtlMs;
-      return ok({ runStatus: one.run.status, leaseExpiresAt: one.expiresAt });
+      return ok({ runStatus: shown(one.run), leaseExpiresAt: one.expiresAt });
     },
     heartbeat: (one: Attempt | undefined, worker: string, details?: Json): Answer => {
       const refused = refusal(one, worker);
@@ -943,6 +1056,7 @@ export const createEngine = (config: Config, startAt: number) => {
       input: Json,
       correlation: JsonObject,
       key?: string,
+      afterMs = 0,
     ): Answer =>
       inOneTurn(() => {
         const earlier = key === undefined ? undefined : runs.find((run) => run.project === project && run.key === key);
@@ -954,10 +1068,53 @@ export const createEngine = (config: Config, startAt: number) => {
           version === undefined ? latestOf(definitionId) : programs.get(`${definitionId}@${version}`)?.program;
         if (program === undefined) return refuse('not_found');
         if (misfit(program, input)) return refuse('input_invalid');
-        const run = newRun(program, project, input, correlation, undefined, key);
-        enter(run, program.first.step.id);
+        const startAt = afterMs > 0 ? now + afterMs : undefined;
+        const run = newRun(program, project, input, correlation, undefined, key, startAt);
+        if (startAt === undefined) begin(run);
+        else {
+          run.status = 'scheduled';
+          run.timers.set('start_at', { dueAt: startAt });
+          journal(run, 'run.waiting');
+        }
         return ok({ created: true }, run);
       }),
+    pause: (run: Run | undefined): Answer => {
+      const answer = inOneTurn(() => {
+        if (run === undefined) return refuse('not_found');
+        if (isOver(run)) return refuse('run_terminal');
+        if (run.paused?.by === 'call') note('paused again');
+        else pauseBy(run, 'call');
+        return ok({}, run);
+      });
+      return answer.code === 'ok' && run !== undefined ? ok({ status: shown(run) }) : answer;
+    },
+    resume: (run: Run | undefined): Answer => {
+      const answer = inOneTurn(() => {
+        if (run === undefined) return refuse('not_found');
+        if (isOver(run)) return refuse('run_terminal');
+        if (run.paused !== undefined) resumeNow(run);
+        return ok({}, run);
+      });
+      return answer.code === 'ok' && run !== undefined ? ok({ status: shown(run) }) : answer;
+    },
+    pauseDefinition: (id: string): Answer => {
+      if (latestOf(id) === undefined) return refuse('not_found');
+      pausedDefinitions.add(id);
+      return ok();
+    },
+    resumeDefinition: (id: string): Answer => {
+      if (latestOf(id) === undefined) return refuse('not_found');
+      if (pausedDefinitions.delete(id))
+        for (const run of runs)
+          inOneTurn(() => {
+            if (run.program.definition.id === id) admit(run);
+            return ok();
+          });
+      return ok();
+    },
+    pausedDefinitions: (): readonly string[] => [...pausedDefinitions],
+    /** Whether it gets no offer because its definition is paused. */
+    waitsForDefinition: (run: Run): boolean => shown(run) === 'queued' && isHeld(run),
     cancel: (run: Run | undefined): Answer =>
       inOneTurn(() => {
         if (run === undefined) return refuse('not_found');
@@ -1018,6 +1175,20 @@ export const createEngine = (config: Config, startAt: number) => {
         return ok({ outcome: 'delivered' }, taker);
       }),
 
+    /**
+     * How far time may go at once. Where timers of several runs of one tree are due together, nobody says which of them is first: time then
+     * goes to the first of them.
+     */
+    atOnce: (ms: number): number => {
+      const rootOf = (run: Run): Run => (run.parent === undefined ? run : rootOf(run.parent.run));
+      const due = runs.flatMap((run) =>
+        [...run.timers.values()].flatMap(({ dueAt }) =>
+          dueAt === undefined || dueAt <= now || dueAt > now + ms ? [] : [{ run, root: rootOf(run), dueAt }],
+        ),
+      );
+      const contested = due.filter(({ run, root }) => due.some((one) => one.root === root && one.run !== run));
+      return contested.length === 0 ? ms : Math.min(...contested.map(({ dueAt }) => dueAt)) - now;
+    },
     /** Time goes on; nothing happens by itself but what `tick` does. */
     advance: (ms: number): void => {
       now += ms;

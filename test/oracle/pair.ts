@@ -9,7 +9,7 @@ import type { RunningRuns } from '../../src/actors/start.ts';
 import type { RunStore } from '../../src/store/runs/run-store.ts';
 import { ALL, createFakeClock, createHarness, must } from '../actors/run-harness.ts';
 import { createPrices } from '../actors/run-prices.ts';
-import { type Answer, type Attempt, createEngine, type Entry, isOver, type Run, type Usage } from './engine.ts';
+import { type Answer, type Attempt, createEngine, type Entry, isOver, type Run, shown, type Usage } from './engine.ts';
 
 const settings = { leaseTtlMs: 10_000, reclaimWindowMs: 3_000, offerTtlMs: 4_000 } as const;
 const random = 0.5;
@@ -54,9 +54,12 @@ const entryView = ({ seq, kind, at, stepId, visit, attempt, worker }: Entry & { 
 };
 
 /** The whole state of one run, as the naive engine sees it. Leases and runs are numbered in the order they came to be. */
-const viewOfRun = (run: Run) => ({
+const viewOfRun = (run: Run, waitsForDefinition: boolean) => ({
   no: run.no,
-  status: run.status,
+  status: shown(run),
+  waitsForDefinition,
+  pause: run.paused === undefined ? undefined : { since: run.paused.since, byParent: run.paused.by === 'parent' },
+  startAt: run.startAt,
   definition: `${run.program.definition.id}@${run.program.definition.version}`,
   project: run.project,
   cursor: run.cursor,
@@ -96,7 +99,7 @@ const viewOfRun = (run: Run) => ({
   waits: run.waits.map(({ event, key, stepId, since, deadlineAt }) => ({ event, key, stepId, since, deadlineAt })),
   children: run.children.map((child) => ({
     no: child.no,
-    status: child.status,
+    status: shown(child),
     stepId: child.parent?.stepId,
     visit: child.parent?.visit,
     index: child.parent?.index,
@@ -113,6 +116,9 @@ const viewOfReal = (
 ) => ({
   no,
   status: detail.status,
+  waitsForDefinition: detail.queuedReason === 'definition_paused',
+  pause: detail.pause === undefined ? undefined : { since: detail.pause.since, byParent: detail.pause.byParent },
+  startAt: detail.startAt,
   definition: `${detail.definitionId}@${detail.definitionVersion}`,
   project: detail.project,
   cursor: detail.cursor,
@@ -202,8 +208,9 @@ export const createPair = async (store: RunStore) => {
       // The histories first: where they part, all else follows.
       const steps = (list: readonly { kind: string; stepId?: string | undefined }[]): string =>
         list.map(({ kind, stepId }) => `${kind} ${stepId ?? ''}`).join(', ');
-      assert.equal(steps(really.journal), steps(viewOfRun(run).journal), `the journal of ${really.definition}`);
-      agree(plainJson(really), plainJson(viewOfRun(run)), `run ${run.no} (${steps(really.journal)})`);
+      const naively = viewOfRun(run, engine.waitsForDefinition(run));
+      assert.equal(steps(really.journal), steps(naively.journal), `the journal of ${really.definition}`);
+      agree(plainJson(really), plainJson(naively), `run ${run.no} (${steps(really.journal)})`);
       ended.push(isOver(run));
     }
     const live = engine.runs.flatMap((run) => run.attempts.filter((one) => one.live));
@@ -380,6 +387,7 @@ export const createPair = async (store: RunStore) => {
       input: Json,
       correlation: JsonObject,
       key?: string,
+      afterMs = 0,
     ): Promise<void> => {
       const real = await service.startRun({
         ...ALL,
@@ -389,15 +397,35 @@ export const createPair = async (store: RunStore) => {
         correlation,
         ...(version === undefined ? {} : { definitionVersion: version }),
         ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(afterMs === 0 ? {} : { startAt: { afterMs } }),
       });
-      const naive = engine.startRun(project, definitionId, version, input, correlation, key);
+      const naive = engine.startRun(project, definitionId, version, input, correlation, key, afterMs);
       same(real, naive, ({ created }: { created: boolean }) => ({ created }));
       if (!real.ok || naive.run === undefined) return;
       if (real.value.created) know(naive.run, real.value.run.runId);
-      assert.deepEqual([real.value.run.runId, real.value.run.status], [idOf.get(naive.run), naive.run.status]);
+      assert.deepEqual([real.value.run.runId, real.value.run.status], [idOf.get(naive.run), shown(naive.run)]);
     },
     cancel: async (run: Run | undefined): Promise<void> =>
       same(await service.cancelRun({ ...ALL, runId: runIdOf(run) }), engine.cancel(run), () => ({})),
+    pause: async (run: Run | undefined): Promise<void> =>
+      same(
+        await service.pauseRun({ ...ALL, runId: runIdOf(run) }),
+        engine.pause(run),
+        ({ status }: { status: string }) => ({ status }),
+      ),
+    resume: async (run: Run | undefined): Promise<void> =>
+      same(
+        await service.resumeRun({ ...ALL, runId: runIdOf(run) }),
+        engine.resume(run),
+        ({ status }: { status: string }) => ({ status }),
+      ),
+    pauseDefinition: async (id: string): Promise<void> =>
+      same(await service.pauseDefinition({ ...ALL, id }), engine.pauseDefinition(id), () => ({})),
+    /** Its runs begin in commits that follow its own. */
+    resumeDefinition: async (id: string): Promise<void> => {
+      same(await service.resumeDefinition({ ...ALL, id }), engine.resumeDefinition(id), () => ({}));
+      await pair.hop(0);
+    },
     signal: async (run: Run | undefined, event: string, payload: Json, eventId?: string): Promise<void> => {
       const real = await service.signalRun({
         ...ALL,
@@ -434,10 +462,14 @@ export const createPair = async (store: RunStore) => {
     },
     /** At once, as when the process was asleep. */
     hop: async (ms: number): Promise<void> => {
-      time.advance(ms);
-      engine.advance(ms);
-      await service.tick();
-      engine.tick();
+      for (let left = ms; left >= 0; ) {
+        const step = engine.atOnce(left);
+        time.advance(step);
+        engine.advance(step);
+        await service.tick();
+        engine.tick();
+        left = step < left ? left - step : -1;
+      }
     },
     reopen: async (): Promise<void> => {
       service = await harness.reopen();
