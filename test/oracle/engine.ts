@@ -1176,17 +1176,17 @@ export const createEngine = (config: Config, startAt: number) => {
       }),
 
     /**
-     * How far time may go at once. Where timers of several runs of one tree are due together, nobody says which of them is first: time then
+     * How far time may go at once. Where several timers of one tree of runs are due together, nobody says which of them is first: time then
      * goes to the first of them.
      */
     atOnce: (ms: number): number => {
       const rootOf = (run: Run): Run => (run.parent === undefined ? run : rootOf(run.parent.run));
       const due = runs.flatMap((run) =>
         [...run.timers.values()].flatMap(({ dueAt }) =>
-          dueAt === undefined || dueAt <= now || dueAt > now + ms ? [] : [{ run, root: rootOf(run), dueAt }],
+          dueAt === undefined || dueAt <= now || dueAt > now + ms ? [] : [{ root: rootOf(run), dueAt }],
         ),
       );
-      const contested = due.filter(({ run, root }) => due.some((one) => one.root === root && one.run !== run));
+      const contested = due.filter((timer) => due.some((one) => one.root === timer.root && one !== timer));
       return contested.length === 0 ? ms : Math.min(...contested.map(({ dueAt }) => dueAt)) - now;
     },
     /** Time goes on; nothing happens by itself but what `tick` does. */
