@@ -6,8 +6,8 @@ import type { RunStore } from '../../src/store/runs/run-store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { ALL, aDefinition, createHarness, type Harness, must, task } from '../actors/run-harness.ts';
 
-/** A service dies at a commit of its life: before that was written, or after it. */
-type Death = { readonly at: number; readonly isWritten: boolean };
+/** A commit of a life that fails, before it was written or behind that. Mostly the service dies of it. */
+type Death = { readonly at: number; readonly isWritten: boolean; readonly isSurvived?: boolean };
 
 const actions: readonly BulkAction[] = [
   { action: 'cancel' },
@@ -23,6 +23,7 @@ const definitions = [
 /** The store of one life. When that is over nothing is written or read any more. */
 const mortal = (store: RunStore, death: Death | undefined) => {
   let commits = 0;
+  let hasFailed = false;
   let isDead = false;
   const living = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
     return async (...args: A): Promise<R> => {
@@ -31,6 +32,7 @@ const mortal = (store: RunStore, death: Death | undefined) => {
     };
   };
   return {
+    hasFailed: () => hasFailed,
     hasDied: () => isDead,
     store: {
       ...store,
@@ -40,10 +42,12 @@ const mortal = (store: RunStore, death: Death | undefined) => {
       matchingRuns: living(store.matchingRuns),
       commit: living(async (changes) => {
         commits += 1;
-        isDead = commits === death?.at;
-        if (isDead && death?.isWritten !== true) throw new StoreUnavailable('killed before the commit');
+        const fails = commits === death?.at;
+        if (fails) hasFailed = true;
+        isDead = fails && death.isSurvived !== true;
+        if (fails && !death.isWritten) throw new StoreUnavailable('before the commit');
         await store.commit(changes);
-        if (isDead) throw new StoreUnavailable('killed behind the commit');
+        if (fails) throw new StoreUnavailable('behind the commit');
       }),
     } satisfies RunStore,
   };
@@ -70,8 +74,8 @@ const timesTaken = async (runs: RunningRuns, { action }: BulkAction, runId: stri
 };
 
 /**
- * One action over the lives of a service, each but the last cut off; its client sends the call again in each.
- * @returns whether the first life died
+ * One action over the lives of a service, each but the last with a commit that fails; its client sends the call again in each.
+ * @returns whether the first life came so far
  */
 const play = async (work: BulkAction, count: number, deaths: readonly Death[]): Promise<boolean> => {
   const file = createMemoryRunStore();
@@ -80,14 +84,14 @@ const play = async (work: BulkAction, count: number, deaths: readonly Death[]): 
   harness.time.advance(1);
   const filter = { reach: ['p'], ...(work.action === 'restart' ? { status: 'failed' as const } : {}) };
   const call = { ...ALL, filter, work, dryRun: false, idempotency: { key: 'k', asked: { action: work.action } } };
-  let firstDied = false;
+  let firstFailed = false;
   for (const [life, death] of [...deaths, undefined].entries()) {
-    const { store, hasDied } = mortal(file, death);
+    const { store, hasDied, hasFailed } = mortal(file, death);
     const runs = await harness.reopen({ store });
     const begun = await runs.startBulk(call);
     for (let look = 0; look < 3; look += 1) await runs.tick().catch(() => {});
-    if (life === 0) firstDied = hasDied();
-    if (hasDied()) continue;
+    if (life === 0) firstFailed = hasFailed();
+    if (hasDied() || (hasFailed() && !begun.ok)) continue;
     const { bulkId = '' } = must(begun);
     expect(must(await runs.getBulk({ ...ALL, bulkId }))).toMatchObject({
       status: 'done',
@@ -100,10 +104,20 @@ const play = async (work: BulkAction, count: number, deaths: readonly Death[]): 
   const { runs } = harness;
   const taken = await Promise.all(ids.map((runId) => timesTaken(runs, work, runId)));
   expect(taken).toEqual(ids.map(() => 1));
-  return firstDied;
+  return firstFailed;
 };
 
 describe('an action on many runs takes each run once, and counts right', () => {
+  it.each(actions)('whichever commit fails in a service that goes on: $action', async (work) => {
+    let met = 0;
+    for (const isWritten of [false, true])
+      for (let at = 1; at < 100; at += 1) {
+        if (!(await play(work, 20, [{ at, isWritten, isSurvived: true }]))) break;
+        met += 1;
+      }
+    expect(met).toBeGreaterThanOrEqual(4);
+  });
+
   it.each(actions)('wherever the service dies: $action', async (work) => {
     const met = { before: 0, behind: 0 };
     for (const isWritten of [false, true])
