@@ -1,8 +1,10 @@
 import { analyticsContract } from './analytics-contract.ts';
 import { deletionContract } from './deletion-contract.ts';
 import { evaluationContract } from './evaluation-contract.ts';
+import { hostileContract } from './hostile-contract.ts';
 import { lifeContract } from './life-contract.ts';
 import { recordsContract } from './records-contract.ts';
+import { replicasContract } from './replicas-contract.ts';
 import { rollupsContract } from './rollups-contract.ts';
 import { savedViewsContract } from './saved-views-contract.ts';
 import { searchContract } from './search-contract.ts';
@@ -30,4 +32,6 @@ export const signalStoreContract = (engine: string, open: OpenStore): void => {
   evaluationContract(engine, open);
   savedViewsContract(engine, open);
   watchContract(engine, open);
+  hostileContract(engine, open);
+  replicasContract(engine, open);
 };

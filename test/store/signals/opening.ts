@@ -3,8 +3,15 @@ import type { Page, Position, TraceSummary } from '../../../src/store/signals/qu
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { aUnit } from './factories.ts';
 
-/** What the contract needs of an engine: an empty store of its own, and a way to be rid of it. */
-export type OpenStore = () => Promise<{ readonly store: SignalStore; readonly remove: () => Promise<void> }>;
+/**
+ * What the contract needs of an engine: an empty store of its own, twice, and a way to be rid of it. `replica` is a second service's way
+ * in to the same data; of an engine with one process a store it is the store itself.
+ */
+export type OpenStore = () => Promise<{
+  readonly store: SignalStore;
+  readonly replica: () => Promise<SignalStore>;
+  readonly remove: () => Promise<void>;
+}>;
 
 /** Stores for the tests of one suite, removed after each. */
 export const storesOf = (open: OpenStore) => {
@@ -17,13 +24,19 @@ export const storesOf = (open: OpenStore) => {
     opened.push(remove);
     return store;
   };
+  /** Two replicas on one empty store. */
+  const pair = async (): Promise<readonly [SignalStore, SignalStore]> => {
+    const { store, replica, remove } = await open();
+    opened.push(remove);
+    return [store, await replica()];
+  };
   /** A store that these units were written to, one after the other. */
   const holding = async (...units: Parameters<typeof aUnit>[0][]): Promise<SignalStore> => {
     const store = await empty();
     for (const unit of units) await store.write(aUnit(unit));
     return store;
   };
-  return { empty, holding };
+  return { empty, pair, holding };
 };
 
 export const idsOf = (page: Page<TraceSummary>): string[] => page.items.map(({ traceId }) => traceId);
