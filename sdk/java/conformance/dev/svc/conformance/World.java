@@ -27,6 +27,7 @@ final class World {
   /** A logger that nobody holds is forgotten with its handlers. */
   private final List<Logger> loggers = new ArrayList<>();
 
+  private final WorkerVerbs workers = new WorkerVerbs(this::settings, this::instrumentation);
   private ObjectNode code = object();
   private SvcClient client;
   private Instrumentation instrumentation;
@@ -34,6 +35,7 @@ final class World {
   World() {
     verbs.putAll(new ClientVerbs(this::client).verbs());
     verbs.putAll(new SignalVerbs(this::instrumentation).verbs());
+    verbs.putAll(workers.verbs());
     verbs.put("exit", this::exit);
     verbs.put("hello", w -> hello());
     verbs.put("configure", this::configure);
@@ -102,6 +104,7 @@ final class World {
   }
 
   private Object exit(ObjectNode w) {
+    workers.close();
     if (client != null) {
       client.close();
     }

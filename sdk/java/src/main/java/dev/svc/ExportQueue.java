@@ -3,6 +3,7 @@ package dev.svc;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -20,7 +21,7 @@ import java.util.function.Consumer;
  */
 final class ExportQueue {
   static final RetryPolicy RETRY =
-      new RetryPolicy(8, java.time.Duration.ofMillis(500), java.time.Duration.ofSeconds(30));
+      new RetryPolicy(8, Duration.ofMillis(500), Duration.ofSeconds(30));
   private static final int BATCH_BYTES = 4 * 1024 * 1024;
 
   /** The lists of a batch. */

@@ -1,0 +1,344 @@
+package dev.svc;
+
+import com.fasterxml.jackson.databind.JavaType;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.svc.wire.Lease;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * One lease, from its offer to its end: declares it started, keeps it alive while the body runs, reports
+ * what came of it, and does what the protocol asks on each of the four refusals.
+ */
+final class ServedLease {
+  private static final LeaseCalls.Failure GIVEN_BACK =
+      // Not the fault of the step: the class that spends no budget, here with no wait.
+      new LeaseCalls.Failure("rate_limited", "worker_stopping", "the worker stopped while the step ran", 0);
+
+  private final LeaseHost host;
+  private final Lease lease;
+  private final Workflow.Bound body;
+  private final LeaseCalls calls;
+  private final Signal interruption = new Signal();
+  private final Signal leftBehind = new Signal();
+  private final UsageTotals totals = new UsageTotals();
+  private final Object bodyLock = new Object();
+  private Thread bodyThread;
+  private volatile CancelReason reason;
+
+  /** Takes null for the body when this worker does not hold the definition, the version or the step. */
+  ServedLease(LeaseHost host, Lease lease, Workflow.Bound body) {
+    this.host = host;
+    this.lease = lease;
+    this.body = body;
+    this.calls = new LeaseCalls(host, lease);
+  }
+
+  /** Fires when the body did not end in time: its worker no longer waits for it. */
+  Signal leftBehind() {
+    return leftBehind;
+  }
+
+  String name() {
+    return lease.definitionId() + "@" + lease.definitionVersion() + "/" + lease.stepId() + " of run " + lease.runId();
+  }
+
+  /** Lives the lease. Never throws. */
+  void serve() {
+    try {
+      if (body == null) {
+        refuseUnheld();
+      } else {
+        startAndRun();
+      }
+    } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
+      // Without its stack, which may hold payloads.
+      log(System.Logger.Level.ERROR, messageOf(e));
+    }
+  }
+
+  private void log(System.Logger.Level level, String message) {
+    host.log().log(level, "{0}: {1}", name(), message);
+  }
+
+  private static String messageOf(Throwable error) {
+    try {
+      String text = error.getMessage();
+      return LeaseCalls.cut(text == null || text.isEmpty() ? error.getClass().getSimpleName() : text);
+    } catch (RuntimeException e) {
+      return error.getClass().getSimpleName();
+    }
+  }
+
+  /** What an answer means for the lease. */
+  private void settle(LeaseCalls.Answer answer) {
+    if (answer.kind() == LeaseCalls.Kind.REJECTED) {
+      String why = answer.error().code() + ": " + answer.error().getMessage();
+      log(System.Logger.Level.ERROR, "the service refused a call: " + why);
+    } else if (answer.isRefused("not_started")) {
+      log(
+          System.Logger.Level.ERROR,
+          "the service never saw it started: a bug in this library, please report it");
+    }
+    // Already applied: our own earlier report landed, and its answer was lost. Fenced, or the run over:
+    // nothing is left to do. Unanswered: the service finds out by itself.
+  }
+
+  private void refuseUnheld() {
+    log(System.Logger.Level.WARNING, "this worker does not hold that step; another may serve it");
+    String held = lease.definitionId() + " version " + lease.definitionVersion() + ", step " + lease.stepId();
+    String message = "worker " + host.workerId() + " does not hold " + held;
+    LeaseCalls.Failure failure = new LeaseCalls.Failure("unservable", null, message, -1);
+    settle(calls.fail(failure, List.of(), new LeaseCalls.How(Retries.UNTIL_ANSWERED, host.force())));
+  }
+
+  private void startAndRun() {
+    // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
+    Retries untilTtl = Retries.UNTIL_ANSWERED.within(host.leaseTtl().toNanos());
+    LeaseCalls.Answer started = calls.started(new LeaseCalls.How(untilTtl, host.force()));
+    // Without its word that the body may run, the body does not run: its own earlier report is no such word.
+    if (started.kind() != LeaseCalls.Kind.TAKEN) {
+      settle(started);
+      return;
+    }
+    // A worker that stops lets a last report go out, but does not wait for its answer without end.
+    LeaseCalls.How lastly =
+        new LeaseCalls.How(Retries.UNTIL_ANSWERED.within(host.settle().toNanos()), null);
+    // The time of bodies was over before this one began: it must not.
+    if (host.force().fired()) {
+      settle(calls.fail(GIVEN_BACK, List.of(), lastly));
+      return;
+    }
+    Heart heart = new Heart(host.timers(), host.heartbeat().toNanos(), this::beat);
+    Runnable forgetForce = host.force().onFire(() -> force(heart));
+    try {
+      run(heart, lastly);
+    } finally {
+      heart.stop();
+      forgetForce.run();
+    }
+  }
+
+  private void beat(byte[] details, Signal cut, Consumer<Heart.Pulse> found) {
+    calls.beat(details, cut, answer -> found.accept(pulseOf(answer)));
+  }
+
+  private Heart.Pulse pulseOf(LeaseCalls.Answer answer) {
+    if (answer.kind() == LeaseCalls.Kind.UNANSWERED) {
+      return Heart.Pulse.SOONER;
+    }
+    if (answer.kind() != LeaseCalls.Kind.REFUSED || answer.isRefused("not_started")) {
+      return Heart.Pulse.AGAIN;
+    }
+    // Another lease ended this one, or a cancel ended the run: the work is of no more use.
+    if (answer.isRefused("fenced")) {
+      interrupt(CancelReason.FENCED);
+    } else if (answer.isRefused("run_terminal")) {
+      interrupt(CancelReason.RUN_TERMINAL);
+    }
+    return Heart.Pulse.OVER;
+  }
+
+  private void interrupt(CancelReason why) {
+    synchronized (bodyLock) {
+      if (reason != null) {
+        return;
+      }
+      reason = why;
+      if (bodyThread != null) {
+        bodyThread.interrupt();
+      }
+    }
+    interruption.fire();
+  }
+
+  /** The worker must stop: a body that does not listen is left behind. */
+  private void force(Heart heart) {
+    interrupt(CancelReason.STOPPING);
+    Runnable leave =
+        () -> {
+          heart.stop();
+          leftBehind.fire();
+        };
+    try {
+      host.timers().schedule(leave, host.settle().toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      leave.run();
+    }
+  }
+
+  /** Runs the body, and reports what came of it. */
+  private void run(Heart heart, LeaseCalls.How lastly) {
+    Step step =
+        new Step(lease, host.instrumentation(), host.json(), () -> reason, interruption, heart::tell);
+    Result result = runBody(step);
+    CancelReason why = reason;
+    if (leftBehind.fired() || why == CancelReason.FENCED || why == CancelReason.RUN_TERMINAL) {
+      return;
+    }
+    boolean isStopping = why == CancelReason.STOPPING;
+    LeaseCalls.How how = isStopping ? lastly : new LeaseCalls.How(Retries.UNTIL_ANSWERED, interruption);
+    List<ObjectNode> usage = usageOf(step);
+    if (result.error() == null) {
+      complete(step, result.output(), usage, how);
+      return;
+    }
+    // The mark for the next attempt goes first: after the report nobody takes it.
+    heart.flush(host.leaseTtl().toNanos());
+    if (isStopping && !isMeant(result.error())) {
+      settle(calls.fail(GIVEN_BACK, usage, how));
+    } else {
+      reportFailure(failureOf(result.error()), usage, how);
+    }
+  }
+
+  private void complete(Step step, Object output, List<ObjectNode> usage, LeaseCalls.How how) {
+    byte[] report;
+    try {
+      ObjectNode fields = calls.body();
+      JsonNode written = output == null ? JsonNodeFactory.instance.nullNode() : host.json().tree(output);
+      fields.set("output", written);
+      if (step.patch() != null) {
+        fields.set("state_patch", step.patch());
+      }
+      LeaseCalls.putUsage(fields, usage);
+      report = Json.OWN.encode(fields);
+    } catch (Json.MismatchException e) {
+      String message = "the output of step " + lease.stepId() + " is not JSON: " + e.getMessage();
+      reportFailure(new LeaseCalls.Failure("fatal", "invalid_output", message, -1), usage, how);
+      return;
+    }
+    LeaseCalls.Answer answer = calls.complete(report, how);
+    if (answer.kind() == LeaseCalls.Kind.REJECTED) {
+      ServiceException error = answer.error();
+      String message = "the service refused the output of step " + lease.stepId() + ": " + error.getMessage();
+      reportFailure(new LeaseCalls.Failure("fatal", error.code(), message, -1), usage, how);
+    } else {
+      settle(answer);
+    }
+  }
+
+  private void reportFailure(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
+    LeaseCalls.Answer answer = calls.fail(failure, usage, how);
+    if (answer.kind() != LeaseCalls.Kind.REJECTED) {
+      settle(answer);
+      return;
+    }
+    // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+    String message = failure.message() + " (reported as fatal: " + answer.error().getMessage() + ")";
+    settle(calls.fail(new LeaseCalls.Failure("fatal", "invalid_failure", message, -1), List.of(), how));
+  }
+
+  private static boolean isMeant(Throwable error) {
+    return error instanceof RetryableException || error instanceof StepFailureException;
+  }
+
+  /** What a body that threw an error means by it. The message travels; the stack never does. */
+  private static LeaseCalls.Failure failureOf(Throwable error) {
+    String message = messageOf(error);
+    if (error instanceof RetryableException) {
+      long wait = waitMs(((RetryableException) error).retryAfter().orElse(null));
+      return new LeaseCalls.Failure("retryable", null, message, wait);
+    }
+    if (error instanceof StepFailureException) {
+      StepFailureException failure = (StepFailureException) error;
+      long wait = waitMs(failure.retryAfter().orElse(null));
+      return new LeaseCalls.Failure(failure.errorClass(), failure.code().orElse(null), message, wait);
+    }
+    return new LeaseCalls.Failure("fatal", null, message, -1);
+  }
+
+  /** Whole milliseconds, and no shorter than was asked; below 0 for none. */
+  private static long waitMs(Duration wait) {
+    if (wait == null || wait.isNegative()) {
+      return -1;
+    }
+    Duration rest = wait.minusMillis(wait.toMillis());
+    return wait.toMillis() + (rest.isZero() ? 0 : 1);
+  }
+
+  private List<ObjectNode> usageOf(Step step) {
+    if (step.usage() == null) {
+      return totals.list();
+    }
+    List<ObjectNode> entries = new ArrayList<>();
+    for (Object entry : step.usage()) {
+      ObjectNode members = Json.ownTree(entry);
+      // Tokens of spans are on the spans. Usage that is reported by hand, beside no model span, would be in
+      // no trace: the service is asked for a span of it.
+      if (!totals.hasModelSpan() && !members.has("record")) {
+        members.put("record", true);
+      }
+      entries.add(members);
+    }
+    return entries;
+  }
+
+  /** What a body returned, or threw. */
+  private record Result(Object output, Throwable error) {}
+
+  private Result runBody(Step step) {
+    Object input;
+    try {
+      JavaType type = host.json().type(body.input());
+      input = lease.input() == null ? null : host.json().read(lease.input(), type);
+    } catch (Json.MismatchException e) {
+      String message = "the input of step " + lease.stepId() + " is not what its body takes: " + e.getMessage();
+      return new Result(null, new StepFailureException("fatal", "invalid_input", message, null));
+    }
+    if (host.executor() == null) {
+      return runHere(step, input);
+    }
+    Result[] result = new Result[1];
+    CountDownLatch ended = new CountDownLatch(1);
+    try {
+      host.executor()
+          .execute(
+              () -> {
+                result[0] = runHere(step, input);
+                ended.countDown();
+              });
+      ended.await();
+      return result[0];
+    } catch (RejectedExecutionException e) {
+      return new Result(null, new RetryableException("the executor of the worker took no body", e));
+    } catch (InterruptedException e) {
+      // Nobody but this library has the thread that serves a lease.
+      return new Result(null, e);
+    }
+  }
+
+  private Result runHere(Step step, Object input) {
+    ObjectNode members = Json.ownTree(lease.correlation());
+    members.put("project", lease.project()).put("run_id", lease.runId());
+    TraceContext trace = new TraceContext(lease.traceId(), lease.spanId(), new Belongs(members), totals);
+    synchronized (bodyLock) {
+      bodyThread = Thread.currentThread();
+      if (reason != null) {
+        bodyThread.interrupt();
+      }
+    }
+    try {
+      Object output = host.instrumentation().under(trace, () -> body.body().run(step, input));
+      return new Result(output, null);
+    } catch (Throwable e) {
+      return new Result(null, e);
+    } finally {
+      synchronized (bodyLock) {
+        bodyThread = null;
+      }
+      // Whoever interrupted the body does not mean what this thread does next. A thread that is not ours
+      // may have been interrupted by its owner.
+      if (host.executor() == null || reason != null) {
+        Thread.interrupted();
+      }
+    }
+  }
+}
