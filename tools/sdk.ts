@@ -20,6 +20,7 @@ export type SdkLanguage = {
 
 const CARGO = join(ROOT, 'tools', 'cargo.ts');
 
+const debianJackson = (part: string): string => `/usr/share/java/jackson-${part}.jar`;
 const at = (...path: readonly string[]): string => join(ROOT, 'sdk', ...path);
 
 export const sdkLanguages: readonly SdkLanguage[] = [
@@ -63,6 +64,25 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     needed: 'cargo 1.85 or newer (in Debian 12: cargo-web, and the packages of crates that .ci/run names)',
     build: [process.execPath, CARGO, 'build'],
     command: [at('rust', 'target', 'debug', 'svc-conformance')],
+  },
+  {
+    name: 'java',
+    fixture: 'sdk/java/conformance/dev/svc/conformance/Fixture.java',
+    probe: [at('java', 'build.sh'), '--probe'],
+    needed: 'a JDK of 17 or newer and Jackson: `apt-get install default-jdk-headless libjackson2-databind-java`',
+    build: [at('java', 'build.sh')],
+    command: [
+      'java',
+      '-XX:TieredStopAtLevel=1',
+      '-XX:+UseSerialGC',
+      `-XX:SharedArchiveFile=${at('java', '.build', 'fixture.jsa')}`,
+      '-Xshare:auto',
+      // Its warnings would go to standard output.
+      '-Xlog:disable',
+      '-cp',
+      [at('java', '.build', 'all.jar'), ...['databind', 'core', 'annotations'].map(debianJackson)].join(':'),
+      'dev.svc.conformance.Fixture',
+    ],
   },
 ];
 
