@@ -54,6 +54,9 @@ const kindColors: Readonly<Record<SpanKind, string>> = {
   generic: 'kind-generic',
 };
 
+/** Every kind: the colours have one of each, or they would not compile. */
+export const spanKinds = Object.keys(kindColors) as SpanKind[];
+
 /** The token of a kind's colour, without its two dashes. */
 export const colorOfKind = (kind: SpanKind): string => kindColors[kind] ?? 'kind-generic';
 

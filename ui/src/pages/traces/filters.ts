@@ -1,21 +1,5 @@
+import { spanKinds } from '../../model/status.ts';
 import { type Field, flag, number, oneOf, text } from '../../model/url.ts';
-
-const KINDS = [
-  'model_generation',
-  'workflow_run',
-  'tool_call',
-  'agent_run',
-  'retrieval',
-  'rag_embedding',
-  'rag_action',
-  'guardrail',
-  'scorer_run',
-  'mcp_tool_call',
-  'http_request',
-  'generic',
-  'client_tool_call',
-  'provider_tool_call',
-] as const;
 
 /** Every filter of `listTraces`, by its own name. */
 export const filterFields = {
@@ -26,7 +10,7 @@ export const filterFields = {
   model: text(),
   provider: text(),
   entity_name: text(),
-  kind: oneOf(KINDS),
+  kind: oneOf(spanKinds),
   user_id: text(),
   session_id: text(),
   thread_id: text(),
@@ -52,7 +36,7 @@ export const filterNames = Object.keys(filterFields) as FilterName[];
 export const filterChoices: Partial<Record<FilterName, readonly string[]>> = {
   status: ['ok', 'error', 'unset'],
   has_error: ['true', 'false'],
-  kind: KINDS,
+  kind: spanKinds,
   has_feedback: ['thumbs', 'rating', 'correction', 'tag', 'comment'],
 };
 
