@@ -6,11 +6,13 @@ import { cardOf } from '../../model/saved-view.ts';
 import { bucketFor, buckets, metrics } from '../../model/series.ts';
 import { windowOf } from '../../model/time-range.ts';
 import { formatCount, formatMoney, plural } from '../../model/units.ts';
+import { lookOf } from '../../model/status.ts';
 import { type Params, parseState, shared } from '../../model/url.ts';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { useParam } from '../../widgets/param.ts';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
+import { StatusMark } from '../../widgets/status-mark.tsx';
 import { CostChart } from '../cost/cost-chart.tsx';
 import { filterFields } from '../traces/filters.ts';
 import css from './boards.module.css';
@@ -43,8 +45,12 @@ const TracesCard = ({ project, params }: { readonly project: string; readonly pa
             .find(({ field }) => field === 'status')
             ?.values.map(({ value, traces: count }) => (
               <label key={value}>
-                {value} {formatCount(count)}
-                <progress max={Math.max(traces, 1)} value={count} />
+                <StatusMark state={value} /> {formatCount(count)}
+                <progress
+                  max={Math.max(traces, 1)}
+                  value={count}
+                  style={{ accentColor: `var(--${lookOf(value).color})` }}
+                />
               </label>
             ))}
         </>
