@@ -41,12 +41,18 @@ export const MOST_EDGES = 300;
 /** Up to so many boxes both directions are tried. */
 const MOST_TRIED_TWICE = 60;
 
+/** How much of a graph is taken: what a picture can show, or all of it for tables. */
+type Most = { readonly nodes: number; readonly edges: number };
+const DRAWN: Most = { nodes: MOST_NODES, edges: MOST_EDGES };
+export const ALL_CALLS: Most = { nodes: Number.POSITIVE_INFINITY, edges: Number.POSITIVE_INFINITY };
+
 /**
  * The calls of a trace, or of a part of it, as a graph.
  * @param by `name` makes one box of all calls of a name and kind, `call` one of each
  * @param root the row whose subtree is drawn; all rows without it
+ * @param most of it; what a picture can show, unless it says otherwise
  */
-export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number): CallGraph => {
+export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number, most = DRAWN): CallGraph => {
   const from = root ?? 0;
   const to = root === undefined ? rows.spans.length : root + (rows.size[root] ?? 1);
   type Held = { id: string; name: string; kind: SpanKind; rows: number[]; errors: number; totalNs: number };
@@ -60,7 +66,7 @@ export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number): 
     const id = by === 'call' ? String(row) : `${span.kind} ${span.name}`;
     let node = nodes.get(id);
     if (node === undefined) {
-      if (nodes.size >= MOST_NODES) {
+      if (nodes.size >= most.nodes) {
         if (by === 'call') left += 1;
         else leftNames.add(id);
         continue;
@@ -106,9 +112,9 @@ export const callGraph = (rows: TraceRows, by: 'name' | 'call', root?: number): 
   );
   return {
     nodes: [...nodes.values()],
-    edges: ranked.slice(0, MOST_EDGES),
+    edges: ranked.slice(0, most.edges),
     left: left + leftNames.size,
-    leftEdges: Math.max(0, ranked.length - MOST_EDGES),
+    leftEdges: Math.max(0, ranked.length - most.edges),
   };
 };
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { callGraph, firstView, layOutCalls, layOutInRoom, MOST_EDGES, MOST_NODES } from '../../src/model/call-graph.ts';
+import {
+  ALL_CALLS,
+  callGraph,
+  firstView,
+  layOutCalls,
+  layOutInRoom,
+  MOST_EDGES,
+  MOST_NODES,
+} from '../../src/model/call-graph.ts';
 import { layOut } from '../../src/model/trace.ts';
 import { aSpan, BASE } from './spans.ts';
 
@@ -66,6 +74,8 @@ describe('the calls of a trace as a graph', () => {
     for (const by of ['call', 'name'] as const) {
       const { nodes, left } = callGraph(wide, by);
       expect([nodes.length, left]).toEqual([MOST_NODES, 10_001 - MOST_NODES]);
+      const all = callGraph(wide, by, undefined, ALL_CALLS);
+      expect([all.nodes.length, all.left, all.leftEdges]).toEqual([10_001, 0, 0]);
     }
     const alike = layOut(
       [

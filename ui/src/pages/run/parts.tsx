@@ -8,6 +8,7 @@ import { formatAge, formatDurationMs, plural } from '../../model/units.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
+import { PagedTable } from '../../widgets/paged-table.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './run.module.css';
 
@@ -170,16 +171,24 @@ export const Waits = ({
   </ul>
 );
 
+const childColumns: readonly Column<RunDetail['children'][number]>[] = [
+  { id: 'status', head: 'Status', cell: ({ status }) => <StatusMark state={status} /> },
+  {
+    id: 'run',
+    head: 'Run',
+    cell: ({ run_id, definition_id, step_id, index }) => (
+      <PageLink to={`/runs/${run_id}`}>
+        {definition_id} {step_id}[{index}]
+      </PageLink>
+    ),
+  },
+  {
+    id: 'error',
+    head: 'Error',
+    cell: ({ error }) => (error === undefined ? '—' : <span className={css['bad']}>{error.message}</span>),
+  },
+];
+
 export const Children = ({ run }: { readonly run: RunDetail }) => (
-  <ul className={css['list']}>
-    {run.children.map((child) => (
-      <li key={child.run_id}>
-        <StatusMark state={child.status} />{' '}
-        <PageLink to={`/runs/${child.run_id}`}>
-          {child.definition_id} {child.step_id}[{child.index}]
-        </PageLink>
-        {child.error !== undefined && <span className={css['bad']}> {child.error.message}</span>}
-      </li>
-    ))}
-  </ul>
+  <PagedTable name="Children" columns={childColumns} rows={run.children} idOf={({ run_id }) => run_id} />
 );

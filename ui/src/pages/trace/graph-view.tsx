@@ -1,12 +1,12 @@
 import { lazy, Suspense, useMemo } from 'react';
-import { type CallEdge, callGraph, type CallNode } from '../../model/call-graph.ts';
+import { ALL_CALLS, type CallEdge, callGraph, type CallNode } from '../../model/call-graph.ts';
 import type { TraceRows } from '../../model/trace.ts';
 import { formatCount, formatDuration, plural } from '../../model/units.ts';
 import { oneOf } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import type { Column } from '../../widgets/data-table.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
-import { PlainTable } from '../../widgets/plain-table.tsx';
+import { PagedTable } from '../../widgets/paged-table.tsx';
 import { Split } from '../../widgets/split.tsx';
 import { Skeleton } from '../../widgets/states.tsx';
 import { KindMark } from '../../widgets/status-mark.tsx';
@@ -27,7 +27,10 @@ type GraphProps = {
 export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
   const [{ by = 'name' }, setState] = usePageState(grammar);
   const graph = useMemo(() => callGraph(rows, by, root), [rows, by, root]);
-  const names = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node.name])), [graph]);
+  const isCut = graph.left > 0 || graph.leftEdges > 0;
+  /** The tables have what a picture cannot show. */
+  const all = useMemo(() => (isCut ? callGraph(rows, by, root, ALL_CALLS) : graph), [isCut, graph, rows, by, root]);
+  const names = useMemo(() => new Map(all.nodes.map((node) => [node.id, node.name])), [all]);
   const boxColumns = useMemo<readonly Column<CallNode>[]>(() => boxesOf(onSelect), [onSelect]);
   const edgeColumns = useMemo<readonly Column<CallEdge>[]>(() => edgesOf(names), [names]);
   return (
@@ -47,8 +50,8 @@ export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
         </span>
         {graph.left > 0 && (
           <span role="status">
-            {plural(graph.left, by === 'call' ? 'more call' : 'more name')} {graph.left === 1 ? 'is' : 'are'} left out:
-            focus a part of the trace ( f ).
+            {plural(graph.left, by === 'call' ? 'more call' : 'more name')} {graph.left === 1 ? 'is' : 'are'} not in the
+            picture, but in the tables: focus a part of the trace ( f ).
           </span>
         )}
       </div>
@@ -56,17 +59,17 @@ export default function GraphView({ name, rows, root, onSelect }: GraphProps) {
         sideName="Calls as tables"
         side={
           <div className={css['entries']}>
-            <PlainTable name="Boxes" columns={boxColumns} rows={graph.nodes} idOf={({ id }) => id} />
-            <PlainTable
+            <PagedTable name="Boxes" columns={boxColumns} rows={all.nodes} idOf={({ id }) => id} />
+            <PagedTable
               name="Calls"
               columns={edgeColumns}
-              rows={graph.edges}
+              rows={all.edges}
               idOf={({ from, to, how }) => `${how} ${from.length} ${from} ${to}`}
             />
             {graph.leftEdges > 0 && (
               <p>
-                {plural(graph.leftEdges, 'rarer line')} {graph.leftEdges === 1 ? 'is' : 'are'} left out, here and in the
-                picture.
+                {plural(graph.leftEdges, 'rarer line')} {graph.leftEdges === 1 ? 'is' : 'are'} in this table alone, not
+                in the picture.
               </p>
             )}
           </div>
