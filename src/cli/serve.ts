@@ -301,6 +301,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
         },
         traces: store,
         streams,
+        refusals,
         defaultProject,
         clock: nowUnixNano,
         requestTimeoutSeconds,

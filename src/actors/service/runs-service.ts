@@ -242,6 +242,8 @@ export type ActorSummary = {
 };
 export type ActorSnapshot = ActorSummary & {
   readonly machineVersion: number;
+  /** Of a lease: the run whose step it is. */
+  readonly runId?: string;
   readonly context: Json;
   /** Messages to this actor that are not answered yet. */
   readonly mailbox: number;

@@ -48,6 +48,7 @@ export const createStoredActors = (host: {
         id: leaseId,
         machine: 'lease',
         machineVersion: record.machineVersion,
+        runId: record.runId,
         version: record.version,
         value: record.state,
         context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },

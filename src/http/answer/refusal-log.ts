@@ -6,7 +6,7 @@ import { apiDocument } from '../contract/contract.ts';
 
 /** Refusals of one kind at one door. Nothing that a sender wrote is in it: no message, no value, no name of its own, no address. */
 export type RefusalGroup = {
-  /** The path of the door, or the method of OTLP over gRPC. */
+  /** The path of the door or of a call on a lease, or the method of OTLP over gRPC. */
   readonly door: string;
   readonly code: FailureCode;
   /** Of a refused signal its kind; absent where the request was refused. */

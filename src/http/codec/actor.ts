@@ -19,6 +19,7 @@ export const snapshotToWire = (actor: ActorSnapshot): Schemas['ActorSnapshot'] =
   ({
     ...actorToWire(actor),
     machine_version: actor.machineVersion,
+    run_id: actor.runId,
     context: actor.context,
     mailbox: actor.mailbox,
     fault: actor.fault,

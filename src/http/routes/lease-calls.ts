@@ -4,6 +4,7 @@ import { Refusal } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { instantToWire } from '../codec/instant.ts';
 import { usageOfWire } from '../codec/lease.ts';
+import type { RefusalLog } from '../answer/refusal-log.ts';
 import type { BodyOf, OperationId } from '../contract/contract.ts';
 import { given } from '../lists/listing.ts';
 import { RUN_BODY_BYTES } from './runs.ts';
@@ -32,6 +33,33 @@ export type LeaseCall = {
    * @throws Refusal
    */
   readonly make: (lease: HeldLease, body: unknown) => Promise<object>;
+};
+
+/** Where a call on a lease is made by itself; in a batch it is counted under the same path. */
+export const leaseCallPath = (verb: LeaseCall['verb']): string => `/v1/api/steps/:lease/${verb}`;
+
+/** The same calls, of which refusals are counted: a worker that reports too late is seen without its logs. */
+export const countRefusals = (
+  calls: Record<LeaseCall['verb'], LeaseCall>,
+  refusals: Pick<RefusalLog, 'note'>,
+): Record<LeaseCall['verb'], LeaseCall> => {
+  const counted = (call: LeaseCall): LeaseCall => ({
+    ...call,
+    make: async (lease, body) => {
+      try {
+        return await call.make(lease, body);
+      } catch (error) {
+        if (error instanceof Refusal) refusals.note(leaseCallPath(call.verb), error.failure);
+        throw error;
+      }
+    },
+  });
+  return {
+    started: counted(calls.started),
+    heartbeat: counted(calls.heartbeat),
+    complete: counted(calls.complete),
+    fail: counted(calls.fail),
+  };
 };
 
 /** The four calls on a lease, in the order in which the life of a lease brings them. @see Interface specification, "Worker protocol" */

@@ -3,7 +3,10 @@ import { formatTimestamp } from '../../model/time.ts';
 import type { RefusalLog } from '../answer/refusal-log.ts';
 import type { Route } from '../route.ts';
 
-/** What the doors of ingest refused of late, so that a sender whose signals do not arrive is understood without its logs. */
+/**
+ * What the doors of ingest refused of late, and calls on leases: a sender whose signals do not arrive, or a worker that reports too late,
+ * is understood without its logs.
+ */
 export const refusalRoutes = (refusals: Pick<RefusalLog, 'list'>): Route[] => [
   {
     method: 'GET',

@@ -8,6 +8,7 @@ import type { UnixNano } from '../../model/time.ts';
 import type { Window } from '../../store/signals/query.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
 import { listingOf, projectsOf } from '../lists/listing.ts';
+import type { RefusalLog } from '../answer/refusal-log.ts';
 import type { StreamRegistry } from '../answer/streams.ts';
 
 /** What the routes of durable runs are built from. */
@@ -16,6 +17,8 @@ export type RunsDeps = {
   /** Where the traces of runs are. */
   readonly traces: Pick<SignalStore, 'deleteTraces' | 'deleteViewsOfUser'>;
   readonly streams: StreamRegistry;
+  /** Where refused calls on leases are counted. */
+  readonly refusals?: Pick<RefusalLog, 'note'>;
   readonly defaultProject: string;
   readonly clock: () => UnixNano;
   readonly requestTimeoutSeconds: number;

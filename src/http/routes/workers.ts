@@ -8,7 +8,7 @@ import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
 import type { Route } from '../route.ts';
 import { DEFINITIONS_BODY_BYTES } from './definitions.ts';
-import { leaseCalls, SMALL_BODY_BYTES } from './lease-calls.ts';
+import { countRefusals, leaseCallPath, leaseCalls, SMALL_BODY_BYTES } from './lease-calls.ts';
 import { stepBatchRoute } from './step-batch.ts';
 import { allInReach, holdMsOf, type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
@@ -57,7 +57,7 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
     );
     return leases;
   };
-  const onLeases = leaseCalls(runs);
+  const onLeases = deps.refusals === undefined ? leaseCalls(runs) : countRefusals(leaseCalls(runs), deps.refusals);
 
   return [
     {
@@ -104,7 +104,7 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
     ...Object.values(onLeases).map(
       ({ verb, operationId, maxBodyBytes, make }): Route => ({
         method: 'POST',
-        path: `/v1/api/steps/:lease/${verb}`,
+        path: leaseCallPath(verb),
         scope: 'worker',
         operationId,
         surface: 'runs',

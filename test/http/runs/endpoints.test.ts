@@ -967,6 +967,7 @@ describe('actors and machines', () => {
     expect(await service.must(service.get(`/actors/lease/${lease.lease_id}`))).toMatchObject({
       machine: 'lease',
       machine_version: 1,
+      run_id,
       version: 3,
       value: 'succeeded',
       status: 'done',

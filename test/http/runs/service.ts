@@ -8,6 +8,7 @@ import { type RunningRuns, type RunsOptions, startRuns } from '../../../src/acto
 import { priceReport } from '../../../src/cli/open-runs.ts';
 import { createAuditLog } from '../../../src/http/access/audit-log.ts';
 import { type ConfiguredKeys, createAuthenticator } from '../../../src/http/access/auth.ts';
+import { createRefusalLog } from '../../../src/http/answer/refusal-log.ts';
 import { type StreamTiming, streamTiming } from '../../../src/http/answer/event-stream.ts';
 import { runsSurface } from '../../../src/http/routes/runs-surface.ts';
 import { createStreamRegistry, type StreamBounds } from '../../../src/http/answer/streams.ts';
@@ -98,6 +99,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
   const counters = createCounters();
   const log = pino({ level: 'silent' });
   const streams = createStreamRegistry(options.streamBounds);
+  const refusals = createRefusalLog(() => unixNanoFromMillis(time.clock.wall()));
   const audit = createAuditLog(signals.store, counters, log);
   const authenticator = createAuthenticator(options.keys ?? { topLevel: {} });
   const requestTimeoutSeconds = options.requestTimeoutSeconds ?? 30;
@@ -109,6 +111,7 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
         runs: { ...runs, ...createActorDirectory(enabled ? runs.actors : []) },
         traces: signals.store,
         streams,
+        refusals,
         defaultProject: 'default',
         clock,
         requestTimeoutSeconds,
@@ -174,6 +177,8 @@ export const startRunsService = async (options: RunsServiceOptions = {}) => {
     runs,
     store,
     streams,
+    /** What is counted of refused calls on leases. */
+    refusals,
     spans,
     erased,
     faults,

@@ -59,6 +59,23 @@ describe('`{started, heartbeats, completes, fails: [{lease_id, status, body}], l
     expect(next.body).not.toHaveProperty('claim_error');
   });
 
+  it('counts a refused item as it counts a refused call of its own: by call and reason, and nothing that was taken', async () => {
+    await open();
+    await service.start('other');
+    const lease = await service.take();
+    const { lease_id } = lease;
+    expect((await service.complete(lease, {}, 'stranger')).status).toBe(409);
+    await batch({ completes: [{ lease_id }], heartbeats: [{ lease_id }] }, 'stranger');
+    await batch({ heartbeats: [{ lease_id }], completes: [{ lease_id }] });
+    await batch({ fails: [{ lease_id, error: { class: 'fatal', message: 'late' } }] });
+    const { groups } = service.refusals.list();
+    expect(groups.map(({ door, code, count }) => [door, code, count])).toEqual([
+      ['/v1/api/steps/:lease/fail', 'already_applied', 1],
+      ['/v1/api/steps/:lease/complete', 'fenced', 2],
+      ['/v1/api/steps/:lease/heartbeat', 'fenced', 1],
+    ]);
+  });
+
   it('lists are answered in the order sent', async () => {
     await open();
     for (let n = 0; n < 20; n += 1) await service.start('other', { n });

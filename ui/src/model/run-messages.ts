@@ -3,8 +3,8 @@ import { awaitedBy } from './run-timeline.ts';
 
 type Entry = components['schemas']['JournalEntry'];
 
-/** Who speaks with a run, in the order of the columns. */
-export const parties = ['outside', 'parent', 'keys', 'run', 'leases', 'children'] as const;
+/** Who speaks with a run, or with one of its leases, in the order of the columns. */
+export const parties = ['outside', 'parent', 'keys', 'run', 'leases', 'lease', 'worker', 'children'] as const;
 export type Party = (typeof parties)[number];
 const NAMES: Readonly<Record<Party, string>> = {
   outside: 'Outside',
@@ -12,11 +12,13 @@ const NAMES: Readonly<Record<Party, string>> = {
   keys: 'Keys',
   run: 'Run',
   leases: 'Leases',
+  lease: 'Lease',
+  worker: 'Worker',
   children: 'Children',
 };
 export const nameOfParty = (party: Party): string => NAMES[party];
 
-/** One message of a sequence diagram. Where both ends are the run, it is what the run notes of itself. */
+/** One message of a sequence diagram. Where both ends are the same, it is what that one notes of itself. */
 export type Message = {
   readonly seq: number;
   readonly at: string;
@@ -179,6 +181,63 @@ export const messagesOf = (entries: readonly Entry[]): readonly Message[] => {
     if (ends !== undefined) messages.push({ seq, at, ...ends });
   }
   return messages;
+};
+
+/** Who ended an attempt that failed: its worker, or the service by a clock. */
+const failureOf = (data: Entry['data']): string | undefined => {
+  const error = data['error'];
+  return typeof error === 'object' && error !== null && 'class' in error ? textOf(error.class) : undefined;
+};
+
+/** What a lease told its run, and what its worker said before, where it was the worker. */
+const leaseEnds = (entry: Entry): readonly Ends[] => {
+  const { kind, data } = entry;
+  switch (kind) {
+    case 'step.leased':
+      return [
+        { from: 'run', to: 'lease', text: `needs ${stepOf(entry)}` },
+        { from: 'lease', to: 'worker', text: `offered to ${entry.worker_id ?? 'a worker'}` },
+      ];
+    case 'step.started':
+      return [{ from: 'worker', to: 'lease', text: 'started' }];
+    case 'step.orphaned':
+      return [{ from: 'lease', to: 'lease', text: 'no heartbeat in time', isBad: true }];
+    case 'step.finished':
+      return [
+        { from: 'worker', to: 'lease', text: 'complete' },
+        { from: 'lease', to: 'run', text: `finished ${stepOf(entry)}` },
+      ];
+    case 'step.failed': {
+      const reason = failureOf(data);
+      const told: Ends = {
+        from: 'lease',
+        to: 'run',
+        text: `failed ${stepOf(entry)}${errorOf(data['error'])}`,
+        isBad: true,
+      };
+      if (reason === 'timeout')
+        return [{ from: 'lease', to: 'lease', text: 'ran longer than its step allows', isBad: true }, told];
+      if (reason === 'orphaned')
+        return [{ from: 'lease', to: 'lease', text: 'its worker stayed silent', isBad: true }, told];
+      return [{ from: 'worker', to: 'lease', text: `fail${errorOf(data['error'])}`, isBad: true }, told];
+    }
+    // After a failure the run queues the step itself; these are why a lease gives it back without one.
+    case 'step.requeued':
+      return data['reason'] === 'retry'
+        ? []
+        : [{ from: 'lease', to: 'run', text: `gives the step back: ${textOf(data['reason']) ?? 'unknown'}` }];
+    default:
+      return [];
+  }
+};
+
+/**
+ * The messages between a lease, its worker and its run, as the journal of the run has them. Heartbeats, and calls that were refused, are
+ * not in a journal.
+ */
+export const leaseMessagesOf = (entries: readonly Entry[], leaseId: string): readonly Message[] => {
+  const own = entries.filter(({ lease_id: id }) => id === leaseId);
+  return own.flatMap((entry) => leaseEnds(entry).map((ends) => ({ seq: entry.seq, at: entry.at, ...ends })));
 };
 
 /** Most messages that are drawn: a picture of more is no picture. */

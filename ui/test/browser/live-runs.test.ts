@@ -319,10 +319,36 @@ describe('9: leases', () => {
     await other.start(second);
     const late = lost.complete(lease);
     await expect(late).rejects.toThrow(/answered 409: .*"code":"fenced"/);
+    await list
+      .getByRole('table', { name: 'Refused calls' })
+      .getByRole('row')
+      .filter({ hasText: /^complete.*fenced1/ })
+      .waitFor();
     await other.complete(second);
     await page.getByRole('img', { name: /^charge, attempt 2, succeeded, .*, other$/ }).waitFor();
     const first = page.getByRole('img', { name: /^charge, attempt 1, .*, lost$/ });
     expect(await first.getAttribute('aria-label')).toMatch(/orphaned|requeued|reclaimed/);
+    const { attempts } = (await stage.get(`/v1/api/runs/${run}`)) as { attempts: { lease_id: string }[] };
+    const actor = await stage.open(`/actors/lease/${attempts[0]?.lease_id}`);
+    expect(await actor.getByRole('link', { name: 'Run', exact: true }).getAttribute('href')).toContain(`/runs/${run}`);
+    await actor.getByRole('button', { name: 'Show its messages' }).click();
+    const messages = actor.getByRole('figure', { name: 'Messages of the lease' }).getByRole('table');
+    await messages.waitFor();
+    const told = await messages.getByRole('row').evaluateAll((rows) =>
+      rows.slice(1).map((line) =>
+        [...line.children]
+          .slice(2)
+          .map((cell) => cell.textContent)
+          .join(' '),
+      ),
+    );
+    expect(told).toEqual([
+      'Run Lease needs charge',
+      'Lease Worker offered to lost',
+      'Worker Lease started',
+      'Lease Lease no heartbeat in time',
+      'Lease Run gives the step back: orphaned',
+    ]);
     // The offer is the short part of a bar, the work the tall one.
     expect(await page.getByRole('list', { name: 'Attempts' }).getByRole('img').locator('span').count()).toBeGreaterThan(
       1,

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { components } from '../../src/api/types.ts';
-import { type Message, messagesOf, sequenceAt } from '../../src/model/run-messages.ts';
+import { leaseMessagesOf, type Message, messagesOf, sequenceAt } from '../../src/model/run-messages.ts';
 
 type Entry = components['schemas']['JournalEntry'];
 const AT = '2026-11-20T09:00:00Z';
-const journal = (...entries: readonly (Omit<Entry, 'seq' | 'at' | 'data'> & { data?: Entry['data'] })[]): Entry[] =>
+type NewEntry = Omit<Entry, 'seq' | 'at' | 'data'> & { data?: Entry['data'] };
+const journal = (...entries: readonly NewEntry[]): Entry[] =>
   entries.map((entry, seq) => ({ seq, at: AT, data: {}, ...entry }));
 const arrows = (messages: readonly Message[]): string[] =>
   messages.map(({ seq, from, to, text, isBad }) => `${seq} ${from}>${to} ${text}${isBad === true ? ' !' : ''}`);
@@ -51,6 +52,42 @@ describe('the messages of a run', () => {
       '16 run>outside succeeded',
     ]);
     expect(messagesOf(entries)[1]?.other).toEqual({ kind: 'limit', id: 'k' });
+  });
+
+  it('of one lease are between it, its worker and its run', () => {
+    const other = { ...pay, attempt: 2, lease_id: 'l2' } as const;
+    const failed = (name: string) => ({ will_retry: false, error: { class: name, message: 'no' } });
+    const told = (...entries: readonly NewEntry[]): string[] => arrows(leaseMessagesOf(journal(...entries), 'l1'));
+    expect(
+      told(
+        { kind: 'step.leased', ...pay, worker_id: 'w' },
+        { kind: 'step.started', ...pay },
+        { kind: 'step.leased', ...other, worker_id: 'v' },
+        { kind: 'step.finished', ...pay },
+        { kind: 'run.finished', lease_id: 'l1', data: { status: 'succeeded' } },
+      ),
+    ).toEqual([
+      '0 run>lease needs pay',
+      '0 lease>worker offered to w',
+      '1 worker>lease started',
+      '3 worker>lease complete',
+      '3 lease>run finished pay',
+    ]);
+    expect(
+      told({ kind: 'step.orphaned', ...pay }, { kind: 'step.requeued', ...pay, data: { reason: 'orphaned' } }),
+    ).toEqual(['0 lease>lease no heartbeat in time !', '1 lease>run gives the step back: orphaned']);
+    expect(
+      told(
+        { kind: 'step.failed', ...pay, data: failed('fatal') },
+        { kind: 'step.requeued', ...pay, data: { reason: 'retry' } },
+      ),
+    ).toEqual(['0 worker>lease fail: no !', '0 lease>run failed pay: no !']);
+    expect(told({ kind: 'step.failed', ...pay, data: failed('timeout') })[0]).toBe(
+      '0 lease>lease ran longer than its step allows !',
+    );
+    expect(told({ kind: 'step.failed', ...pay, data: failed('orphaned') })[0]).toBe(
+      '0 lease>lease its worker stayed silent !',
+    );
   });
 
   it('of a child go from and to its parent', () => {

@@ -25,6 +25,7 @@ import { Statechart, Transitions } from '../../widgets/statechart/statechart.tsx
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './actors.module.css';
+import { LeaseMessages } from './lease-messages.tsx';
 import { hasPast, type Moment, usePast } from './past.ts';
 import { RunParts } from './run-parts.tsx';
 
@@ -111,6 +112,7 @@ export default function ActorPage() {
   const past = usePast(type, id, seq !== undefined || vs !== undefined);
   const snapshot = seq === undefined ? now : shown;
   const machineName = now.data?.machine ?? '';
+  const runId = type === 'run' ? id : now.data?.run_id;
   const machine = useQuery({
     queryKey: ['machines', machineName],
     enabled: machineName !== '',
@@ -157,7 +159,7 @@ export default function ActorPage() {
           <>
             <StatusMark state={now.data.status} />
             <PageLink to={`/machines/${encodeURIComponent(machineName)}`}>{machineName}</PageLink>
-            {type === 'run' && <PageLink to={`/runs/${encodeURIComponent(id)}`}>Run</PageLink>}
+            {runId !== undefined && <PageLink to={`/runs/${encodeURIComponent(runId)}`}>Run</PageLink>}
           </>
         )}
         <CopyButton label="Copy the id" text={id} />
@@ -238,6 +240,7 @@ export default function ActorPage() {
                   </>
                 )}
                 {type === 'run' && <RunParts runId={id} />}
+                {type === 'lease' && runId !== undefined && <LeaseMessages runId={runId} leaseId={id} />}
                 {moments.length > 0 && type !== 'run' && (
                   <>
                     <h2>History</h2>

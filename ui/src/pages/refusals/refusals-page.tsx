@@ -21,7 +21,7 @@ const columns: readonly Column<Refusal>[] = [
   { id: 'first', head: 'First', cell: ({ first_at }) => <Instant at={first_at} /> },
 ];
 
-/** What the doors of ingest refused, so that somebody whose signals do not arrive need not look into the sender. */
+/** What the doors of ingest refused, and calls on leases, so that nobody need look into the sender or the worker. */
 export default function RefusalsPage() {
   const query = usePolled({
     queryKey: ['refusals'],
@@ -35,7 +35,8 @@ export default function RefusalsPage() {
           refusals.length === 0 ? (
             <EmptyState title="Nothing was refused">
               <p>
-                Every request to a door of ingest was taken since <Instant at={since} />, when the service started.
+                Every request to a door of ingest, and every call on a lease, was taken since <Instant at={since} />,
+                when the service started.
               </p>
             </EmptyState>
           ) : (

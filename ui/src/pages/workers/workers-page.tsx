@@ -5,11 +5,14 @@ import { leaseClock } from '../../model/lease-clock.ts';
 import { formatAge, formatCount, plural, shortId } from '../../model/units.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Instant } from '../../widgets/instant.tsx';
+import { usePolled } from '../../widgets/live.tsx';
 import { useNow } from '../../widgets/now.ts';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePaged } from '../../widgets/paged.ts';
 import { useShared } from '../../widgets/page-state.ts';
+import { PlainTable } from '../../widgets/plain-table.tsx';
+import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import css from './workers.module.css';
@@ -72,6 +75,57 @@ const leaseColumns = (now: number): readonly Column<Lease>[] => [
   { id: 'offered', head: 'Offered', cell: ({ offered_at }) => <Instant at={offered_at} /> },
   { id: 'started', head: 'Started', cell: ({ started_at }) => <Instant at={started_at} /> },
 ];
+
+type Refusal = components['schemas']['Refusals']['refusals'][number];
+/** Under which calls on a lease stand among the refusals. */
+const LEASE_CALLS = '/v1/api/steps/:lease/';
+
+const refusalColumns: readonly Column<Refusal>[] = [
+  { id: 'call', head: 'Call', cell: ({ door }) => <code>{door.slice(LEASE_CALLS.length)}</code> },
+  { id: 'reason', head: 'Reason', cell: ({ code }) => <StatusMark state={code} /> },
+  { id: 'count', head: 'Times', isNumber: true, cell: ({ count }) => formatCount(count) },
+  { id: 'last', head: 'Last', cell: ({ last_at }) => <Instant at={last_at} /> },
+];
+
+/** Calls on leases that came too late, or from a worker that holds no lease any more. */
+const RefusedCalls = () => {
+  const may = useMay('admin');
+  const query = usePolled({
+    queryKey: ['refusals'],
+    enabled: may === true,
+    queryFn: ({ signal }) => ask(api.GET('/v1/api/refusals', { signal })),
+  });
+  return (
+    <>
+      <h2 className={css['head']}>
+        Refused calls <NeedsScope scope="admin" may={may} />
+      </h2>
+      {may === true && (
+        <Loaded query={query} what="refused calls">
+          {({ refusals, since }) => {
+            const ofLeases = refusals.filter(({ door }) => door.startsWith(LEASE_CALLS));
+            return (
+              <div className={css['head']}>
+                {ofLeases.length > 0 && (
+                  <PlainTable
+                    name="Refused calls"
+                    columns={refusalColumns}
+                    rows={ofLeases}
+                    idOf={({ door, code, field }) => [door, code, field ?? ''].join(' ')}
+                  />
+                )}
+                <p>
+                  {ofLeases.length === 0 ? 'No call on a lease was refused' : 'Calls on leases, by reason,'} since{' '}
+                  <Instant at={since} />, when the service started.
+                </p>
+              </div>
+            );
+          }}
+        </Loaded>
+      )}
+    </>
+  );
+};
 
 export default function WorkersPage() {
   const [{ project }] = useShared();
@@ -137,6 +191,7 @@ export default function WorkersPage() {
           )
         }
       </Loaded>
+      <RefusedCalls />
     </>
   );
 }

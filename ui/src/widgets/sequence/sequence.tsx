@@ -100,7 +100,7 @@ export const SequenceDiagram = ({ name, sequence }: { readonly name: string; rea
             const y = HEAD_PX + ROW_PX * (index + 0.75);
             const ms = Date.parse(message.at) - base;
             return (
-              <g key={message.seq}>
+              <g key={`${message.seq} ${message.from} ${message.to}`}>
                 <text className={css['time']} x={4} y={y}>
                   {ms === 0 ? '0' : `+${formatDurationMs(ms)}`}
                 </text>
@@ -117,7 +117,7 @@ export const SequenceDiagram = ({ name, sequence }: { readonly name: string; rea
           {after > 0 && `, ${formatCount(after)} after`}: the slider moves what is drawn.
         </p>
       )}
-      <PlainTable name="Messages" columns={columns} rows={drawn} idOf={({ seq }) => String(seq)} />
+      <PlainTable name="Messages" columns={columns} rows={drawn} idOf={({ seq, from, to }) => `${seq} ${from} ${to}`} />
     </figure>
   );
 };
