@@ -285,10 +285,30 @@ export const askForKeys = (turn: Turn, host: AskHost, asker: Asker, keys: Keys):
   return join(turn, host, asker, limits, host.nextOrder());
 };
 
-/** Whether a start would be refused for its keys: asked before the run is there. It changes nothing. */
-export const refusedByKeys = (turn: Turn, host: AskHost, asker: Asker, keys: Keys): Result<undefined> => {
+/** How many of these runs hold a key. */
+const holdersAmong = (turn: Turn, runIds: readonly string[], limitId: string): number =>
+  runIds.filter((runId) => {
+    const place = turn.read(runSlot, runId)?.record.places?.run;
+    return place?.lineId === undefined && place?.concurrencyId === limitId;
+  }).length;
+
+/**
+ * Whether a start would be refused for its keys: asked before the run is there. It changes nothing.
+ * @param leaving runs that end in this turn, before the start is taken
+ */
+export const refusedByKeys = (
+  turn: Turn,
+  host: AskHost,
+  asker: Asker,
+  keys: Keys,
+  leaving: readonly string[] = [],
+): Result<undefined> => {
   if (keys.concurrency?.onLimit !== 'reject') return { ok: true, value: undefined };
   const limits = limitsOf(turn, host, asker, { concurrency: keys.concurrency });
+  if (leaving.length > 0)
+    for (const { record } of limits)
+      if (record.lines === 0 && record.used - holdersAmong(turn, leaving, record.limitId) < record.limit)
+        return { ok: true, value: undefined };
   const error = refusalOf(turn, asker, keys, limits);
   if (error === undefined) return { ok: true, value: undefined };
   return { ok: false, failure: { code: 'limit_reached', message: error.message } };

@@ -32,6 +32,7 @@ const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.
 /**
  * Whether the keys of a run let it start: they can be expanded, and a key that refuses at its limit has room. A start that lies ahead is
  * judged when it has come.
+ * @param leaving runs that end in this turn, before this one begins: they hold no key then
  */
 export const mayStart = (
   turn: Turn,
@@ -39,6 +40,7 @@ export const mayStart = (
   { compiled }: Program,
   { runId, ...record }: { readonly runId: string } & Asker['record'],
   { input, correlation, startAt }: Pick<StartMessage, 'input' | 'correlation' | 'startAt'>,
+  leaving: readonly string[] = [],
 ): Result<undefined> => {
   if (compiled.concurrencyKey === undefined && compiled.rateKey === undefined) return { ok: true, value: undefined };
   const keys = keysOf(limitedDefinition(compiled), record, () => ({
@@ -52,7 +54,7 @@ export const mayStart = (
   if (!keys.ok) return { ok: false, failure: { code: 'input_invalid', message: keys.error.message } };
   if (keys.value === undefined || (startAt !== undefined && startOf(startAt, turn.at) > turn.at))
     return { ok: true, value: undefined };
-  return refusedByKeys(turn, host, { runId, record }, keys.value);
+  return refusedByKeys(turn, host, { runId, record }, keys.value, leaving);
 };
 
 export type StartHost = LimitHost & {
@@ -64,9 +66,16 @@ export type StartedIn = { readonly runId: string } | { readonly existing: string
 
 /**
  * Starts a run in a project, or finds the one that has its key. It begins when its message is taken, in the same turn.
+ * @param leaving as of `mayStart`
  * @throws Unloadable for a definition that this release no longer accepts
  */
-export const startIn = (host: StartHost, turn: Turn, project: string, body: StartMessage): Result<StartedIn> => {
+export const startIn = (
+  host: StartHost,
+  turn: Turn,
+  project: string,
+  body: StartMessage,
+  leaving: readonly string[] = [],
+): Result<StartedIn> => {
   const { idempotencyKey: key } = body;
   const keyed = key === undefined ? undefined : { project, key };
   const existing = keyed === undefined ? undefined : turn.read(idempotencySlot, keyed);
@@ -83,7 +92,8 @@ export const startIn = (host: StartHost, turn: Turn, project: string, body: Star
   const checked = host.checkInput(program, body.input);
   if (!checked.ok) return checked;
   const runId = turn.newId();
-  const allowed = mayStart(turn, host, program, { runId, project, ...pinned, priority: body.priority ?? 0 }, body);
+  const asker = { runId, project, ...pinned, priority: body.priority ?? 0 };
+  const allowed = mayStart(turn, host, program, asker, body, leaving);
   if (!allowed.ok) return allowed;
   const start: RunMessage = {
     kind: 'start',

@@ -9,7 +9,7 @@ import { dueTimeOfNominal, GRACE_MS, planFirings } from '../../model/schedule/pl
 import type { Firing, ScheduleSpec, SkipReason } from '../../model/schedule/schedule.ts';
 import { type Timetable, timetableOf } from '../../model/schedule/timetable.ts';
 import { type ActorRecord, clearTimerRow } from '../../store/runs/run-store.ts';
-import type { RunMessage } from '../run/messages.ts';
+import type { RunMessage, StartMessage } from '../run/messages.ts';
 import { latestFor, readProgram } from '../run/program.ts';
 import { notFound, type Refused } from '../run/run-failures.ts';
 import { runSlot } from '../run/run-state.ts';
@@ -39,6 +39,8 @@ type Work = {
   readonly spec: ScheduleSpec;
   readonly table: Timetable;
   snapshot: ScheduleSnapshot;
+  /** Runs that were told to end. */
+  leaving: readonly string[];
 };
 
 /** Why a start that was refused leaves a firing without a run. */
@@ -68,6 +70,7 @@ export const createScheduleActors = (
     spec,
     table: timetableOf(spec, record.createdAt),
     snapshot,
+    leaving: [],
   });
 
   const dueAtOf =
@@ -106,13 +109,14 @@ export const createScheduleActors = (
       ...(runId === undefined ? {} : { runId }),
     });
     try {
-      const started = startIn(host, turn, record.project, {
+      const message: StartMessage = {
         definitionId: spec.definitionId,
         input: spec.input,
         correlation: spec.correlation,
         ...(spec.priority === undefined ? {} : { priority: spec.priority }),
         idempotencyKey: triggerId === undefined ? keyOfTime(id, nominalAt) : keyOfTrigger(id, triggerId),
-      });
+      };
+      const started = startIn(host, turn, record.project, message, work.leaving);
       if (!started.ok) return skipped(reasonOf(started.failure.code));
       const { value } = started;
       if ('runId' in value) return { type: 'firing.started', at: turn.at, firing, runId: value.runId };
@@ -145,6 +149,7 @@ export const createScheduleActors = (
             const cancel: RunMessage = { kind: 'cancel', reason: CANCELLED_BECAUSE };
             work.turn.tell({ type: 'run', id: runId }, cancel);
           }
+          work.leaving = context.running;
           break;
         default:
           throw new Error(`the schedule machine wants "${type}", which nobody does`);

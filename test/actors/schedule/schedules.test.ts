@@ -106,6 +106,26 @@ onEachEngine('schedules', ({ createHarness }) => {
       expect((await get(harness)).running).toHaveLength(1);
     });
 
+    it('cancel_running: the next run gets the key that the cancelled one held, though it refuses at its limit', async () => {
+      const single = (key: string) =>
+        aDefinition('single', [task('one')], { concurrency: { key, limit: 1, on_limit: 'reject' } });
+      const harness = await createHarness({ definitions: [single('all')] });
+      const origin = harness.time.now();
+      await create(harness, { ...minutely, definitionId: 'single', overlap: 'cancel_running' });
+      await harness.pass(2 * MINUTE);
+      expect((await runsOf(harness)).map(({ status }) => status).toSorted()).toEqual(['cancelled', 'queued']);
+      // A run that is none of the schedule's is not cancelled, and its key refuses as ever.
+      must(await harness.runs.cancelRun({ ...ALL, runId: (await get(harness)).running[0] ?? '' }));
+      await harness.start('single');
+      await harness.pass(MINUTE);
+      expect(await outcomes(harness, origin)).toEqual([
+        [1, 'started'],
+        [2, 'started'],
+        [3, 'limit_reached'],
+      ]);
+      expect(harness.faults).toEqual([]);
+    });
+
     it('allow: each time starts a run', async () => {
       const harness = await createHarness(flow);
       await create(harness, minutely);
