@@ -8,7 +8,7 @@ import (
 	"svc.dev/sdk/go/wire"
 )
 
-// ServiceError: the service answered, and refused. Branch on Code.
+// ServiceError says that the service answered, and refused. Branch on Code.
 type ServiceError struct {
 	// Status is that of the HTTP answer.
 	Status int
@@ -40,8 +40,8 @@ func (e *ServiceError) Retryable() bool {
 	return false
 }
 
-// ConnectionError: no answer. The service was not reached, the answer broke off, came too late, or cannot be read. What
-// became of the call is unknown.
+// ConnectionError says that there is no answer: the service was not reached, or the answer broke off, came too late, or
+// cannot be read. What became of the call is unknown.
 type ConnectionError struct {
 	// Call names what was called: "POST /v1/api/runs".
 	Call string
@@ -57,7 +57,7 @@ func (e *ConnectionError) Unwrap() error { return e.Err }
 // ErrClosed is the reason of a [ConnectionError] where the client was closed.
 var ErrClosed = errors.New("the client is closed")
 
-// IncompatibleServerError: the service implements another major version of the data model than this library.
+// IncompatibleServerError says that the service implements another major version of the data model than this library.
 type IncompatibleServerError struct {
 	// Served is the spec_version of the service.
 	Served string
@@ -70,8 +70,8 @@ func (e *IncompatibleServerError) Error() string {
 		"use a release of the library for that major version", e.Served, e.Understood)
 }
 
-// ArgumentError: the library refuses what it was given, before any call: a setting that cannot be used, an input that
-// is not JSON.
+// ArgumentError says that the library refuses what it was given, before any call: a setting that cannot be used, an
+// input that is not JSON.
 type ArgumentError struct {
 	// What names the argument.
 	What string
@@ -84,7 +84,7 @@ func (e *ArgumentError) Error() string { return fmt.Sprintf("svc: %s: %v", e.Wha
 // Unwrap gives the reason.
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// RunFailedError: a run that was waited for did not succeed.
+// RunFailedError says that a run that was waited for did not succeed.
 type RunFailedError struct {
 	// Run is the run as it ended; its Status is failed or cancelled.
 	Run wire.RunDetail

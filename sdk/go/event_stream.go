@@ -61,17 +61,16 @@ func readEvents(stream io.Reader) iter.Seq2[streamEvent, error] {
 func streamLines() bufio.SplitFunc {
 	halfEnded := false
 	return func(data []byte, _ bool) (int, []byte, error) {
-		if halfEnded && len(data) > 0 {
-			halfEnded = false
-			if data[0] == '\n' {
-				return 1, nil, nil
-			}
+		start := 0
+		if halfEnded && len(data) > 0 && data[0] == '\n' {
+			start = 1
 		}
-		end := bytes.IndexAny(data, "\r\n")
-		if end < 0 {
+		length := bytes.IndexAny(data[start:], "\r\n")
+		if length < 0 {
 			return 0, nil, nil
 		}
+		end := start + length
 		halfEnded = data[end] == '\r'
-		return end + 1, data[:end], nil
+		return end + 1, data[start:end], nil
 	}
 }

@@ -157,6 +157,9 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 func (t *transport) send(ctx context.Context, r request) (*http.Response, error) {
+	if t.closing.Err() != nil {
+		return nil, ErrClosed
+	}
 	address := t.endpoint + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
