@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const MODULE = join(import.meta.dirname, '..', '..', 'sdk', 'go');
 const NEEDED = 'Go 1.25 or newer, from go.dev: Debian 12 has an older one';
@@ -27,7 +27,7 @@ const run = async (tool: string, ...args: readonly string[]): Promise<Outcome> =
 type Event = { readonly Action: string; readonly Test?: string; readonly Output?: string };
 
 describe('the library for Go', () => {
-  beforeAll(async () => {
+  it('has a toolchain on this machine', async () => {
     const { code, text } = await run('go', 'list', '-m');
     expect(code, `this machine lacks ${NEEDED}\n${text}`).toBe(0);
   });
