@@ -1,0 +1,45 @@
+import { StoreUnavailable } from '../unavailable.ts';
+
+/** SQLSTATE of an error of the server, or the code of a socket; `undefined` for a bug of ours. */
+export const errorCode = (error: unknown): string | undefined => {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+};
+
+/** What the driver throws without a code when a connection ends under a statement. */
+const BROKEN =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+
+/**
+ * Codes that say the server is away, full, starting or stopping, or not the one that takes writes: classes 08 (connection), 53
+ * (resources), 57P (operator), 58 (system), a read-only standby, a statement or lock that took too long; and those of sockets.
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const AWAY = /^(?:08...|53...|57P..|58...|25006|57014|55P03|E[A-Z_]+)$/;
+/** Two transactions stood in each other's way, and this one was ended. It may be run again. */
+const CLASHED = /^(?:40001|40P01)$/;
+
+/** The database refuses who asks: no retry helps, and the start says why. */
+const REFUSED = /^(?:28...|3D000|42501)$/;
+
+export const hasClashed = (error: unknown): boolean => CLASHED.test(errorCode(error) ?? '');
+
+/**
+ * What a caller of the store gets to see of an error: `StoreUnavailable`, fit for an operator, where the database is away or refuses;
+ * a bug as it is.
+ * @param store names it, as in "signal store"
+ */
+export const judgeError = (store: string, error: unknown): unknown => {
+  if (!(error instanceof Error) || error instanceof StoreUnavailable) return error;
+  const code = errorCode(error);
+  if (code === undefined)
+    return BROKEN.test(error.message)
+      ? new StoreUnavailable(`${store}: the connection to the database was lost`, { cause: error })
+      : error;
+  if (REFUSED.test(code))
+    return new StoreUnavailable(`${store}: the database refuses (${code}): ${error.message}`, { cause: error });
+  if (CLASHED.test(code)) return new StoreUnavailable(`${store}: too many writes at once (${code})`, { cause: error });
+  if (AWAY.test(code))
+    return new StoreUnavailable(`${store}: the database does not answer (${code})`, { cause: error });
+  return error;
+};
