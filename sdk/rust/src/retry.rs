@@ -90,3 +90,50 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ServiceError;
+    use crate::vectors;
+    use std::cell::Cell;
+
+    #[test]
+    fn waits_are_within_the_bounds_of_the_vectors() {
+        for case in vectors::cases("backoff") {
+            let millis = |name: &str| Duration::from_millis(case[name].as_u64().unwrap());
+            let policy = RetryPolicy { attempts: None, base: millis("base_ms"), max: millis("max_ms"), within: None };
+            let attempt = u32::try_from(case["attempt"].as_u64().unwrap()).unwrap();
+            assert_eq!(policy.backoff(attempt, 0.0), millis("least_ms"), "{case}");
+            assert_eq!(policy.backoff(attempt, 1.0), millis("most_ms"), "{case}");
+            assert!(policy.wait_after(attempt) <= millis("most_ms"), "{case}");
+        }
+    }
+
+    /// How often a call is made that fails so.
+    fn tries(error: &Error, attempts: u32) -> u32 {
+        let policy = RetryPolicy { attempts: Some(attempts), base: Duration::ZERO, max: Duration::ZERO, within: None };
+        let made = Cell::new(0);
+        let call = || {
+            made.set(made.get() + 1);
+            std::future::ready(Err::<(), Error>(error.clone()))
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        assert!(runtime.block_on(with_retries(policy, None, call)).is_err());
+        made.get()
+    }
+
+    #[test]
+    fn what_may_work_later_is_tried_again_and_nothing_else() {
+        let refusal = |status, code: &str| {
+            let problem = serde_json::json!({ "code": code });
+            Error::from(ServiceError::from_value(status, Some(&problem), ""))
+        };
+        for error in [Error::Connection(String::new()), refusal(429, "overloaded"), refusal(503, "store_unavailable")] {
+            assert_eq!(tries(&error, 3), 3, "{error:?}");
+        }
+        for error in [refusal(404, "not_found"), refusal(500, "internal"), refusal(503, "runs_disabled")] {
+            assert_eq!(tries(&error, 3), 1, "{error:?}");
+        }
+    }
+}

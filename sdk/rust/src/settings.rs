@@ -110,21 +110,18 @@ fn without_user(url: &str) -> &str {
 macro_rules! setting_methods {
     () => {
         /// Where the service is; `SVC_ENDPOINT`, else `http://127.0.0.1:4317`.
-        #[must_use]
         pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
             self.code.endpoint = Some(endpoint.into());
             self
         }
 
         /// Sent as a bearer token, and shown nowhere; `SVC_API_KEY`, else none.
-        #[must_use]
         pub fn api_key(mut self, key: impl Into<String>) -> Self {
             self.code.api_key = Some(key.into());
             self
         }
 
         /// What runs and signals belong to; `SVC_PROJECT`, else that of the key.
-        #[must_use]
         pub fn project(mut self, project: impl Into<String>) -> Self {
             self.code.project = Some(project.into());
             self
@@ -137,35 +134,30 @@ pub(crate) use setting_methods;
 macro_rules! signal_setting_methods {
     () => {
         /// Goes with every signal; `SVC_ENVIRONMENT`.
-        #[must_use]
         pub fn environment(mut self, environment: impl Into<String>) -> Self {
             self.code.environment = Some(environment.into());
             self
         }
 
         /// Goes with every signal; `SVC_SERVICE_NAME`.
-        #[must_use]
         pub fn service_name(mut self, name: impl Into<String>) -> Self {
             self.code.service_name = Some(name.into());
             self
         }
 
         /// Goes with every signal; `SVC_SERVICE_VERSION`.
-        #[must_use]
         pub fn service_version(mut self, version: impl Into<String>) -> Self {
             self.code.service_version = Some(version.into());
             self
         }
 
         /// The fraction of traces to send, from 0 to 1; `SVC_SAMPLE`, else 1.
-        #[must_use]
         pub fn sample(mut self, fraction: f64) -> Self {
             self.code.sample = Some(fraction);
             self
         }
 
         /// Whether signals are sent at all; `SVC_ENABLED`, else true.
-        #[must_use]
         pub fn enabled(mut self, enabled: bool) -> Self {
             self.code.enabled = Some(enabled);
             self
@@ -173,3 +165,62 @@ macro_rules! signal_setting_methods {
     };
 }
 pub(crate) use signal_setting_methods;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors;
+
+    #[test]
+    fn settings_are_read_as_the_vectors_say() {
+        for case in vectors::cases("settings") {
+            let code = &case["code"];
+            let text = |name: &str| code[name].as_str().map(str::to_owned);
+            let code = Overrides {
+                endpoint: text("endpoint"),
+                api_key: text("api_key"),
+                project: text("project"),
+                environment: text("environment"),
+                service_name: text("service_name"),
+                service_version: text("service_version"),
+                sample: code["sample"].as_f64(),
+                enabled: code["enabled"].as_bool(),
+            };
+            let read = Settings::read(code, |name| case["env"][name].as_str().map(str::to_owned));
+            let expected = &case["settings"];
+            assert_eq!(Some(read.endpoint.shown().as_str()), expected["endpoint"].as_str(), "{case}");
+            for (name, found) in [
+                ("api_key", &read.api_key),
+                ("project", &read.project),
+                ("environment", &read.environment),
+                ("service_name", &read.service_name),
+                ("service_version", &read.service_version),
+            ] {
+                assert_eq!(found.as_deref(), expected[name].as_str(), "{name} of {case}");
+            }
+            assert_eq!(Some(read.sample), expected["sample"].as_f64(), "{case}");
+            assert_eq!(Some(read.enabled), expected["enabled"].as_bool(), "{case}");
+            let named: Vec<&str> =
+                case["problems"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+            assert_eq!(read.problems.len(), named.len(), "{:?}", read.problems);
+            assert!(named.iter().zip(&read.problems).all(|(name, words)| words.contains(name)), "{:?}", read.problems);
+        }
+    }
+
+    #[test]
+    fn a_key_and_a_password_are_shown_nowhere() {
+        let code = || Overrides {
+            endpoint: Some("http://me:secret@h".to_owned()),
+            api_key: Some("secret".to_owned()),
+            ..Overrides::default()
+        };
+        assert!(!format!("{:?}", Settings::read(code(), |_| None)).contains("secret"));
+        let bad = Overrides {
+            endpoint: Some("ftp://me:secret@h".to_owned()),
+            api_key: Some("secret\n".to_owned()),
+            ..Overrides::default()
+        };
+        let problems = Settings::read(bad, |_| None).problems;
+        assert!(problems.len() == 2 && !problems.join(" ").contains("secret"), "{problems:?}");
+    }
+}

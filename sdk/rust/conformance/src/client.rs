@@ -97,9 +97,7 @@ pub async fn serve(client: &Client, call: (u64, &CancellationToken), verb: &str,
         "cancel" => told(client.cancel(&text("run_id")?, reason).await?),
         "pause" => told(client.pause(&text("run_id")?, reason).await?),
         "resume" => told(client.resume(&text("run_id")?, reason).await?),
-        "restart" => {
-            told(client.restart::<Value>(&text("run_id")?, model::<RestartRun>(with)?).await?.as_started())
-        }
+        "restart" => told(client.restart::<Value>(&text("run_id")?, model::<RestartRun>(with)?).await?.as_started()),
         "store_definitions" => {
             Ok(json!({"definitions": client.store_definitions(&need::<Vec<Value>>(with, "definitions")?).await?}))
         }

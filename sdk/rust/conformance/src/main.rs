@@ -115,7 +115,8 @@ async fn serve(worlds: &Arc<Worlds>, id: u64, verb: &str, with: &Value, stop: &C
 }
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime");
     let worlds = Arc::new(Worlds::default());
     let under_way: Arc<Mutex<HashMap<u64, CancellationToken>>> = Arc::default();
     for line in std::io::stdin().lock().lines() {

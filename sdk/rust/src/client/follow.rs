@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::{is_over, Client, Inner, PATIENCE, WAIT_SLACK};
 use crate::error::Error;
 use crate::event_stream::EventReader;
-use crate::http::{decode, escape, Request};
+use crate::http::{decode, escape, Accept, Request};
 use crate::machine::Task;
 use crate::wire::{JournalEntry, ListRunEventsResponse, RunDetail};
 
@@ -200,7 +200,7 @@ impl Follower {
     async fn read_stream(&mut self) -> Result<bool, Broken> {
         let inner = Arc::clone(&self.inner);
         let mut request = Request::get(format!("{}/events", self.path)).timeout(inner.timeout);
-        request.events_after = Some(Some(self.last).filter(|last| *last >= 0));
+        request.accept = Accept::Events { after: Some(self.last).filter(|last| *last >= 0) };
         let mut stream = inner.http.stream(&request).await.map_err(|error| Broken { error, was_open: false })?;
         inner.answered();
         let broken = |error| Broken { error, was_open: true };

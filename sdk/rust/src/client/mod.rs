@@ -54,6 +54,7 @@ struct Inner {
 
 /// Makes a [`Client`]. What code sets wins over `SVC_ENDPOINT`, `SVC_API_KEY` and `SVC_PROJECT`.
 #[derive(Clone)]
+#[must_use = "a builder calls nothing"]
 pub struct ClientBuilder {
     code: Overrides,
     timeout: Duration,
@@ -65,21 +66,18 @@ impl ClientBuilder {
     setting_methods!();
 
     /// For one try of one call; 30 s.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
     /// A stream that is silent for so long is replaced; 50 s. The service writes a comment every 15 s.
-    #[must_use]
     pub fn stream_idle(mut self, idle: Duration) -> Self {
         self.stream_idle = idle;
         self
     }
 
     /// How calls are tried again; [`RetryPolicy::CALLER`].
-    #[must_use]
     pub fn retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = retry;
         self
@@ -142,7 +140,6 @@ impl Client {
     }
 
     /// For what the environment does not say.
-    #[must_use]
     pub fn builder() -> ClientBuilder {
         ClientBuilder {
             code: Overrides::default(),

@@ -11,31 +11,31 @@ use crate::wire::{self, RunDetail};
 #[derive(Debug, Clone)]
 pub struct Run<T = serde_json::Value> {
     client: Client,
-    run: wire::Run,
+    started: wire::Run,
     output: PhantomData<fn() -> T>,
 }
 
 impl<T> Run<T> {
     pub(super) fn new(client: Client, run: wire::Run) -> Self {
-        Self { client, run, output: PhantomData }
+        Self { client, started: run, output: PhantomData }
     }
 
     /// Its id.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.run.run_id
+        &self.started.run_id
     }
 
     /// The id of its trace.
     #[must_use]
     pub fn trace_id(&self) -> &str {
-        &self.run.trace_id
+        &self.started.trace_id
     }
 
     /// The run as it was when this was made.
     #[must_use]
     pub fn as_started(&self) -> &wire::Run {
-        &self.run
+        &self.started
     }
 
     /// The run as it is now, with its attempts, timers and waits.
@@ -48,7 +48,6 @@ impl<T> Run<T> {
     }
 
     /// Every entry of its journal once, in order. See [`Client::watch`].
-    #[must_use]
     pub fn watch(&self) -> Watch {
         self.client.watch(self.id())
     }

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 /// An http or https URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
@@ -49,7 +51,7 @@ impl Endpoint {
             if byte.is_ascii_graphic() {
                 prefix.push(char::from(byte));
             } else {
-                prefix.push_str(&format!("%{byte:02X}"));
+                let _ = write!(prefix, "%{byte:02X}");
             }
         }
         Some(Self { secure, host: host.to_owned(), port, prefix })

@@ -3,6 +3,7 @@
 mod connection;
 mod endpoint;
 
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
@@ -23,6 +24,16 @@ const IDLE_CONNECTIONS: usize = 8;
 /// One that idles for longer may be closed by the other side while a request is on its way.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
+/// What a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Accept {
+    Json,
+    /// A stream of events, behind this one where one is named.
+    Events {
+        after: Option<i64>,
+    },
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
@@ -33,13 +44,12 @@ pub(crate) struct Request {
     pub(crate) body: Option<Vec<u8>>,
     /// For the complete answer; of a stream, for its beginning.
     pub(crate) timeout: Option<Duration>,
-    /// Asks for a stream of events, behind this one where one is named.
-    pub(crate) events_after: Option<Option<i64>>,
+    pub(crate) accept: Accept,
 }
 
 impl Request {
     pub(crate) fn new(method: &'static str, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), query: Vec::new(), body: None, timeout: None, events_after: None }
+        Self { method, path: path.into(), query: Vec::new(), body: None, timeout: None, accept: Accept::Json }
     }
 
     pub(crate) fn get(path: impl Into<String>) -> Self {
@@ -82,7 +92,7 @@ impl Http {
             env!("CARGO_PKG_VERSION")
         );
         if let Some(key) = &settings.api_key {
-            head.push_str(&format!("authorization: Bearer {key}\r\n"));
+            let _ = write!(head, "authorization: Bearer {key}\r\n");
         }
         Self {
             endpoint: settings.endpoint.clone(),
@@ -153,13 +163,11 @@ impl Http {
         }
         text.push_str(" HTTP/1.1\r\n");
         text.push_str(&self.head);
-        match request.events_after {
-            None => text.push_str("accept: application/json\r\n"),
-            Some(after) => {
-                text.push_str("accept: text/event-stream\r\n");
-                if let Some(after) = after {
-                    text.push_str(&format!("last-event-id: {after}\r\n"));
-                }
+        match request.accept {
+            Accept::Json => text.push_str("accept: application/json\r\n"),
+            Accept::Events { after: None } => text.push_str("accept: text/event-stream\r\n"),
+            Accept::Events { after: Some(after) } => {
+                let _ = write!(text, "accept: text/event-stream\r\nlast-event-id: {after}\r\n");
             }
         }
         let body = request.body.as_deref().unwrap_or_default();
@@ -167,7 +175,7 @@ impl Http {
             text.push_str("content-type: application/json\r\n");
         }
         if request.body.is_some() || request.method != "GET" {
-            text.push_str(&format!("content-length: {}\r\n", body.len()));
+            let _ = write!(text, "content-length: {}\r\n", body.len());
         }
         text.push_str("\r\n");
         let mut bytes = text.into_bytes();
@@ -308,7 +316,7 @@ pub(crate) fn escape(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
-            escaped.push_str(&format!("%{byte:02X}"));
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
     escaped

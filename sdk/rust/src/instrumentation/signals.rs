@@ -11,8 +11,8 @@ use crate::wire::{
     Object, ScoreInput, ScoreSource, Severity, Temporality,
 };
 
-fn now() -> Option<String> {
-    Some(timestamp::write(now_ns()))
+fn now() -> String {
+    timestamp::write(now_ns())
 }
 
 impl Instrumentation {
@@ -52,7 +52,7 @@ impl Instrumentation {
             record.trace_id = Some(scope.trace_id.clone());
             record.span_id.get_or_insert_with(|| scope.span_id.clone());
         }
-        record.timestamp = record.timestamp.or_else(now);
+        record.timestamp.get_or_insert_with(now);
         record.correlation = self.belongs(record.correlation);
         self.add(SignalName::Logs, &record);
     }
@@ -89,25 +89,24 @@ impl Instrumentation {
         if point.r#type != MetricType::Gauge {
             point.temporality.get_or_insert(Temporality::Delta);
         }
-        point.timestamp = point.timestamp.or_else(now);
+        point.timestamp.get_or_insert_with(now);
         point.correlation = self.belongs(point.correlation);
         self.add(SignalName::Metrics, &point);
     }
 
-    /// The trace that a signal is about: what was named, else that around the call. Counts one about nothing.
-    fn about(&self, trace_id: Option<String>, span_id: Option<&str>) -> Option<Option<String>> {
+    /// Whether a signal is about anything: what it names, else the trace around the call. Counts one about nothing.
+    fn is_about(&self, trace_id: &mut Option<String>, span_id: Option<&str>) -> bool {
         if !self.host.enabled {
-            return None;
+            return false;
         }
-        let trace_id = match (trace_id, span_id) {
-            (None, None) => active(&self.host.realm).map(|scope| scope.trace_id.clone()),
-            (named, _) => named,
-        };
         if trace_id.is_none() && span_id.is_none() {
-            self.host.queue.add_invalid();
-            return None;
+            *trace_id = active(&self.host.realm).map(|scope| scope.trace_id.clone());
         }
-        Some(trace_id)
+        let is_about = trace_id.is_some() || span_id.is_some();
+        if !is_about {
+            self.host.queue.add_invalid();
+        }
+        is_about
     }
 
     /// Records a machine's evaluation of a trace or a span; of the trace around the call where none is named.
@@ -122,11 +121,12 @@ impl Instrumentation {
             self.host.queue.add_invalid();
             return;
         }
-        let Some(trace_id) = self.about(score.trace_id.take(), score.span_id.as_deref()) else { return };
-        score.trace_id = trace_id;
+        if !self.is_about(&mut score.trace_id, score.span_id.as_deref()) {
+            return;
+        }
         score.score_id.get_or_insert_with(String::new);
         score.source.get_or_insert(ScoreSource::Live);
-        score.timestamp = score.timestamp.or_else(now);
+        score.timestamp.get_or_insert_with(now);
         score.correlation = self.belongs(score.correlation);
         self.add(SignalName::Scores, &score);
     }
@@ -136,10 +136,11 @@ impl Instrumentation {
     /// `thumbs`: `up` or `down`. `rating`: a number. `correction`, `tag` and `comment`: a text. `author_id` is stored
     /// exactly as sent: send a pseudonymous id.
     pub fn feedback(&self, mut feedback: FeedbackInput) {
-        let Some(trace_id) = self.about(feedback.trace_id.take(), feedback.span_id.as_deref()) else { return };
-        feedback.trace_id = trace_id;
+        if !self.is_about(&mut feedback.trace_id, feedback.span_id.as_deref()) {
+            return;
+        }
         feedback.feedback_id.get_or_insert_with(String::new);
-        feedback.timestamp = feedback.timestamp.or_else(now);
+        feedback.timestamp.get_or_insert_with(now);
         feedback.correlation = self.belongs(feedback.correlation);
         self.add(SignalName::Feedback, &feedback);
     }
@@ -147,14 +148,12 @@ impl Instrumentation {
     /// Records one sentence that a model wrote about a run; about the trace around the call where none is named by
     /// `trace_id`, which may be empty.
     pub fn aspect_note(&self, mut note: AspectNoteInput) {
-        if note.trace_id.is_empty() {
-            let Some(Some(trace_id)) = self.about(None, None) else { return };
-            note.trace_id = trace_id;
-        }
-        if !self.host.enabled {
+        let mut trace_id = Some(std::mem::take(&mut note.trace_id)).filter(|id| !id.is_empty());
+        if !self.is_about(&mut trace_id, None) {
             return;
         }
-        note.timestamp = note.timestamp.or_else(now);
+        note.trace_id = trace_id.unwrap_or_default();
+        note.timestamp.get_or_insert_with(now);
         note.correlation = self.belongs(note.correlation);
         self.add(SignalName::AspectNotes, &note);
     }

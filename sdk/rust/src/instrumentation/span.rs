@@ -253,7 +253,7 @@ pub struct Span {
     core: Arc<Core>,
 }
 
-#[allow(clippy::return_self_not_must_use)]
+#[allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 impl Span {
     fn set(&self, set: impl FnOnce(&mut Fields)) -> &Self {
         if self.core.host.enabled {

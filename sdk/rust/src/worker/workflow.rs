@@ -75,8 +75,8 @@ impl Workflow {
         };
         let tasks = steps.iter().filter(|step| step.get("kind").is_some_and(|kind| kind == "task"));
         let tasks = tasks.filter_map(|step| Some(step.get("id")?.as_str()?.to_owned())).collect();
-        let (id, faults, bodies) = (id.to_owned(), Vec::new(), HashMap::new());
-        Ok(Self { id, version, tasks, bodies, faults, definition })
+        let id = id.to_owned();
+        Ok(Self { definition, id, version, tasks, bodies: HashMap::new(), faults: Vec::new() })
     }
 
     /// Binds a body to a task. Its input is read as the type that the body takes, and what it returns is the output.
