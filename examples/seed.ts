@@ -341,12 +341,22 @@ const post = async (path: string, body: object): Promise<void> => {
   if (!response.ok || (answer.rejected ?? 0) > 0) throw new Error(`${path}: ${JSON.stringify(answer)}`);
 };
 
+/** The id of the dataset of an earlier seed, which is filled again; a project has one of a name. */
+const datasetNamed = async (name: string): Promise<string | undefined> => {
+  const address = new URL('/v1/api/datasets?limit=1000', endpoint);
+  if (project !== undefined) address.searchParams.set('project', project);
+  const response = await fetch(address, key === '' ? {} : { headers: { authorization: `Bearer ${key}` } });
+  if (!response.ok) throw new Error(`${address.pathname}: ${await response.text()}`);
+  const { datasets } = (await response.json()) as { datasets: { dataset_id: string; name: string }[] };
+  return datasets.find((dataset) => dataset.name === name)?.dataset_id;
+};
+
 const CASES = 40;
 
 /** Two versions of the agent on the same cases: the newer is less helpful, and of its tone too little was judged to say. */
 const seedExperiments = async (): Promise<void> => {
   const own = project === undefined ? {} : { project };
-  const dataset = `tickets-${hex(2)}`;
+  const dataset = (await datasetNamed('tickets')) ?? `tickets-${hex(2)}`;
   await post('/v1/api/datasets', {
     dataset_id: dataset,
     name: 'tickets',
@@ -357,8 +367,15 @@ const seedExperiments = async (): Promise<void> => {
     const [question, answer] = chance.pick(questions);
     return { question: `${question} (customer ${at + 1})`, answer };
   });
-  for (const { question, answer } of cases.slice(0, 12))
-    await post(`/v1/api/datasets/${dataset}/items`, { input: { question }, expected: answer });
+  for (const [at, { question, answer }] of cases.slice(0, 12).entries())
+    await post(
+      `/v1/api/datasets/${dataset}/items${project === undefined ? '' : `?project=${encodeURIComponent(project)}`}`,
+      {
+        item_id: `case-${at + 1}`,
+        input: { question },
+        expected: answer,
+      },
+    );
   for (const [version, low, extra] of [
     ['2.3.0', 0.72, ''],
     ['2.4.0', 0.5, ' Is there anything else I can do for you today?'],
