@@ -2,13 +2,13 @@
  * Takes the pictures of `docs/interface`, of a service that `examples/seed.ts` has filled, with the monitors of
  * `examples/seed.config.json`:
  *
- *     node tools/screenshots.ts [http://127.0.0.1:4317]
+ *     node tools/screenshots.ts [http://127.0.0.1:4317] [names of pictures; all of them without]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 
-const origin = process.argv[2] ?? 'http://127.0.0.1:4317';
+const [, , origin = 'http://127.0.0.1:4317', ...wanted] = process.argv;
 const folder = join(import.meta.dirname, '..', 'docs', 'interface');
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
 
@@ -46,6 +46,7 @@ const addresses: Readonly<Record<string, string>> = {
   'trace-tree': `/traces/${research}?view=tree`,
   transcript: `/traces/${answered}?view=transcript`,
   'trace-graph': `/traces/${research}?view=graph`,
+  'trace-context': `/traces/${answered}?view=context`,
   'trace-logs': `/traces/${answered}?view=logs`,
   'traces-compare': `/traces/compare?a=${answered}&b=${failed}`,
   sessions: '/sessions',
@@ -84,6 +85,7 @@ const addresses: Readonly<Record<string, string>> = {
   machines: '/machines',
   machine: '/machines/lease',
   doctor: '/doctor',
+  refusals: '/refusals',
   audit: '/audit',
   settings: '/settings',
 };
@@ -96,11 +98,15 @@ const write = async (page: Page, name: string): Promise<void> => {
   await session.detach();
 };
 
+const unknown = wanted.filter((name) => !Object.hasOwn(addresses, name));
+if (unknown.length > 0) throw new Error(`no such picture: ${unknown.join(', ')}`);
+
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
   for (const [name, path] of Object.entries(addresses)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(new URL(path, origin).href);
     await page.getByRole('heading', { level: 1 }).waitFor();
