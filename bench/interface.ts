@@ -1,10 +1,12 @@
 /**
  * The budget of the interface, measured on this machine in a real browser against the real daemon: how soon a trace of
  * 10,000 spans is painted, how it scrolls, what it holds, and what the bundle weighs. Prints one table, with the budget beside
- * each figure. Run: `node bench/interface.ts` (three minutes; CHROMIUM names another browser).
+ * each figure. Run: `node bench/interface.ts` (three minutes; CHROMIUM names another browser). `--only memory` measures one part alone: `trace`,
+ * `memory`, `model` or `bundle`.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
 import { build } from 'vite';
 import { startDaemon, temporaryFolder } from '../test/daemon.ts';
@@ -121,8 +123,6 @@ const heapOf = async (session: CDPSession): Promise<number> => {
 const measureTrace = async (browser: Browser, url: string, script: string): Promise<void> => {
   const big = hex(16);
   await ingest(url, spansOf(big, SPANS));
-  const others = Array.from({ length: VISITED }, () => hex(16));
-  for (const id of others) await ingest(url, spansOf(id, SMALL));
   const address = new URL(`/traces/${big}`, url).href;
 
   for (const [slower, most] of [
@@ -153,6 +153,31 @@ const measureTrace = async (browser: Browser, url: string, script: string): Prom
   }
   await session.send('Emulation.setCPUThrottlingRate', { rate: 1 });
   report('Elements of the page', await page.evaluate<number>('measured.elements()'), 1_500, 'elements');
+  await page.context().close();
+
+  const text = await (await fetch(new URL(`/v1/api/traces/${big}?payloads=none`, url))).text();
+  const empty = await browser.newPage();
+  await empty.evaluate(script);
+  const model = await empty.evaluate<{ parseToRows: number[]; minimap: number[] }>(
+    `measured.model(${JSON.stringify(text)})`,
+  );
+  report(`Parse, tree and layout of ${SPANS} spans`, middle(model.parseToRows), 80, 'ms');
+  report(`Minimap of ${SPANS} spans`, middle(model.minimap), 25, 'ms');
+  await empty.context().close();
+};
+
+/** What the page holds with a large trace open, before and after others were visited. */
+const measureMemory = async (browser: Browser, url: string, script: string): Promise<void> => {
+  const big = hex(16);
+  await ingest(url, spansOf(big, SPANS));
+  const others = Array.from({ length: VISITED }, () => hex(16));
+  for (const id of others) await ingest(url, spansOf(id, SMALL));
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(new URL(`/traces/${big}`, url).href);
+  await page.evaluate(PAINTED);
+  await page.evaluate(script);
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
 
   const goTo = async (id: string): Promise<void> => {
     await page.evaluate(`measured.go('/traces/${id}')`);
@@ -173,16 +198,6 @@ const measureTrace = async (browser: Browser, url: string, script: string): Prom
   const growth = `${before.toFixed(1)} to ${after.toFixed(1)} MB`;
   report(`Memory, growth over ${VISITED} traces visited`, (100 * (after - before)) / before, 15, '%', growth);
   await page.context().close();
-
-  const text = await (await fetch(new URL(`/v1/api/traces/${big}?payloads=none`, url))).text();
-  const empty = await browser.newPage();
-  await empty.evaluate(script);
-  const model = await empty.evaluate<{ parseToRows: number[]; minimap: number[] }>(
-    `measured.model(${JSON.stringify(text)})`,
-  );
-  report(`Parse, tree and layout of ${SPANS} spans`, middle(model.parseToRows), 80, 'ms');
-  report(`Minimap of ${SPANS} spans`, middle(model.minimap), 25, 'ms');
-  await empty.context().close();
 };
 
 const measureModel = async (browser: Browser, script: string): Promise<void> => {
@@ -222,14 +237,21 @@ const measureBundle = async (): Promise<void> => {
   report('Fonts', sizes.fonts, BUDGET.fonts, 'files');
 };
 
+const parts = ['trace', 'memory', 'model', 'bundle'] as const;
+const { values } = parseArgs({ options: { only: { type: 'string' } } });
+if (values.only !== undefined && !(parts as readonly string[]).includes(values.only))
+  throw new Error(`--only takes one of ${parts.join(', ')}, not ${values.only}`);
+const isWanted = (part: (typeof parts)[number]): boolean => values.only === undefined || values.only === part;
+
 const folder = temporaryFolder();
 const daemon = await startDaemon(folder.path);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 try {
   const script = await bundled();
-  await measureTrace(browser, daemon.url, script);
-  await measureModel(browser, script);
-  await measureBundle();
+  if (isWanted('trace')) await measureTrace(browser, daemon.url, script);
+  if (isWanted('memory')) await measureMemory(browser, daemon.url, script);
+  if (isWanted('model')) await measureModel(browser, script);
+  if (isWanted('bundle')) await measureBundle();
 } finally {
   await browser.close();
   await daemon.stop();
