@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCharacter } from '../../any-character.ts';
 import { rows } from '../../../src/ingest/mapping/table.ts';
 import type { WireAttribute, WireRequest, WireSpan, WireValue } from './request-codec.ts';
 
@@ -14,7 +15,7 @@ const names = [
 ];
 const text = fc.oneof(
   fc.string({ maxLength: 12 }),
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: anyCharacter, maxLength: 60 }),
   fc.constantFrom('chat', 'LLM', '{"input":5}', 'a "quoted"\n\\ text'),
 );
 const hex = (bytes: number) =>

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyCharacter } from '../../any-character.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { aSpan, aUnit, T0, traceIdOf, traces } from './factories.ts';
 import { allPages, idsOf, type OpenStore, storesOf } from './opening.ts';
@@ -64,7 +65,7 @@ export const searchContract = (engine: string, open: OpenStore): void => {
       it('every input is answered', async () => {
         const store = await holding({ spans: [aSpan({ input: text })] });
         await fc.assert(
-          fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 40 }), async (q) => {
+          fc.asyncProperty(fc.string({ unit: anyCharacter, maxLength: 40 }), async (q) => {
             expect((await store.listTraces(traces({ q }))).items.length).toBeLessThanOrEqual(1);
           }),
           { numRuns: 200 },
