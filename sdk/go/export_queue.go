@@ -47,7 +47,8 @@ type Counters struct {
 
 type queuedSignal struct {
 	kind signalKind
-	text []byte // JSON.
+	text []byte // JSON, in the block.
+	in   *block
 }
 
 // exportQueue sends signals in the background, in batches, one batch at a time. Adding neither fails nor waits: a signal
@@ -69,6 +70,7 @@ type exportQueue struct {
 
 	mu     sync.Mutex
 	queue  ring
+	texts  arena
 	bytes  int
 	closed bool
 	// added counts signals that ever came into the queue. The first that still waits is number added - queue.count.
@@ -108,7 +110,7 @@ func (q *exportQueue) addInvalid() {
 	q.mu.Unlock()
 }
 
-// add takes the text as it is; the caller must not change it any more.
+// add copies the text.
 func (q *exportQueue) add(kind signalKind, text []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,11 +118,14 @@ func (q *exportQueue) add(kind signalKind, text []byte) {
 		q.counters.Dropped++
 		return
 	}
-	q.queue.push(queuedSignal{kind, text})
+	kept, in := q.texts.keep(text)
+	q.queue.push(queuedSignal{kind, kept, in})
 	q.bytes += len(text)
 	q.added++
 	for q.queue.count > q.maxQueued || q.bytes > q.maxBytes {
-		q.bytes -= len(q.queue.pop().text)
+		oldest := q.queue.pop()
+		q.bytes -= len(oldest.text)
+		q.texts.release(oldest.in)
 		q.counters.Dropped++
 	}
 	if q.sending == nil {
@@ -151,7 +156,14 @@ func (q *exportQueue) send(done chan struct{}) {
 			return
 		}
 		q.mu.Unlock()
-		found := q.deliver(batch)
+		// Written once: a batch is sent again under the same key, so that nothing is stored twice.
+		body := batchText(batch, newKey())
+		q.mu.Lock()
+		for _, signal := range batch {
+			q.texts.release(signal.in)
+		}
+		q.mu.Unlock()
+		found := q.deliver(body, int64(len(batch)))
 		q.mu.Lock()
 		q.counters.Sent += found.Sent
 		q.counters.Refused += found.Refused
@@ -201,13 +213,11 @@ func (q *exportQueue) take() []queuedSignal {
 	return batch
 }
 
-// deliver sends one batch, and says what became of it.
-func (q *exportQueue) deliver(batch []queuedSignal) Counters {
+// deliver sends a batch of so many signals, and says what became of them.
+func (q *exportQueue) deliver(body []byte, count int64) Counters {
 	q.before(q.givingUp)
-	// Written once: a batch is sent again under the same key, so that nothing is stored twice.
-	r := request{method: "POST", path: "/v1/ingest", body: batchText(batch, newKey())}
+	r := request{method: "POST", path: "/v1/ingest", body: body}
 	text, err := withRetries(q.givingUp, q.retry, func() ([]byte, error) { return q.transport.call(q.givingUp, r) })
-	count := int64(len(batch))
 	if refused, ok := as[*ServiceError](err); ok && refused.Status < 500 && refused.Status != 429 {
 		return Counters{Refused: count}
 	}
@@ -297,7 +307,7 @@ func (q *exportQueue) close(ctx context.Context) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.counters.Failed += int64(q.queue.count)
-	q.queue, q.bytes = ring{}, 0
+	q.queue, q.texts, q.bytes = ring{}, arena{}, 0
 	close(q.settled)
 	q.settled = make(chan struct{})
 	return q.counters.Failed - before

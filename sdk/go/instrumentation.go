@@ -104,6 +104,8 @@ type Instrumentation struct {
 	spec      *specCheck
 	bridge    ContextBridge
 	warned    sync.Once
+	// scratch holds buffers in which spans are written before they are queued.
+	scratch sync.Pool
 }
 
 type realm struct {
@@ -145,6 +147,20 @@ func NewInstrumentation(options ...InstrumentationOption) *Instrumentation {
 	t.baseText = correlationText(t.base)
 	t.queue = newExportQueue(connections, &config, t.checkSpec)
 	return t
+}
+
+func (t *Instrumentation) takeScratch() *[]byte {
+	if buffer, ok := t.scratch.Get().(*[]byte); ok {
+		return buffer
+	}
+	return new([]byte)
+}
+
+// giveScratch lets go of a large buffer: one large span must not hold its memory for good.
+func (t *Instrumentation) giveScratch(buffer *[]byte) {
+	if cap(*buffer) <= blockBytes {
+		t.scratch.Put(buffer)
+	}
 }
 
 // checkSpec warns once, and goes on, where the service has another major spec_version.

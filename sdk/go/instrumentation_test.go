@@ -188,7 +188,7 @@ func TestASpanHasTheMembersOfTheWireAndNoOthers(t *testing.T) {
 	span.Attribute("a", 2).Attribute("b", "ü").Event("e1", nil).Event("e2", map[string]any{"x": true}).
 		Output([]int{1}).SetUsage(wire.Usage{InputTokens: new(int64)}).Cost(wire.CostInput{TotalCost: 0.5})
 	_ = span.Fail(panicking{})
-	decoder := json.NewDecoder(strings.NewReader(string(span.text(time.Second))))
+	decoder := json.NewDecoder(strings.NewReader(string(span.appendTo(nil, time.Second))))
 	decoder.DisallowUnknownFields()
 	var read wire.SpanInput
 	if err := decoder.Decode(&read); err != nil {

@@ -87,7 +87,7 @@ type Span struct {
 	mu                      sync.Mutex
 	ended                   bool
 	model, provider, entity string
-	input, output           []byte
+	input, output           jsonValue
 	usage                   *wire.Usage
 	cost                    *wire.CostInput
 	attributes              []attribute
@@ -140,7 +140,7 @@ func (t *Instrumentation) Span(ctx context.Context, name string, options ...Span
 	}
 	if span.kept {
 		if config.input != nil {
-			span.input = valueText(config.input)
+			span.input = valueOf(config.input)
 		}
 		for key, value := range config.attributes {
 			span.setAttribute(key, value)
@@ -213,8 +213,8 @@ func (s *Span) Input(input any) *Span {
 	if s == nil || !s.kept {
 		return s
 	}
-	text := valueText(input)
-	return s.change(func() { s.input = text })
+	value := valueOf(input)
+	return s.change(func() { s.input = value })
 }
 
 // Output sets what the work gave: anything that encoding/json can write.
@@ -222,8 +222,8 @@ func (s *Span) Output(output any) *Span {
 	if s == nil || !s.kept {
 		return s
 	}
-	text := valueText(output)
-	return s.change(func() { s.output = text })
+	value := valueOf(output)
+	return s.change(func() { s.output = value })
 }
 
 // Model names the model that was called.
@@ -319,6 +319,10 @@ func (s *Span) End() {
 		told(s.model, s.usage)
 	}
 	if s.kept {
-		s.tracer.queue.add(spanSignal, s.text(time.Since(s.started)))
+		took := time.Since(s.started)
+		scratch := s.tracer.takeScratch()
+		*scratch = s.appendTo((*scratch)[:0], took)
+		s.tracer.queue.add(spanSignal, *scratch)
+		s.tracer.giveScratch(scratch)
 	}
 }

@@ -9,36 +9,58 @@ import (
 // The JSON of a span is written by hand, member by member as wire.SpanInput has them: through encoding/json, which
 // checks and copies each nested text again, a span would cost its goroutine several times as much.
 
+// jsonValue is a value as it will be written. A plain text stays as it is until then: nobody can change it.
+type jsonValue struct {
+	text  []byte
+	plain string
+	isSet bool
+}
+
+func valueOf(value any) jsonValue {
+	if plain, ok := value.(string); ok {
+		return jsonValue{plain: plain, isSet: true}
+	}
+	return jsonValue{text: valueText(value), isSet: true}
+}
+
+func (v jsonValue) size() int { return len(v.text) + len(v.plain) + 2 }
+
+func (v jsonValue) appendTo(into []byte) []byte {
+	if v.text != nil {
+		return append(into, v.text...)
+	}
+	return appendString(into, v.plain)
+}
+
 type attribute struct {
-	key  string
-	text []byte
+	key   string
+	value jsonValue
 }
 
 func (s *Span) setAttribute(key string, value any) {
-	text := valueText(value)
 	at := slices.IndexFunc(s.attributes, func(known attribute) bool { return known.key == key })
 	if at >= 0 {
-		s.attributes[at].text = text
+		s.attributes[at].value = valueOf(value)
 		return
 	}
-	s.attributes = append(s.attributes, attribute{key, text})
+	s.attributes = append(s.attributes, attribute{key, valueOf(value)})
 }
 
 func attributesOf(values map[string]any) []attribute {
 	attributes := make([]attribute, 0, len(values))
 	for key, value := range values {
-		attributes = append(attributes, attribute{key, valueText(value)})
+		attributes = append(attributes, attribute{key, valueOf(value)})
 	}
 	return attributes
 }
 
-// text needs no lock: the span has ended.
-func (s *Span) text(took time.Duration) []byte {
-	size := 512 + len(s.name) + len(s.input) + len(s.output) + len(s.events) + len(s.context.correlationText)
+// appendTo needs no lock: the span has ended.
+func (s *Span) appendTo(into []byte, took time.Duration) []byte {
+	size := 512 + len(s.name) + s.input.size() + s.output.size() + len(s.events) + len(s.context.correlationText)
 	for _, each := range s.attributes {
-		size += len(each.key) + len(each.text) + 4
+		size += len(each.key) + each.value.size() + 4
 	}
-	into := append(make([]byte, 0, size), `{"trace_id":"`...)
+	into = append(slices.Grow(into, size), `{"trace_id":"`...)
 	into = append(into, s.context.traceID...)
 	into = append(into, `","span_id":"`...)
 	into = append(into, s.context.spanID...)
@@ -58,8 +80,8 @@ func (s *Span) text(took time.Duration) []byte {
 	// By the monotonic clock: a span never ends before its start.
 	into = appendTimestamp(into, s.started.Add(took))
 	into = append(into, '"')
-	into = appendRaw(into, "input", s.input)
-	into = appendRaw(into, "output", s.output)
+	into = appendValue(into, "input", s.input)
+	into = appendValue(into, "output", s.output)
 	into = appendText(into, "model", s.model)
 	into = appendText(into, "provider", s.provider)
 	into = appendText(into, "entity_name", s.entity)
@@ -93,7 +115,7 @@ func appendAttributes(into []byte, attributes []attribute) []byte {
 		}
 		into = appendString(into, each.key)
 		into = append(into, ':')
-		into = append(into, each.text...)
+		into = each.value.appendTo(into)
 	}
 	return append(into, '}')
 }
@@ -107,6 +129,17 @@ func appendText(into []byte, member, text string) []byte {
 	into = append(into, member...)
 	into = append(into, `":`...)
 	return appendString(into, text)
+}
+
+// appendValue writes a member that is absent where it was not set.
+func appendValue(into []byte, member string, value jsonValue) []byte {
+	if !value.isSet {
+		return into
+	}
+	into = append(into, `,"`...)
+	into = append(into, member...)
+	into = append(into, `":`...)
+	return value.appendTo(into)
 }
 
 // appendRaw writes a member whose JSON is there, and that is absent where it is not.
