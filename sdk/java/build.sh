@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles the library and its conformance fixture with javac and the Jackson of Debian alone; users build with Maven
+# Compiles the library, its tests, its conformance fixture and its examples with javac and the Jackson of Debian alone; users build with Maven
 # (pom.xml). Does nothing where the classes are newer than their sources. `--probe` succeeds where all that it needs is there.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -11,8 +11,12 @@ if [ "${1-}" = --probe ]; then
   exit
 fi
 
+# Two test files may come here at once.
+exec 9> .build.lock
+flock 9
+
 stamp=.build/built
-sources=(src/main/java conformance)
+sources=(src/main/java src/test/java conformance examples)
 if [ -e "$stamp" ] && [ -z "$(find "${sources[@]}" build.sh -newer "$stamp" -print -quit)" ]; then
   exit 0
 fi
@@ -23,7 +27,7 @@ mkdir -p .build/main .build/more
 # The jars of Debian are no modules: module-info.java is compiled by Maven.
 find src/main/java -name '*.java' ! -name module-info.java > .build/sources
 javac "${flags[@]}" -Xdoclint:all/protected -d .build/main -cp "$classpath" @.build/sources
-find conformance -name '*.java' > .build/sources
+find src/test/java conformance examples -name '*.java' > .build/sources
 javac "${flags[@]}" -d .build/more -cp ".build/main:$classpath" @.build/sources
 
 # The kit starts a virtual machine for each scenario: with the classes that all of them load in an archive, it starts sooner.

@@ -14,6 +14,7 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -318,7 +319,13 @@ final class Http implements AutoCloseable {
           && (cause instanceof ExecutionException || cause.getMessage() == null || cause instanceof ConnectException)) {
         cause = cause.getCause();
       }
-      String words = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+      String words = cause.getMessage();
+      if (cause instanceof ConnectException || cause instanceof ClosedChannelException) {
+        // The client of the JDK tries a refused connection again, on a channel that is closed by then.
+        words = "the connection was refused or closed";
+      } else if (words == null) {
+        words = cause.getClass().getSimpleName();
+      }
       return new ConnectionFailedException(request + " got no answer: " + words, cause);
     }
 

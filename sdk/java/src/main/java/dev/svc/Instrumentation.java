@@ -328,21 +328,7 @@ public final class Instrumentation implements AutoCloseable {
    * @return the same, under the span
    */
   public <T> Callable<T> wrap(Callable<T> work) {
-    TraceContext.Active carried = TraceContext.Active.current();
-    TraceContext context = TraceContext.Active.find(host.realm());
-    return () -> {
-      TraceContext.Active before = TraceContext.Active.current();
-      TraceContext.Active.set(carried);
-      ContextBridge.Scope scope = context == null ? null : host.attach(context);
-      try {
-        return work.call();
-      } finally {
-        if (scope != null) {
-          host.detach(scope);
-        }
-        TraceContext.Active.set(before);
-      }
-    };
+    return host.carry(work);
   }
 
   /**
@@ -464,8 +450,7 @@ public final class Instrumentation implements AutoCloseable {
     if (!settings.enabled()) {
       return;
     }
-    boolean isHistogram = MetricType.HISTOGRAM.equals(point.type());
-    if (!(isHistogram ? isHistogram(point) : isFinite(point.value()))) {
+    if (!Validity.isPoint(point)) {
       queue.addInvalid();
       return;
     }
@@ -474,19 +459,6 @@ public final class Instrumentation implements AutoCloseable {
       body.put("temporality", Temporality.DELTA.value());
     }
     add(ExportQueue.Kind.METRICS, body, point.correlation());
-  }
-
-  private static boolean isHistogram(MetricPointInput point) {
-    return isFinite(point.sum())
-        && point.count() != null
-        && point.bounds() != null
-        && point.bucketCounts() != null
-        && point.bucketCounts().size() == point.bounds().size() + 1
-        && point.bounds().stream().allMatch(Instrumentation::isFinite);
-  }
-
-  private static boolean isFinite(Double number) {
-    return number != null && Double.isFinite(number);
   }
 
   /**
@@ -498,8 +470,7 @@ public final class Instrumentation implements AutoCloseable {
     if (!settings.enabled()) {
       return;
     }
-    boolean hasScale = isFinite(score.min()) && isFinite(score.max()) && score.min() < score.max();
-    if (!hasScale || !Double.isFinite(score.value())) {
+    if (!Validity.isScore(score)) {
       queue.addInvalid();
       return;
     }

@@ -91,7 +91,12 @@ public final class Settings {
     return endpoint;
   }
 
-  Optional<String> apiKey() {
+  /**
+   * What is sent as a bearer token, for an adapter that makes its own calls. Log it nowhere.
+   *
+   * @return the key
+   */
+  public Optional<String> apiKey() {
     return Optional.ofNullable(apiKey);
   }
 

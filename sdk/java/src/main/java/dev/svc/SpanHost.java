@@ -1,5 +1,7 @@
 package dev.svc;
 
+import java.util.concurrent.Callable;
+
 /**
  * What spans need of their instrumentation.
  *
@@ -46,5 +48,24 @@ record SpanHost(
     } catch (RuntimeException e) {
       queue.addInvalid();
     }
+  }
+
+  /** The same work, under the span around this call, wherever it runs. */
+  <T> Callable<T> carry(Callable<T> work) {
+    TraceContext.Active carried = TraceContext.Active.current();
+    TraceContext context = TraceContext.Active.find(realm);
+    return () -> {
+      TraceContext.Active before = TraceContext.Active.current();
+      TraceContext.Active.set(carried);
+      ContextBridge.Scope scope = context == null ? null : attach(context);
+      try {
+        return work.call();
+      } finally {
+        if (scope != null) {
+          detach(scope);
+        }
+        TraceContext.Active.set(before);
+      }
+    };
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,21 +23,20 @@ final class UsageTotals implements TraceContext.UsageSink {
   }
 
   private static void sum(ObjectNode total, ObjectNode more) {
-    more.fields()
-        .forEachRemaining(
-            each -> {
-              JsonNode before = total.get(each.getKey());
-              JsonNode value = each.getValue();
-              if (value.isObject()) {
-                sum(total.withObject("/" + each.getKey()), (ObjectNode) value);
-              } else if (value.isIntegralNumber() && before != null) {
-                total.put(each.getKey(), before.longValue() + value.longValue());
-              } else if (value.isNumber() && before != null) {
-                total.put(each.getKey(), before.doubleValue() + value.doubleValue());
-              } else {
-                total.set(each.getKey(), value);
-              }
-            });
+    for (Iterator<String> names = more.fieldNames(); names.hasNext(); ) {
+      String name = names.next();
+      JsonNode before = total.get(name);
+      JsonNode value = more.get(name);
+      if (value.isObject()) {
+        sum(before instanceof ObjectNode ? (ObjectNode) before : total.putObject(name), (ObjectNode) value);
+      } else if (value.isIntegralNumber() && before != null) {
+        total.put(name, before.longValue() + value.longValue());
+      } else if (value.isNumber() && before != null) {
+        total.put(name, before.doubleValue() + value.doubleValue());
+      } else {
+        total.set(name, value);
+      }
+    }
   }
 
   synchronized boolean hasModelSpan() {

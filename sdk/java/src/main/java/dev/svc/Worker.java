@@ -1,10 +1,9 @@
 package dev.svc;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.svc.wire.Claim;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.svc.wire.Lease;
 import dev.svc.wire.Registration;
-import dev.svc.wire.RunDetail;
 import dev.svc.wire.WorkerInput;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -15,12 +14,13 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -35,27 +35,14 @@ import java.util.concurrent.locks.ReentrantLock;
  * }</pre>
  */
 public final class Worker implements AutoCloseable {
-  // What one claim may ask for, and what one worker may say of itself. See spec/openapi.yaml.
-  private static final int CLAIM_LIMIT = 1000;
+  // What one worker may say of itself. See spec/openapi.yaml, `NewWorker`.
   private static final int CONCURRENCY_LIMIT = 100_000;
 
-  /** A claim that is not answered so long after its wait is over, is lost. */
-  private static final Duration CLAIM_SLACK = Duration.ofSeconds(15);
-
-  private static final int WARN_AFTER_FAILURES = 3;
-
-  /** How long a shutdown waits for the thread that called run to finish its own work. */
-  private static final Duration SHUTDOWN_SLACK = Duration.ofSeconds(2);
-
-  private final Settings settings;
   private final Json json;
   private final Map<Held, Workflow> workflows = new LinkedHashMap<>();
   private final String workerId;
   private final int concurrency;
-  private final String name;
-  private final String version;
   private final String runId;
-  private final Duration claimWait;
   private final Duration grace;
   private final Duration settle;
   private final Executor executor;
@@ -64,7 +51,6 @@ public final class Worker implements AutoCloseable {
   private final boolean ownsInstrumentation;
   private final Instrumentation instrumentation;
   private final Http http;
-  private final SpecCheck spec;
   private final Signal stopping = new Signal();
   private final Signal force = new Signal();
   private final Signal ended = new Signal();
@@ -75,7 +61,8 @@ public final class Worker implements AutoCloseable {
   private final ScheduledThreadPoolExecutor timers =
       new ScheduledThreadPoolExecutor(1, Threads.daemons("svc-hearts"));
   private final StepCalls calls;
-  private boolean ran;
+  private final ClaimLoop claims;
+  private final AtomicBoolean ran = new AtomicBoolean();
   private int active;
   private volatile LeaseHost host;
   private volatile RuntimeException error;
@@ -84,7 +71,7 @@ public final class Worker implements AutoCloseable {
   private record Held(String id, long version) {}
 
   private Worker(Builder given) {
-    settings = given.settings == null ? Settings.fromEnvironment() : given.settings;
+    Settings settings = given.settings == null ? Settings.fromEnvironment() : given.settings;
     if (!settings.problems().isEmpty()) {
       throw new IllegalArgumentException(String.join("; ", settings.problems()));
     }
@@ -104,10 +91,7 @@ public final class Worker implements AutoCloseable {
     json = given.json;
     workerId = given.workerId == null ? newWorkerId() : given.workerId;
     concurrency = given.concurrency;
-    name = given.name;
-    version = given.version;
     runId = given.runId;
-    claimWait = given.claimWait;
     grace = given.grace;
     settle = given.settle;
     executor = given.executor;
@@ -117,9 +101,72 @@ public final class Worker implements AutoCloseable {
     instrumentation =
         ownsInstrumentation ? Instrumentation.builder().settings(settings).build() : given.instrumentation;
     http = new Http(settings);
-    spec = new SpecCheck(http);
     timers.setRemoveOnCancelPolicy(true);
     calls = new StepCalls(http, workerId, runId, () -> !stopping.fired(), this::serveAll, pool);
+    WorkerInput said =
+        WorkerInput.builder()
+            .workerId(workerId)
+            .definitions(workflows.values().stream().map(Workflow::definition).toList())
+            .name(given.name)
+            .version(given.version)
+            .project(settings.project().orElse(null))
+            .concurrency((long) concurrency)
+            .build();
+    claims = new ClaimLoop(http, said, runId, given.claimWait, stopping, log, new Slots(settings));
+  }
+
+  /** What the loop of claims asks for, and tells. */
+  private final class Slots implements ClaimLoop.Slots {
+    private final Settings settings;
+
+    Slots(Settings settings) {
+      this.settings = settings;
+    }
+
+    @Override
+    public int awaitFree() throws InterruptedException {
+      lock.lock();
+      try {
+        if (active >= concurrency) {
+          changed.await(200, TimeUnit.MILLISECONDS);
+        }
+        return concurrency - active;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public void onRegistered(Registration registration) {
+      Duration heartbeat = Duration.ofMillis(Math.max(1, registration.heartbeatMs()));
+      Duration leaseTtl = Duration.ofMillis(registration.leaseTtlMs());
+      host =
+          new LeaseHost(
+              calls,
+              workerId,
+              heartbeat,
+              leaseTtl,
+              instrumentation,
+              json,
+              log,
+              timers,
+              executor,
+              force,
+              settle,
+              Worker.this::onRunEnd);
+      log.log(
+          System.Logger.Level.INFO,
+          "{0} is registered at {1} and serves {2}, up to {3} steps at once",
+          workerId,
+          settings.safeEndpoint(),
+          String.join(", ", workflows.keySet().stream().map(held -> held.id + "@" + held.version).toList()),
+          Integer.toString(concurrency));
+    }
+
+    @Override
+    public void onLeases(JsonNode leases) {
+      serveAll(leases);
+    }
   }
 
   private static String newWorkerId() {
@@ -204,7 +251,7 @@ public final class Worker implements AutoCloseable {
      * @param mapper a mapper of yours, with the modules that your types need
      * @return this
      */
-    public Builder mapper(com.fasterxml.jackson.databind.ObjectMapper mapper) {
+    public Builder mapper(ObjectMapper mapper) {
       this.json = new Json(mapper);
       return this;
     }
@@ -370,61 +417,27 @@ public final class Worker implements AutoCloseable {
    * @throws IncompatibleServerException where the service has another major {@code spec_version}
    */
   public void run() {
-    lock.lock();
-    try {
-      if (ran) {
-        throw new IllegalStateException("a worker runs once: make another");
-      }
-      ran = true;
-    } finally {
-      lock.unlock();
+    if (!ran.compareAndSet(false, true)) {
+      throw new IllegalStateException("a worker runs once: make another");
     }
-    Thread hook = stopOnShutdown ? hookFor(Thread.currentThread()) : null;
-    Threads.daemon("svc-claims", this::claimSteps).start();
-    boolean interrupted = !awaitEndOfClaims();
+    ShutdownHook hook = null;
+    boolean interrupted = false;
     try {
+      hook = stopOnShutdown ? new ShutdownHook(this, Thread.currentThread()) : null;
+      Threads.daemon("svc-claims", this::claimSteps).start();
+      interrupted = !awaitEndOfClaims();
       drain();
     } finally {
       ended.fire();
-      forget(hook);
+      if (hook != null) {
+        hook.remove();
+      }
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
     if (error != null) {
       throw error;
-    }
-  }
-
-  private Thread hookFor(Thread runner) {
-    Runnable work =
-        () -> {
-          stop();
-          try {
-            // What follows run in the program, such as closing a client, has a moment too.
-            TimeUnit.NANOSECONDS.timedJoin(runner, SHUTDOWN_SLACK.toNanos());
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        };
-    Thread hook = new Thread(work, "svc-shutdown");
-    try {
-      Runtime.getRuntime().addShutdownHook(hook);
-    } catch (IllegalStateException e) {
-      // It shuts down already.
-      stopping.fire();
-    }
-    return hook;
-  }
-
-  private static void forget(Thread hook) {
-    try {
-      if (hook != null) {
-        Runtime.getRuntime().removeShutdownHook(hook);
-      }
-    } catch (IllegalStateException e) {
-      // It runs: that is what it was for.
-      return;
     }
   }
 
@@ -449,15 +462,8 @@ public final class Worker implements AutoCloseable {
    */
   public void stop() {
     stopping.fire();
-    boolean isRunning;
-    lock.lock();
     try {
-      isRunning = ran;
-    } finally {
-      lock.unlock();
-    }
-    try {
-      while (isRunning && !ended.await(TimeUnit.DAYS.toNanos(1))) {
+      while (ran.get() && !ended.await(TimeUnit.DAYS.toNanos(1))) {
         continue;
       }
     } catch (InterruptedException e) {
@@ -577,46 +583,9 @@ public final class Worker implements AutoCloseable {
     }
   }
 
-  private void register() {
-    spec.ensure(stopping);
-    WorkerInput worker =
-        WorkerInput.builder()
-            .workerId(workerId)
-            .definitions(workflows.values().stream().map(Workflow::definition).toList())
-            .name(name)
-            .version(version)
-            .project(settings.project().orElse(null))
-            .concurrency((long) concurrency)
-            .build();
-    Request request = Request.post("/v1/api/workers/register", Json.encodeOwn(worker));
-    JsonNode answer = Retries.UNTIL_ANSWERED.call(() -> http.call(request, stopping), stopping);
-    Registration registration = Json.decode(answer, Registration.class);
-    host =
-        new LeaseHost(
-            calls,
-            workerId,
-            Duration.ofMillis(Math.max(1, registration.heartbeatMs())),
-            Duration.ofMillis(registration.leaseTtlMs()),
-            instrumentation,
-            json,
-            log,
-            timers,
-            executor,
-            force,
-            settle,
-            this::onRunEnd);
-    log.log(
-        System.Logger.Level.INFO,
-        "{0} is registered at {1} and serves {2}, up to {3} steps at once",
-        workerId,
-        settings.safeEndpoint(),
-        String.join(", ", workflows.keySet().stream().map(held -> held.id + "@" + held.version).toList()),
-        Integer.toString(concurrency));
-  }
-
   private void claimSteps() {
     try {
-      claimLoop();
+      claims.run();
     } catch (RuntimeException e) {
       // While it stops, a claim that was broken off is no fault.
       if (!stopping.fired()) {
@@ -624,100 +593,6 @@ public final class Worker implements AutoCloseable {
       }
     } finally {
       claimsEnded.fire();
-    }
-  }
-
-  private void claimLoop() {
-    register();
-    int failures = 0;
-    while (!stopping.fired()) {
-      int free = awaitFreeSlot();
-      if (free <= 0) {
-        continue;
-      }
-      try {
-        JsonNode leases = claim(free);
-        failures = 0;
-        serveAll(leases);
-        if (leases.isEmpty() && runId != null && hasEnded()) {
-          return;
-        }
-      } catch (ConnectionFailedException | ServiceException e) {
-        if (stopping.fired()) {
-          return;
-        }
-        if (!isForgotten(e) && !Retries.isRetryable(e)) {
-          throw e;
-        }
-        failures++;
-        if (failures == WARN_AFTER_FAILURES) {
-          log.log(System.Logger.Level.WARNING, "the service does not answer claims: {0}", e.getMessage());
-        }
-        long wait = Math.max(Retries.askedNanos(e), Retries.UNTIL_ANSWERED.backoffNanos(failures));
-        // A service that was away may be another one, with an older file.
-        if (!Retries.pause(wait, stopping)) {
-          register();
-        }
-      }
-    }
-  }
-
-  private boolean isForgotten(RuntimeException e) {
-    // With one run to serve, it may be the run that is not there.
-    return e instanceof ServiceException
-        && ((ServiceException) e).status() == 404
-        && (runId == null || ((ServiceException) e).field().filter("worker_id"::equals).isPresent());
-  }
-
-  /** Free slots, once there are any; 0 now and then, for who stops. */
-  private int awaitFreeSlot() {
-    lock.lock();
-    try {
-      if (active >= concurrency) {
-        changed.await(200, TimeUnit.MILLISECONDS);
-      }
-      return concurrency - active;
-    } catch (InterruptedException e) {
-      // Nobody but this library has the thread; whoever interrupts it means the worker.
-      stopping.fire();
-      return 0;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private JsonNode claim(int free) {
-    Claim claim =
-        Claim.builder()
-            .workerId(workerId)
-            .max((long) Math.min(CLAIM_LIMIT, free))
-            .waitMs(claimWait.toMillis())
-            .runId(runId)
-            .build();
-    Request request = Request.post("/v1/api/steps/claim", Json.encodeOwn(claim));
-    // Hanging up gives back what was on its way to us.
-    JsonNode answer = http.call(request.within(claimWait.plus(CLAIM_SLACK)), stopping);
-    JsonNode leases = answer == null ? null : answer.get("leases");
-    if (leases == null || !leases.isArray()) {
-      throw new ConnectionFailedException("the answer to a claim lacks `leases`");
-    }
-    return leases;
-  }
-
-  /**
-   * Whether the one run is over: a claim on a run that has ended is answered as one that found nothing. A
-   * key that may serve steps need not be one that may read runs: then the worker goes on until it is
-   * stopped.
-   */
-  private boolean hasEnded() {
-    try {
-      JsonNode answer = http.call(Request.get("/v1/api/runs/" + Api.segment(runId)), stopping);
-      return Api.isOver(Json.decode(answer, RunDetail.class).status());
-    } catch (ServiceException e) {
-      if (e.status() != 401 && e.status() != 403) {
-        throw e;
-      }
-      return false;
     }
   }
 }
