@@ -1,0 +1,224 @@
+package dev.svc;
+
+import static dev.svc.Suite.equal;
+import static dev.svc.Suite.thrown;
+import static dev.svc.Suite.yes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Workflows, hearts, usage, and a worker before a scripted service. */
+final class WorkerTests {
+  private static final String DEFINITION =
+      "{\"id\":\"w\",\"version\":1,\"steps\":[{\"id\":\"a\",\"kind\":\"task\"},{\"id\":\"b\",\"kind\":\"sleep\"}]}";
+  private static final String LEASE =
+      "{\"leases\":[{\"lease_id\":\"l-1\",\"run_id\":\"r-1\",\"project\":\"p\",\"definition_id\":\"w\","
+          + "\"definition_version\":1,\"step_id\":\"a\",\"visit\":1,\"attempt\":1,\"delivery\":\"at_least_once\","
+          + "\"input\":{\"n\":INPUT},\"steps\":{},\"state\":{},\"correlation\":{},\"step_key\":\"k\","
+          + "\"trace_id\":\"5b8efff798038103d269b633813fc60c\",\"span_id\":\"eee19b7ec3c1b174\","
+          + "\"lease_expires_at\":\"2026-11-20T09:00:30Z\"}]}";
+
+  private WorkerTests() {}
+
+  static void add(Suite suite) {
+    suite.test("a workflow takes one body for each task it has, and for nothing else", WorkerTests::bodies);
+    suite.test("a worker names the task that has no body, and runs once", WorkerTests::refusals);
+    suite.test("usage is added up by model, and what nobody counted stays absent", WorkerTests::usage);
+    suite.test("details that were not answered travel again, unless newer ones came", WorkerTests::details);
+    suite.test("a heart that is told it is over beats no more", WorkerTests::over);
+    suite.test("bodies run on the executor of the user, with their input as a record", WorkerTests::executor);
+    suite.test("an input of another shape fails the step as fatal", WorkerTests::shapes);
+    suite.test("an interrupt of the thread of run stops the worker, whose body is interrupted after the grace", WorkerTests::interrupts);
+  }
+
+  record Input(long n) {}
+
+  private static void bodies() {
+    Workflow workflow = Workflow.parse(DEFINITION);
+    thrown(IllegalArgumentException.class, () -> workflow.step("b", Input.class, (step, input) -> null));
+    thrown(IllegalArgumentException.class, () -> workflow.step("c", Input.class, (step, input) -> null));
+    workflow.step("a", Input.class, (step, input) -> null);
+    thrown(IllegalArgumentException.class, () -> workflow.step("a", Input.class, (step, input) -> null));
+    thrown(IllegalArgumentException.class, () -> Workflow.parse("{\"id\":\"w\",\"steps\":[]}"));
+    thrown(IllegalArgumentException.class, () -> Workflow.parse("{"));
+  }
+
+  private static void refusals() {
+    Worker.Builder without = Worker.builder().workflows(Workflow.parse(DEFINITION));
+    String said = thrown(IllegalArgumentException.class, without::build).getMessage();
+    yes(said.endsWith("no body for: a"), said);
+    thrown(IllegalArgumentException.class, () -> Worker.builder().concurrency(0).build());
+    Worker stopped = Worker.builder().build();
+    stopped.stop();
+    stopped.run();
+    thrown(IllegalStateException.class, () -> run(stopped));
+  }
+
+  private static Object run(Worker worker) {
+    worker.run();
+    return null;
+  }
+
+  private static ObjectNode counts(long in) {
+    ObjectNode counts = JsonNodeFactory.instance.objectNode().put("input_tokens", in);
+    counts.putObject("input_details").put("cached_tokens", 1);
+    return counts;
+  }
+
+  private static void usage() {
+    UsageTotals totals = new UsageTotals();
+    yes(!totals.hasModelSpan() && totals.list().isEmpty(), "nothing yet");
+    totals.add("m", counts(2));
+    totals.add("n", counts(5));
+    totals.add("m", counts(3).put("output_tokens", 7));
+    totals.add("m", null);
+    equal(
+        "[{\"model\":\"m\",\"input_tokens\":5,\"input_details\":{\"cached_tokens\":2},\"output_tokens\":7}, "
+            + "{\"model\":\"n\",\"input_tokens\":5,\"input_details\":{\"cached_tokens\":1}}]",
+        totals.list().toString(),
+        "the sums");
+    yes(totals.hasModelSpan(), "a model span");
+  }
+
+  private static byte[] text(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void details() throws Exception {
+    ScheduledExecutorService timers = Executors.newSingleThreadScheduledExecutor(Threads.daemons("timers"));
+    List<String> sent = new CopyOnWriteArrayList<>();
+    List<Consumer<Heart.Pulse>> waiting = new CopyOnWriteArrayList<>();
+    Heart heart =
+        new Heart(
+            timers,
+            TimeUnit.MILLISECONDS.toNanos(20),
+            (details, cut, found) -> {
+              sent.add(details == null ? "" : new String(details, StandardCharsets.UTF_8));
+              waiting.add(found);
+            });
+    try {
+      heart.tell(text("1"));
+      Suite.until("the first beat", () -> waiting.size() == 1);
+      waiting.get(0).accept(Heart.Pulse.SOONER);
+      Suite.until("the second beat", () -> waiting.size() == 2);
+      heart.tell(text("2"));
+      waiting.get(1).accept(Heart.Pulse.SOONER);
+      Suite.until("the third beat", () -> waiting.size() == 3);
+      waiting.get(2).accept(Heart.Pulse.AGAIN);
+      Suite.until("the fourth beat", () -> waiting.size() == 4);
+      equal(List.of("1", "1", "2", ""), sent, "the details");
+    } finally {
+      heart.stop();
+      timers.shutdownNow();
+    }
+  }
+
+  private static void over() throws Exception {
+    ScheduledExecutorService timers = Executors.newSingleThreadScheduledExecutor(Threads.daemons("timers"));
+    List<String> sent = new CopyOnWriteArrayList<>();
+    Heart heart =
+        new Heart(
+            timers,
+            TimeUnit.MILLISECONDS.toNanos(5),
+            (details, cut, found) -> {
+              sent.add("");
+              found.accept(Heart.Pulse.OVER);
+            });
+    try {
+      Suite.until("the first beat", () -> sent.size() == 1);
+      heart.tell(text("1"));
+      heart.flush(TimeUnit.SECONDS.toNanos(1));
+      Thread.sleep(50);
+      equal(1, sent.size(), "beats");
+    } finally {
+      timers.shutdownNow();
+    }
+  }
+
+  /** A service that offers one lease, and takes what comes of it. */
+  private static Scripted service(String input) throws Exception {
+    boolean[] offered = new boolean[1];
+    return new Scripted(
+        (path, number) -> {
+          if (path.endsWith("/register")) {
+            return Scripted.Answer.ok("{\"worker_id\":\"w\",\"lease_ttl_ms\":30000,\"heartbeat_ms\":10000,\"definitions\":[]}");
+          }
+          if (path.endsWith("/claim")) {
+            boolean first = !offered[0];
+            offered[0] = true;
+            return first ? Scripted.Answer.ok(LEASE.replace("INPUT", input)) : null;
+          }
+          return path.endsWith("/batch") ? new Scripted.Answer(404, "") : Scripted.Answer.ok("{\"run_status\":\"running\"}");
+        });
+  }
+
+  private static JsonNode report(Scripted service, String verb) throws Exception {
+    String path = "/v1/api/steps/l-1/" + verb;
+    Suite.until("a call " + path, () -> service.asked.stream().anyMatch(call -> call.path().equals(path)));
+    String body = service.asked.stream().filter(call -> call.path().equals(path)).findFirst().orElseThrow().body();
+    return Suite.JSON.readTree(body);
+  }
+
+  private static Worker.Builder builder(Scripted service, StepBody<Input> body) {
+    Worker.Builder builder = Worker.builder().settings(service.settings());
+    return builder.workflows(Workflow.parse(DEFINITION).step("a", Input.class, body));
+  }
+
+  private static void executor() throws Exception {
+    ExecutorService pool = Executors.newSingleThreadExecutor(Threads.daemons("of-the-user"));
+    try (Scripted service = service("9007199254740993");
+        Worker worker =
+            builder(service, (step, input) -> Thread.currentThread().getName() + " " + input.n()).executor(pool).build()) {
+      Thread runner = new Thread(worker::run);
+      runner.start();
+      equal("of-the-user-1 9007199254740993", report(service, "complete").get("output").textValue(), "the output");
+      worker.stop();
+      runner.join(5000);
+      yes(!runner.isAlive(), "run returned");
+      yes(!pool.isShutdown(), "the executor is the user's");
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+
+  private static void shapes() throws Exception {
+    try (Scripted service = service("{}");
+        Worker worker = builder(service, (step, input) -> input).build()) {
+      new Thread(worker::run).start();
+      JsonNode error = report(service, "fail").get("error");
+      equal("fatal", error.get("class").textValue(), "the class");
+      equal("invalid_input", error.get("code").textValue(), "the code");
+    }
+  }
+
+  private static void interrupts() throws Exception {
+    CountDownLatch running = new CountDownLatch(1);
+    StepBody<Input> body =
+        (step, input) -> {
+          running.countDown();
+          Thread.sleep(60_000);
+          return null;
+        };
+    try (Scripted service = service("1");
+        Worker worker = builder(service, body).grace(Duration.ofMillis(50)).build()) {
+      Thread runner = new Thread(worker::run);
+      runner.start();
+      yes(running.await(20, TimeUnit.SECONDS), "the body runs");
+      runner.interrupt();
+      equal("worker_stopping", report(service, "fail").get("error").get("code").textValue(), "the code");
+      runner.join(10_000);
+      yes(!runner.isAlive(), "run returned");
+    }
+  }
+}
