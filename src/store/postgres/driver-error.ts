@@ -22,6 +22,10 @@ const CLASHED = /^(?:40001|40P01)$/;
 /** The database refuses who asks: no retry helps, and the start says why. */
 const REFUSED = /^(?:28...|3D000|42501)$/;
 
+/** Values that the database does not take: classes 22 (data) and 23 (constraints), and a row too large for an index. */
+const OF_VALUES = /^(?:22...|23...|54000)$/;
+export const isOfValues = (error: unknown): boolean => OF_VALUES.test(errorCode(error) ?? '');
+
 export const hasClashed = (error: unknown): boolean => CLASHED.test(errorCode(error) ?? '');
 
 /**

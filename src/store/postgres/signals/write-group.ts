@@ -1,0 +1,437 @@
+import type { Feedback, FeedbackKind, SignalBatch } from '../../../model/signal.ts';
+import { type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
+import type { Column, Row } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
+import { storedFacet } from '../../signals/rows/codes.ts';
+import {
+  contextOf,
+  feedbackRow,
+  logRow,
+  metricRow,
+  noteRow,
+  payloadRow,
+  scoreRow,
+  spanRow,
+} from '../../signals/rows/encode.ts';
+import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import type { WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
+import type { Ask } from '../connection.ts';
+import { type Columns, columns, insertInto, names, replacing, unnest } from './insert.ts';
+import { isTraceId, searchedWords, signalKey } from './keys.ts';
+import { groupSpans, type HeldSpans, HOT } from './span-rows.ts';
+
+const KEY: Columns = [
+  ['project', 'int4'],
+  ['trace_id', 'uuid'],
+];
+const SPAN_KEY: Columns = [...KEY, ['span_id', 'hex']];
+const ON_SPAN = '(project, trace_id, span_id)';
+const SPANS: Columns = [
+  ...SPAN_KEY,
+  ['parent_span_id', 'hex'],
+  ['name', 'text'],
+  ...columns('int4', 'kind status'),
+  ...columns('int8', 'start_ns end_ns'),
+  ...columns('text', 'model provider entity_name'),
+  ...columns('int8', 'input_tokens output_tokens total_tokens'),
+  ['total_cost', 'float8'],
+  ['currency', 'text'],
+  ['repeats_usage', 'int4'],
+  ['received_ns', 'int8'],
+  ['is_event', 'int4'],
+  ...columns('float8', 'input_cost output_cost'),
+  ['is_estimated', 'int4'],
+  ...columns('text', 'price_book_id usage_details error_message error_type scope_name'),
+  ...columns('text', CONTEXT_COLUMNS.replaceAll(',', '')),
+];
+const PAYLOADS: Columns = [
+  ...SPAN_KEY,
+  ['forms', 'int4'],
+  ...columns('text', 'input input_attribute output output_attribute attributes events links error_stack error_message'),
+];
+const WORDS: Columns = [...SPAN_KEY, ['words', 'text']];
+const LOGS: Columns = [
+  ['project', 'int4'],
+  ['log_id', 'text'],
+  ...columns('int8', 'at_ns received_ns'),
+  ['severity', 'int4'],
+  ...columns(
+    'text',
+    'message logger trace_id span_id environment service_name session_id user_id attributes correlation',
+  ),
+];
+const METRICS: Columns = [
+  ['project', 'int4'],
+  ['name', 'text'],
+  ['type', 'int4'],
+  ...columns('text', 'unit description'),
+  ...columns('int8', 'at_ns received_ns'),
+  ...columns('float8', 'value sum'),
+  ['count', 'int8'],
+  ...columns('text', 'bounds bucket_counts temporality service_name attributes correlation exemplars'),
+];
+const SCORES: Columns = [
+  ['project', 'int4'],
+  ...columns('text', 'score_id trace_id span_id scorer_id scorer_version'),
+  ...columns('float8', 'value min max'),
+  ...columns('text', 'label reason source score_trace_id'),
+  ...columns('int8', 'at_ns received_ns'),
+  ...columns('text', 'experiment_id cost correlation metadata'),
+];
+const FEEDBACK: Columns = [
+  ['project', 'int4'],
+  ...columns('text', 'feedback_id trace_id span_id kind value comment author_kind author_id'),
+  ...columns('int8', 'at_ns received_ns'),
+  ...columns('text', 'metadata correlation'),
+];
+const NOTES: Columns = [
+  ['project', 'int4'],
+  ...columns('text', 'note_id trace_id span_id aspect text model'),
+  ...columns('int8', 'at_ns received_ns'),
+  ['correlation', 'text'],
+];
+const TOTALS: Columns = [
+  ...KEY,
+  ...TOTAL_COLUMNS.map((name): Columns[number] => {
+    if (['status', 'span_count', 'error_count'].includes(name)) return [name, 'int4'];
+    if (name === 'total_cost') return [name, 'float8'];
+    return [name, name.endsWith('_ns') || name.endsWith('_tokens') ? 'int8' : 'text'];
+  }),
+  ['facets', 'text'],
+];
+const FACETS: Columns = [
+  ['project', 'int4'],
+  ['facet', 'int4'],
+  ['value', 'text'],
+  ['start_ns', 'int8'],
+  ['trace_id', 'uuid'],
+];
+const MEANS: Columns = [
+  ['project', 'int4'],
+  ['scorer_id', 'text'],
+  ['trace_id', 'uuid'],
+  ['mean', 'float8'],
+];
+
+const hex = (column: string): string => `replace(${column}::text, '-', '')`;
+
+const compare = (a: Column, b: Column): number => {
+  if (a === b) return 0;
+  return (a ?? '') < (b ?? '') ? -1 : 1;
+};
+/** In the order of their first columns. Every transaction takes its locks in this order, so that none waits for one that waits for it. */
+const inOrder = (rows: Iterable<Row>, keyColumns: number): Row[] =>
+  [...rows].sort((a, b) => {
+    for (let place = 0; place < keyColumns; place += 1) {
+      const order = compare(a[place] ?? null, b[place] ?? null);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+
+/** The last row of each key: a statement may change a row once. */
+const lastOf = (rows: readonly Row[], keyColumns: number): Iterable<Row> => {
+  const last = new Map<string, Row>();
+  for (const row of rows) last.set(JSON.stringify(row.slice(0, keyColumns)), row);
+  return last.values();
+};
+
+/** Numbers of projects that are known to be committed. */
+export type ProjectNumbers = Map<string, number>;
+/** Senders name projects as they like; of more than so many the numbers are read again. */
+const REMEMBERED_PROJECTS = 10_000;
+
+/** Puts the numbers of projects in the place of their names, and gives new ones a number. */
+const numberProjects = async (ask: Ask, known: ProjectNumbers, wanted: Iterable<string>): Promise<ProjectNumbers> => {
+  const unknown = [...new Set(wanted)].filter((name) => !known.has(name)).sort();
+  if (unknown.length === 0) return known;
+  const named: Columns = [['name', 'text']];
+  const rows = unknown.map((name): Row => [name]);
+  await ask(...insertInto('projects', named, rows, 'ON CONFLICT (name) DO NOTHING'));
+  const { sql, values } = unnest(named, rows);
+  const found = await ask<[string, number]>(
+    `SELECT p.name, p.project FROM ${sql} AS n (name) JOIN projects AS p ON p.name = n.name`,
+    values,
+  );
+  return new Map([...known, ...found]);
+};
+
+/** Which units go on: of those with one key the first, where nobody wrote it before. */
+const claimKeys = async (ask: Ask, units: readonly WriteUnit[], nowNs: bigint): Promise<WriteOutcome[]> => {
+  const firstOf = new Map<string, number>();
+  for (const [place, { ingestKey }] of units.entries())
+    if (ingestKey !== undefined && !firstOf.has(signalKey(ingestKey))) firstOf.set(signalKey(ingestKey), place);
+  const rows = [...firstOf].map(([key, place]): Row => [key, receivedAt(units[place]?.batch) ?? nowNs]);
+  const keys: Columns = [
+    ['ingest_key', 'text'],
+    ['at_ns', 'int8'],
+  ];
+  const claimed =
+    rows.length === 0
+      ? []
+      : await ask<[string]>(
+          ...insertInto(
+            'ingest_keys',
+            keys,
+            inOrder(rows, 1),
+            'ON CONFLICT (ingest_key) DO NOTHING RETURNING ingest_key',
+          ),
+        );
+  const mine = new Set(claimed.map(([key]) => firstOf.get(key)));
+  return units.map(({ ingestKey }, place) => (ingestKey === undefined || mine.has(place) ? 'written' : 'duplicate'));
+};
+
+const receivedAt = (batch: SignalBatch | undefined): bigint | undefined =>
+  (
+    batch?.spans[0] ??
+    batch?.logs[0] ??
+    batch?.metrics[0] ??
+    batch?.scores[0] ??
+    batch?.feedback[0] ??
+    batch?.aspectNotes[0]
+  )?.receivedAt;
+
+/** A number and a text that reads like it stay apart. */
+const storedFeedback = (feedback: Feedback): Row => feedbackRow({ ...feedback, value: JSON.stringify(feedback.value) });
+
+/** Writes judgements, and names the traces that they judge, and judged before. */
+const writeJudgements = async (
+  ask: Ask,
+  table: 'scores' | 'feedback',
+  of: Columns,
+  written: readonly Row[],
+  touch: (project: Column | undefined, traceId: Column | undefined) => void,
+): Promise<void> => {
+  if (written.length === 0) return;
+  const id = table === 'scores' ? 'score_id' : 'feedback_id';
+  const rows = inOrder(lastOf(written, 2), 2);
+  const added = await ask<[number, string]>(
+    ...insertInto(table, of, rows, `ON CONFLICT (project, signal_key(${id})) DO NOTHING RETURNING project, ${id}`),
+  );
+  const isAdded = new Set(added.map((key) => JSON.stringify(key)));
+  const replaced = rows.filter(([project, key]) => !isAdded.has(JSON.stringify([project, key])));
+  for (const [project, , traceId] of rows) touch(project, traceId);
+  if (replaced.length === 0) return;
+  const { sql, values } = unnest(of, replaced);
+  const before = await ask<[number, string | null]>(
+    `SELECT r.project, r.trace_id FROM ${sql} AS n (${names(of)}) JOIN ${table} AS r
+       ON r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})
+     ORDER BY r.project, r.${id} FOR UPDATE OF r`,
+    values,
+  );
+  for (const [project, traceId] of before) touch(project, traceId);
+  const changed = of.filter(([name]) => name !== 'project' && name !== id);
+  await ask(
+    `UPDATE ${table} AS r SET ${changed.map(([name]) => `${name} = n.${name}`).join(', ')}
+     FROM ${sql} AS n (${names(of)}) WHERE r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})`,
+    values,
+  );
+};
+
+type Locked = { readonly row: Row; readonly startNs: bigint; readonly facets: string };
+
+/** Locks the rows of traces, which it makes where there are none. What others did to them is seen by the statements that follow. */
+const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked[]> => {
+  const locked = await ask<[project: number, trace: string, startNs: bigint, facets: string]>(
+    ...insertInto(
+      'traces',
+      KEY,
+      keys,
+      `ON CONFLICT (project, trace_id) DO UPDATE SET span_count = traces.span_count
+       RETURNING project, ${hex('trace_id')}, start_ns, facets`,
+    ),
+  );
+  return locked.map(([project, trace, startNs, facets]) => ({ row: [project, trace], startNs, facets }));
+};
+
+const keyText = (project: Column | undefined, traceId: Column | undefined): string =>
+  `${String(project)}/${String(traceId)}`;
+
+const readSpans = async (ask: Ask, keys: readonly Row[]): Promise<Map<string, HeldSpans>> => {
+  const { sql, values } = unnest(KEY, keys);
+  const found = await ask<Row>(
+    `SELECT s.project, ${hex('s.trace_id')}, ${HOT}, ${CONTEXT_COLUMNS}
+     FROM ${sql} AS k (project, trace_id) JOIN spans AS s ON s.project = k.project AND s.trace_id = k.trace_id`,
+    values,
+  );
+  return groupSpans(found, ([project, trace]) => keyText(project, trace));
+};
+
+const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<Map<string, Judgements>> => {
+  const textKeys: Columns = [
+    ['project', 'int4'],
+    ['trace_id', 'text'],
+  ];
+  const { sql, values } = unnest(textKeys, keys);
+  const of = (table: string): string =>
+    `FROM ${sql} AS k (project, trace_id) JOIN ${table} AS r ON r.project = k.project AND r.trace_id = k.trace_id`;
+  const scores = await ask<[number, string, string, string | null, number]>(
+    `SELECT r.project, r.trace_id, r.scorer_id, r.scorer_version, r.value ${of('scores')}
+     ORDER BY r.scorer_id, r.at_ns, r.score_id`,
+    values,
+  );
+  const feedback = await ask<[number, string, FeedbackKind, bigint]>(
+    `SELECT r.project, r.trace_id, r.kind, count(*) ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
+    values,
+  );
+  const scoresOf = Map.groupBy(scores, ([project, trace]) => keyText(project, trace));
+  const feedbackOf = Map.groupBy(feedback, ([project, trace]) => keyText(project, trace));
+  return new Map(
+    [...new Set([...scoresOf.keys(), ...feedbackOf.keys()])].map((key): [string, Judgements] => [
+      key,
+      {
+        ...meansOf((scoresOf.get(key) ?? []).map(([, , scorer, version, value]) => [scorer, version, value] as const)),
+        feedback: (feedbackOf.get(key) ?? []).map(([, , kind, count]) => [kind, Number(count)] as const),
+      },
+    ]),
+  );
+};
+
+const deleteOf = (table: string, keys: readonly Row[]): readonly [string, ReturnType<typeof unnest>['values']] => {
+  const { sql, values } = unnest(KEY, keys);
+  return [
+    `DELETE FROM ${table} AS r USING ${sql} AS k (project, trace_id) WHERE r.project = k.project AND r.trace_id = k.trace_id`,
+    values,
+  ];
+};
+
+/** Brings the totals of locked traces up to their spans. A trace without a span goes. */
+const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<void> => {
+  const keys = locked.map(({ row }) => row);
+  const held = await readSpans(ask, keys);
+  const judgements = await readJudgements(ask, keys);
+  const totals: Row[] = [];
+  const gone: Row[] = [];
+  const refaceted: Row[] = [];
+  const facets: Row[] = [];
+  const means: Row[] = [];
+  for (const { row, startNs, facets: before } of locked) {
+    const [project, trace] = row;
+    const own = held.get(keyText(project, trace));
+    if (own === undefined) {
+      gone.push(row);
+      continue;
+    }
+    const judged = judgements.get(keyText(project, trace)) ?? noJudgements;
+    const total = totalRows(own.spans, own.contexts, judged);
+    const stored = total.facets.map(storedFacet);
+    const facetText = JSON.stringify(stored);
+    totals.push([...row, ...totalColumns(total, judged), facetText]);
+    for (const [scorer, mean] of judged.latestMeans)
+      means.push([project ?? null, signalKey(scorer), trace ?? null, mean]);
+    if (facetText === before && total.startTime === startNs) continue;
+    if (before !== '[]') refaceted.push(row);
+    const added = new Set<string>();
+    for (const [facet, value] of stored) {
+      const key = signalKey(value);
+      if (added.has(`${facet}/${key}`)) continue;
+      added.add(`${facet}/${key}`);
+      facets.push([project ?? null, facet, key, total.startTime, trace ?? null]);
+    }
+  }
+  if (gone.length > 0) await ask(...deleteOf('traces', gone));
+  if (gone.length + refaceted.length > 0) await ask(...deleteOf('trace_facets', [...gone, ...refaceted]));
+  await ask(...deleteOf('trace_scores', keys));
+  if (totals.length === 0) return;
+  const { sql, values } = unnest(TOTALS, totals);
+  await ask(
+    `UPDATE traces AS r SET ${TOTALS.slice(KEY.length)
+      .map(([name]) => `${name} = n.${name}`)
+      .join(', ')}
+     FROM ${sql} AS n (${names(TOTALS)}) WHERE r.project = n.project AND r.trace_id = n.trace_id`,
+    values,
+  );
+  if (facets.length > 0) await ask(...insertInto('trace_facets', FACETS, facets));
+  if (means.length > 0) await ask(...insertInto('trace_scores', MEANS, means));
+};
+
+/** Writes spans with their payloads and words; a span that is there is replaced. */
+const writeSpans = async (ask: Ask, spans: readonly Row[], payloads: readonly Row[]): Promise<void> => {
+  if (spans.length === 0) return;
+  const kept = ['project', 'trace_id', 'span_id'];
+  await ask(...insertInto('spans', SPANS, inOrder(lastOf(spans, 3), 3), replacing(ON_SPAN, SPANS, kept)));
+  const last = inOrder(lastOf(payloads, 3), 3);
+  await ask(...insertInto('span_payloads', PAYLOADS, last, replacing(ON_SPAN, PAYLOADS, kept)));
+  const words = last.map(
+    (row): Row => [...row.slice(0, 3), searchedWords([row[4] as string | null, row[6] as string | null])],
+  );
+  const isSearched = words.filter((row) => row[3] !== '');
+  if (isSearched.length > 0) await ask(...insertInto('span_words', WORDS, isSearched, replacing(ON_SPAN, WORDS, kept)));
+  const silent = words.filter((row) => row[3] === '').map((row) => row.slice(0, 3));
+  if (silent.length === 0) return;
+  const { sql, values } = unnest(SPAN_KEY, silent);
+  await ask(
+    `DELETE FROM span_words AS r USING ${sql} AS k (project, trace_id, span_id)
+     WHERE r.project = k.project AND r.trace_id = k.trace_id AND r.span_id = k.span_id`,
+    values,
+  );
+};
+
+/**
+ * Writes units in one open transaction at READ COMMITTED, so that a statement sees what others committed before it began.
+ *
+ * Locks are taken in one order: ingest keys, projects, judgements, notes, and last the rows of traces. Who has the row of a trace reads
+ * its spans with a later statement, so the totals of a trace are those of all spans whoever wrote them.
+ * @param known numbers of projects
+ * @returns the outcome of each unit, and the numbers that are known when the transaction has committed
+ */
+export const writeGroup = async (
+  ask: Ask,
+  units: readonly WriteUnit[],
+  known: ProjectNumbers,
+  nowNs: bigint,
+): Promise<{ readonly outcomes: readonly WriteOutcome[]; readonly known: ProjectNumbers }> => {
+  const outcomes = await claimKeys(ask, units, nowNs);
+  const batches = units.filter((_, place) => outcomes[place] === 'written').map(({ batch }) => batch);
+  const spans = batches.flatMap((batch) => batch.spans);
+  const records = {
+    logs: batches.flatMap((batch) => batch.logs.map(logRow)),
+    metrics: batches.flatMap((batch) => batch.metrics.map(metricRow)),
+    scores: batches.flatMap((batch) => batch.scores.map(scoreRow)),
+    feedback: batches.flatMap((batch) => batch.feedback.map(storedFeedback)),
+    notes: batches.flatMap((batch) => batch.aspectNotes.map(noteRow)),
+  };
+  const rowsOfRecords = Object.values(records).flat();
+  const numbers = await numberProjects(ask, known.size > REMEMBERED_PROJECTS ? new Map() : known, [
+    ...spans.map(({ correlation }) => correlation.project),
+    ...rowsOfRecords.map(([project]) => project as string),
+  ]);
+  const numberOf = (project: string): number => {
+    const number = numbers.get(project);
+    if (number === undefined) throw new Error('a project that was just numbered has no number');
+    return number;
+  };
+  for (const row of rowsOfRecords) row[0] = numberOf(row[0] as string);
+
+  const touched = new Map<string, Row>();
+  const touch = (project: Column | undefined, traceId: Column | undefined): void => {
+    if (typeof traceId === 'string' && isTraceId(traceId))
+      touched.set(keyText(project, traceId), [project ?? null, traceId]);
+  };
+  await writeJudgements(ask, 'scores', SCORES, records.scores, touch);
+  await writeJudgements(ask, 'feedback', FEEDBACK, records.feedback, touch);
+  if (records.notes.length > 0)
+    await ask(
+      ...insertInto(
+        'aspect_notes',
+        NOTES,
+        inOrder(lastOf(records.notes, 2), 2),
+        replacing('(project, signal_key(note_id))', NOTES, ['project', 'note_id']),
+      ),
+    );
+  const spanRows: Row[] = [];
+  const payloads: Row[] = [];
+  for (const span of spans) {
+    const number = numberOf(span.correlation.project);
+    touch(number, span.traceId);
+    const row = spanRow(span, { number: 0, trace: 0, context: 0 });
+    spanRows.push([number, span.traceId, ...row.slice(3, 19), ...row.slice(20), ...contextOf(span.correlation)]);
+    payloads.push([number, span.traceId, span.spanId, ...payloadRow(span, 0).slice(1)]);
+  }
+  const locked = touched.size === 0 ? [] : await lockTraces(ask, inOrder(touched.values(), 2));
+  await writeSpans(ask, spanRows, payloads);
+  if (records.logs.length > 0) await ask(...insertInto('logs', LOGS, records.logs));
+  if (records.metrics.length > 0) await ask(...insertInto('metric_points', METRICS, records.metrics));
+  if (locked.length > 0) await writeTotals(ask, locked);
+  return { outcomes, known: numbers };
+};
