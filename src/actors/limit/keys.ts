@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CompiledDefinition, CompiledStep } from '../../model/definition/compile.ts';
 import { type Concurrency, definitionBounds, type OnLimit, type Rate } from '../../model/definition/definition.ts';
 import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
@@ -44,23 +44,19 @@ export const limitedStep = ({ step, concurrencyKey, rateKey }: CompiledStep): Li
   rateKey,
 });
 
-/** The same for the same key, and opaque: 128 bits of a digest. */
+/** Opaque: 128 bits of a digest. Each start of a run with keys takes one a key: in one call it costs a fraction of a hash object. */
+const digestOf = (text: string): string => hash('sha256', text, 'buffer').subarray(0, 16).toString('base64url');
+
+/** The same for the same key. */
 const idOf = (
   kind: LimitKind,
   { project, definitionOwner, definitionId, stepId = '' }: KeyOwner,
   key: string,
-): string =>
-  createHash('sha256')
-    .update(JSON.stringify([kind, project, definitionOwner, definitionId, stepId, key]))
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url');
+): string => digestOf(JSON.stringify([kind, project, definitionOwner, definitionId, stepId, key]));
 
 /** The line of those who need just these keys. */
 export const lineIdOf = ([first = '', second]: readonly string[]): string =>
-  second === undefined
-    ? first
-    : createHash('sha256').update(`${first} ${second}`).digest().subarray(0, 16).toString('base64url');
+  second === undefined ? first : digestOf(`${first} ${second}`);
 
 const expand = (kind: LimitKind, owner: KeyOwner, template: Template, scope: ExpressionScope): Evaluated<string> => {
   const key = renderAsText(template, scope);
@@ -74,26 +70,50 @@ const expand = (kind: LimitKind, owner: KeyOwner, template: Template, scope: Exp
 };
 const at = ({ stepId }: KeyOwner): string => (stepId === undefined ? '' : ` of step ${stepId}`);
 
-/** Expands the keys of a definition or of a task. @returns no keys where it names none */
+type KeyTexts = { readonly concurrency?: string; readonly rate?: string };
+
+/** The texts of the keys that a definition or a task names. */
+export const expandKeys = (
+  { concurrencyKey, rateKey }: Limited,
+  owner: KeyOwner,
+  scope: () => ExpressionScope,
+): Evaluated<KeyTexts> => {
+  const concurrency = concurrencyKey && expand('concurrency', owner, concurrencyKey, scope());
+  if (concurrency?.ok === false) return concurrency;
+  const rate = rateKey && expand('rate', owner, rateKey, scope());
+  if (rate?.ok === false) return rate;
+  return {
+    ok: true,
+    value: {
+      ...(concurrency === undefined ? {} : { concurrency: concurrency.value }),
+      ...(rate === undefined ? {} : { rate: rate.value }),
+    },
+  };
+};
+
+/** The keys of these texts. @returns no keys where the definition or the task names none */
+export const keysFrom = ({ concurrency, rate }: Limited, owner: KeyOwner, texts: KeyTexts): Keys | undefined => {
+  const { concurrency: held, rate: paced } = texts;
+  let keys: Keys | undefined;
+  if (concurrency !== undefined && held !== undefined) {
+    const { limit, onLimit } = concurrency;
+    keys = {
+      concurrency: { limitId: idOf('concurrency', owner, held), kind: 'concurrency', key: held, limit, onLimit },
+    };
+  }
+  if (rate !== undefined && paced !== undefined) {
+    const { limit, perMs } = rate;
+    keys = { ...keys, rate: { limitId: idOf('rate', owner, paced), kind: 'rate', key: paced, limit, perMs } };
+  }
+  return keys;
+};
+
+/** Expands the keys of a definition or of a task. */
 export const keysOf = (
   limited: Limited,
   owner: KeyOwner,
   scope: () => ExpressionScope,
 ): Evaluated<Keys | undefined> => {
-  const { concurrency, rate, concurrencyKey, rateKey } = limited;
-  let keys: Keys | undefined;
-  if (concurrency !== undefined && concurrencyKey !== undefined) {
-    const key = expand('concurrency', owner, concurrencyKey, scope());
-    if (!key.ok) return key;
-    const { limit, onLimit } = concurrency;
-    const limitId = idOf('concurrency', owner, key.value);
-    keys = { concurrency: { limitId, kind: 'concurrency', key: key.value, limit, onLimit } };
-  }
-  if (rate !== undefined && rateKey !== undefined) {
-    const key = expand('rate', owner, rateKey, scope());
-    if (!key.ok) return key;
-    const { limit, perMs } = rate;
-    keys = { ...keys, rate: { limitId: idOf('rate', owner, key.value), kind: 'rate', key: key.value, limit, perMs } };
-  }
-  return { ok: true, value: keys };
+  const texts = expandKeys(limited, owner, scope);
+  return texts.ok ? { ok: true, value: keysFrom(limited, owner, texts.value) } : texts;
 };

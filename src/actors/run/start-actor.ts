@@ -1,7 +1,8 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import type { UnixMs } from '../../model/run.ts';
-import { keysOf, limitedDefinition } from '../limit/keys.ts';
+import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
+import { expandKeys, keysFrom, limitedDefinition } from '../limit/keys.ts';
 import type { LimitHost } from '../limit/limit-state.ts';
 import { type Asker, refusedByKeys } from '../limit/places.ts';
 import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
@@ -43,18 +44,16 @@ export const mayStart = (
   leaving: readonly string[] = [],
 ): Result<undefined> => {
   if (compiled.concurrencyKey === undefined && compiled.rateKey === undefined) return { ok: true, value: undefined };
-  const keys = keysOf(limitedDefinition(compiled), record, () => ({
-    input,
-    correlation,
-    state: {},
-    steps: {},
-    run: {},
-    visits: {},
-  }));
-  if (!keys.ok) return { ok: false, failure: { code: 'input_invalid', message: keys.error.message } };
-  if (keys.value === undefined || (startAt !== undefined && startOf(startAt, turn.at) > turn.at))
-    return { ok: true, value: undefined };
-  return refusedByKeys(turn, host, { runId, record }, keys.value, leaving);
+  const limited = limitedDefinition(compiled);
+  const scope = (): ExpressionScope => ({ input, correlation, state: {}, steps: {}, run: {}, visits: {} });
+  const texts = expandKeys(limited, record, scope);
+  if (!texts.ok) return { ok: false, failure: { code: 'input_invalid', message: texts.error.message } };
+  const isLater = startAt !== undefined && startOf(startAt, turn.at) > turn.at;
+  // A key that does not refuse is asked for when the run begins.
+  const keys =
+    isLater || limited.concurrency?.onLimit !== 'reject' ? undefined : keysFrom(limited, record, texts.value);
+  if (keys === undefined) return { ok: true, value: undefined };
+  return refusedByKeys(turn, host, { runId, record }, keys, leaving);
 };
 
 export type StartHost = LimitHost & {
