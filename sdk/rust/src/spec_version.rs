@@ -16,6 +16,11 @@ pub(crate) struct SpecCheck {
 }
 
 impl SpecCheck {
+    /// Whether it needs no call.
+    pub(crate) fn is_known(&self) -> bool {
+        self.served.get().is_some()
+    }
+
     /// Fails when the service has another major version. No answer is no fault.
     pub(crate) async fn ensure(&self, http: &Http) -> Result<(), Error> {
         if self.served.get().is_none() {

@@ -172,6 +172,9 @@ impl Client {
     /// Fails where the service has another major `spec_version`.
     async fn ensure_compatible(&self) -> Result<(), Error> {
         let inner = Arc::clone(&self.inner);
+        if inner.spec.is_known() {
+            return inner.spec.ensure(&inner.http).await;
+        }
         self.machine.run(async move { inner.spec.ensure(&inner.http).await }).await
     }
 

@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -100,6 +100,8 @@ pub(crate) struct Queue {
     spec: SpecCheck,
     options: QueueOptions,
     log: LogSink,
+    /// That the service has another major version was said.
+    warned: AtomicBool,
 }
 
 impl Queue {
@@ -114,6 +116,7 @@ impl Queue {
             spec: SpecCheck::default(),
             options,
             log,
+            warned: AtomicBool::new(false),
         })
     }
 
@@ -237,8 +240,7 @@ impl Queue {
         drop(batch);
         let sending = async {
             if let Err(fault @ Error::IncompatibleServer { .. }) = self.spec.ensure(&self.http).await {
-                // Once: a service of one version stays so for as long as this connection.
-                if self.line().counters == Counters::default() {
+                if !self.warned.swap(true, Ordering::Relaxed) {
                     (self.log)(&Severity::Warn, &format!("instrumentation: {fault}"));
                 }
             }

@@ -3,6 +3,8 @@ mod serve_lease;
 mod step;
 mod step_calls;
 mod step_error;
+#[cfg(test)]
+mod tests;
 mod usage;
 mod workflow;
 

@@ -241,6 +241,8 @@ impl ServedLease {
                     self.report_failure(&error, &usage, how).await;
                 }
             }
+            // A program that ends while its body runs has not failed: another worker takes the step.
+            Outcome::Abandoned => self.settle(&self.fail(&given_back(), &usage, lastly).await),
             Outcome::NotJson(message) => {
                 self.report_failure(&StepError::fatal(message).code("invalid_output"), &usage, how).await;
             }
@@ -285,9 +287,9 @@ impl ServedLease {
         let task = self.host.bodies.spawn(context.run(async move { body(step).await }));
         async {
             task.await.unwrap_or_else(|failed| {
-                Outcome::Failed(match failed.try_into_panic() {
-                    Ok(panic) => StepError::fatal(cut(&words_of(panic.as_ref()))),
-                    Err(_) => StepError { is_plain: true, ..StepError::fatal("the runtime of the body has ended") },
+                let panic = failed.try_into_panic();
+                panic.map_or(Outcome::Abandoned, |panic| {
+                    Outcome::Failed(StepError::fatal(cut(&words_of(panic.as_ref()))))
                 })
             })
         }

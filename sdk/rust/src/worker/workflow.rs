@@ -18,6 +18,8 @@ pub(crate) enum Outcome {
     Failed(StepError),
     /// The output is not JSON.
     NotJson(String),
+    /// The runtime of the body ended before it.
+    Abandoned,
 }
 
 type BodyFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
