@@ -75,7 +75,7 @@ func (w *watch) follow(ctx context.Context) error {
 		if w.failures >= w.client.retry.Attempts && !patient {
 			return err
 		}
-		if !pause(ctx, jittered(w.client.retry, w.failures)) {
+		if !pause(ctx, max(askedWait(err), jittered(w.client.retry, w.failures))) {
 			return ctx.Err()
 		}
 	}
