@@ -17,6 +17,14 @@ export default defineConfig({
     // One sheet: a sheet for each module is twice as many bytes (small files hardly compress), and what wins among equal
     // rules would depend on which pages a reader had visited before.
     cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        // What several pages share is one script: dozens of small ones hardly compress.
+        codeSplitting: {
+          groups: [{ name: 'shared', test: /ui[\\/]src[\\/](?:model|widgets)[\\/]/, minShareCount: 16 }],
+        },
+      },
+    },
   },
   server: { proxy: { '/v1': SERVICE, '/healthz': SERVICE, '/readyz': SERVICE } },
 });
