@@ -6,7 +6,7 @@ import css from './shortcuts.module.css';
 /** Keys by what `KeyboardEvent.key` calls them; a sequence has a space: `g t`. With control or command: `mod+k`. */
 export type Shortcut = { readonly keys: string; readonly what: string; readonly run: () => void };
 
-type Registry = { readonly add: (shortcuts: readonly Shortcut[]) => () => void };
+type Registry = { readonly add: (shortcuts: readonly Shortcut[], isBehind: boolean) => () => void };
 const Context = createContext<Registry>({ add: () => () => {} });
 
 /** A sequence that is not finished by then is forgotten. */
@@ -19,10 +19,14 @@ const isTyping = (target: EventTarget | null): boolean =>
 const isActivating = ({ key, target }: KeyboardEvent): boolean =>
   (key === 'Enter' || key === ' ') && target instanceof Element && target.closest('a[href], button, summary') !== null;
 
-/** Shortcuts of whatever is on the screen, while it is. What was added last goes first. @param shortcuts memoised by the caller */
-export const useShortcuts = (shortcuts: readonly Shortcut[]): void => {
+/**
+ * Shortcuts of whatever is on the screen, while it is. What was added last goes first.
+ * @param shortcuts memoised by the caller
+ * @param isBehind those of all others go first, whenever they are added
+ */
+export const useShortcuts = (shortcuts: readonly Shortcut[], isBehind = false): void => {
   const registry = useContext(Context);
-  useEffect(() => registry.add(shortcuts), [registry, shortcuts]);
+  useEffect(() => registry.add(shortcuts, isBehind), [registry, shortcuts, isBehind]);
 };
 
 export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }) => {
@@ -31,8 +35,8 @@ export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }
   const isOn = usePrefs().prefs.shortcuts;
   const registry = useMemo<Registry>(
     () => ({
-      add: (shortcuts) => {
-        groups.current.unshift(shortcuts);
+      add: (shortcuts, isBehind) => {
+        groups.current = isBehind ? [...groups.current, shortcuts] : [shortcuts, ...groups.current];
         return () => {
           groups.current = groups.current.filter((group) => group !== shortcuts);
         };
@@ -54,7 +58,8 @@ export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }
       if (found !== undefined) {
         event.preventDefault();
         found.run();
-      } else if (pressed === '?') setHelp(all);
+      } else if (pressed === '?')
+        setHelp(all.filter(({ keys }, at) => all.findIndex((one) => one.keys === keys) === at));
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);

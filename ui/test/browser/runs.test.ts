@@ -167,6 +167,47 @@ describe('a run', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
+  it('7: is played entry by entry up to now, by its button or by Space, and stops when it is told to', async () => {
+    const { run, entries } = await endedOne('o-8');
+    const page = await stage.open(`/runs/${run}?tab=timeline`);
+    const slider = page.getByRole('slider', { name: 'Sequence' });
+    await expect.poll(() => slider.getAttribute('max')).toBe(String(entries.length - 1));
+    const shown = (): string | null => new URL(page.url()).searchParams.get('seq');
+    await page.keyboard.press(' ');
+    await expect.poll(() => Number(shown()), { interval: 50 }).toBeGreaterThan(1);
+    await page.keyboard.press(' ');
+    const play = page.getByRole('button', { name: 'Play', exact: true });
+    await play.waitFor();
+    const stopped = shown();
+    expect(stopped).not.toBeNull();
+    await play.click();
+    await expect.poll(shown, { timeout: 30_000 }).toBeNull();
+    await play.waitFor();
+    expect(await slider.inputValue()).toBe(String(entries.length - 1));
+  });
+
+  it('is found in its list by j and k, and opened by Enter', async () => {
+    await endedOne('o-9');
+    await endedOne('o-10');
+    const page = await stage.open('/runs');
+    const rows = page.getByRole('table', { name: 'Runs' }).getByRole('row');
+    await rows.nth(2).waitFor();
+    const focused = (): Promise<string | null | undefined> =>
+      page.evaluate(() => document.activeElement?.closest('tr')?.getAttribute('aria-rowindex'));
+    for (const [key, row] of [
+      ['j', '2'],
+      ['j', '3'],
+      ['k', '2'],
+      ['k', '2'],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await focused()).toBe(row);
+    }
+    const address = await page.evaluate(() => (document.activeElement as HTMLAnchorElement).href);
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname === new URL(address).pathname);
+  });
+
   it('8: is paused and resumed, and taken up at one of its steps once it has ended', async () => {
     const { run } = await endedOne('o-5');
     const page = await stage.open(`/runs/${run}`);

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import { tellEntry } from '../../model/journal.ts';
@@ -15,6 +15,9 @@ export type PastState = { readonly seq?: number | undefined; readonly vs?: numbe
 
 /** A slider that is dragged asks for the moment at which it rests. */
 const ASKED_AFTER_MS = 120;
+
+/** An entry of a run that is played. */
+const PLAY_MS = 700;
 
 const useResting = <T,>(value: T): T => {
   const [resting, setResting] = useState(value);
@@ -62,6 +65,20 @@ export const Past = ({
   const { seq, vs } = state;
   const last = entries.at(-1)?.seq;
   const shown = seq ?? last;
+  const [isPlaying, setPlaying] = useState(false);
+  useEffect(() => {
+    if (!isPlaying || last === undefined) return undefined;
+    const timer = setTimeout(() => {
+      const next = (seq ?? last) + 1;
+      setState({ seq: next < last ? next : undefined });
+      if (next >= last) setPlaying(false);
+    }, PLAY_MS);
+    return () => clearTimeout(timer);
+  }, [isPlaying, seq, last, setState]);
+  const play = useCallback(() => {
+    if (!isPlaying && seq === undefined) setState({ seq: 0 });
+    setPlaying(!isPlaying);
+  }, [isPlaying, seq, setState]);
   const shortcuts = useMemo<Shortcut[]>(() => {
     if (last === undefined) return [];
     const by = (steps: number) => (): void => {
@@ -73,6 +90,7 @@ export const Past = ({
       { keys: '.', what: 'One entry on', run: by(1) },
       { keys: '<', what: 'Ten entries back', run: by(-10) },
       { keys: '>', what: 'Ten entries on', run: by(10) },
+      { keys: ' ', what: 'Play from this moment, or stop', run: play },
       { keys: 'End', what: 'Now', run: () => setState({ seq: undefined }) },
       {
         keys: 'd',
@@ -80,7 +98,7 @@ export const Past = ({
         run: () => setState({ vs: vs === undefined ? (seq ?? last) : undefined }),
       },
     ];
-  }, [last, seq, vs, setState]);
+  }, [last, seq, vs, setState, play]);
   useShortcuts(shortcuts);
   const entry = seq === undefined ? undefined : entries[seq];
   return (
@@ -107,6 +125,9 @@ export const Past = ({
           </>
         )}
       </span>
+      <Button disabled={last === undefined} onClick={play}>
+        {isPlaying ? 'Stop' : 'Play'}
+      </Button>
       <Button disabled={seq === undefined} onClick={() => setState({ seq: undefined })}>
         Now
       </Button>

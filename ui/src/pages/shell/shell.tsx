@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react';
 import { keepShared, type Params } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
+import { rowShortcuts } from '../../widgets/row-keys.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { sections } from '../page.ts';
 import { pages } from '../pages.ts';
@@ -60,6 +61,7 @@ export const Shell = () => {
     [navigate],
   );
   useShortcuts(shortcuts);
+  useShortcuts(rowShortcuts, true);
   return (
     <div className={css['shell']} data-rail={isRailOpen ? 'open' : undefined}>
       <a href="#page" className={css['skip']}>
