@@ -257,7 +257,7 @@ const Choice = ({
       aria-label={`Trace ${side}: id or address`}
       placeholder="id or address of a trace"
       defaultValue={id ?? ''}
-      style={{ width: '22rem' }}
+      style={{ width: '22rem', minWidth: 0 }}
       onChange={({ target }) => {
         const found = idIn(target.value);
         if (found !== undefined) onChoose(found);
