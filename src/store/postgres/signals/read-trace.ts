@@ -4,9 +4,9 @@ import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
 import { joiningOf } from '../../signals/rows/joined-trace.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
-import { textArray } from '../arrays.ts';
-import type { Ask, Bound } from '../connection.ts';
+import type { Ask } from '../connection.ts';
 import { isTraceId } from './keys.ts';
+import { inReach } from './reach.ts';
 import { groupSpans, HOT } from './span-rows.ts';
 
 const hex = (column: string): string => `replace(${column}::text, '-', '')`;
@@ -30,12 +30,6 @@ const inAnswer: WaterfallReader<Row> = {
   parent: (row) => row[3] as string | null,
   start: (row) => row[7] as bigint,
 };
-
-/** The condition that a project `p` is in reach, and what it binds at `$place`. PostgreSQL takes no U+0000, which no name holds. */
-const inReach = (reach: ProjectReach, place: number): readonly [sql: string, values: Bound[]] =>
-  reach === 'all'
-    ? ['true', []]
-    : [`p.name = ANY ($${place}::text[])`, [textArray(reach.filter((name) => !name.includes('\0')))]];
 
 /** A trace with its spans in waterfall order, from every project in reach. */
 export const findTrace = async (

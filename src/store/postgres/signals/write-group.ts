@@ -231,7 +231,7 @@ const writeJudgements = async (
 type Locked = { readonly row: Row; readonly startNs: bigint; readonly facets: string };
 
 /** Locks the rows of traces, which it makes where there are none. What others did to them is seen by the statements that follow. */
-const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked[]> => {
+export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked[]> => {
   const locked = await ask<[project: number, trace: string, startNs: bigint, facets: string]>(
     ...insertInto(
       'traces',
@@ -287,7 +287,11 @@ const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<Map<strin
   );
 };
 
-const deleteOf = (table: string, keys: readonly Row[]): readonly [string, ReturnType<typeof unnest>['values']] => {
+/** A statement that deletes the rows of these traces: project and trace id of each. */
+export const deleteOf = (
+  table: string,
+  keys: readonly Row[],
+): readonly [string, ReturnType<typeof unnest>['values']] => {
   const { sql, values } = unnest(KEY, keys);
   return [
     `DELETE FROM ${table} AS r USING ${sql} AS k (project, trace_id) WHERE r.project = k.project AND r.trace_id = k.trace_id`,
@@ -296,7 +300,7 @@ const deleteOf = (table: string, keys: readonly Row[]): readonly [string, Return
 };
 
 /** Brings the totals of locked traces up to their spans. A trace without a span goes. */
-const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<void> => {
+export const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<void> => {
   const keys = locked.map(({ row }) => row);
   const held = await readSpans(ask, keys);
   const judgements = await readJudgements(ask, keys);
