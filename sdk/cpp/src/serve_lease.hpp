@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "heart.hpp"
+#include "step_calls.hpp"
+#include "svc/instrumentation.hpp"
+#include "svc/workflow.hpp"
+#include "timers.hpp"
+#include "usage.hpp"
+
+namespace svc::inline v0::detail {
+
+/// What leases need of their worker.
+struct LeaseHost {
+  StepCalls& calls;
+  BodyPool& pool;
+  Timers& timers;
+  std::string worker_id;
+  Millis heartbeat;
+  Millis lease_ttl;
+  std::shared_ptr<Instrumentation> instrumentation;
+  LogSink log;
+  /// Asked to stop when bodies must end: the time that a stopping worker gives them is over.
+  std::stop_token force;
+  /// How long a body may take to end after that.
+  Millis settle;
+  /// Called when an answer says that the run of a lease has ended.
+  std::function<void(const std::string& run_id)> on_run_end;
+};
+
+/// One lease, from its offer to its end: declares it started, keeps it alive while the body runs, reports what came of it, and
+/// does what the protocol asks on each of the four refusals. See docs/worker-protocol.md.
+class ServedLease : public std::enable_shared_from_this<ServedLease> {
+ public:
+  /// `body` is null when this worker does not hold the definition, the version or the step. `on_left_behind` is called when
+  /// the body did not end in time: its worker no longer waits for it.
+  ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body, std::function<void()> on_left_behind);
+
+  /// Lives the lease.
+  void serve() noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  struct Answer;
+  struct Failure;
+  struct How;
+  struct Result;
+
+  void refuse_unheld();
+  void serve_held();
+  void run(Heart& heart, const How& lastly);
+  Result run_body(Heart& heart, const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state);
+  void report(const Result& result, const std::vector<wire::ReportedUsage>& usage, const How& how);
+  void report_failure(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
+  Answer call(StepVerb verb, std::string body, const How& how);
+  Answer fail(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
+  [[nodiscard]] Answer read(const wire::Json* answer, const std::exception_ptr& error) const;
+  /// Logs what an answer says of a fault.
+  void settle(const Answer& answer) const;
+  void beat(const std::optional<std::string>& details, const Heart::Found& found);
+  void interrupt(InterruptReason reason);
+  void force(const std::shared_ptr<Heart>& heart);
+  [[nodiscard]] std::optional<InterruptReason> reason() const noexcept;
+  void log(LogLevel level, const std::string& line) const noexcept;
+
+  std::shared_ptr<const LeaseHost> host_;
+  wire::Lease lease_;
+  Workflow::Serve body_;
+  std::function<void()> on_left_behind_;
+  std::string name_;
+  std::stop_source interruption_;
+  /// -1 while there is none.
+  std::atomic<int> reason_{-1};
+  std::atomic<bool> is_settled_{false};
+};
+
+}  // namespace svc::inline v0::detail

@@ -1,0 +1,223 @@
+#include "step_calls.hpp"
+
+#include <algorithm>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "text.hpp"
+
+namespace svc::inline v0::detail {
+
+namespace {
+
+// See docs/worker-protocol.md, "Many calls in one".
+constexpr std::size_t batch_items = 1000;
+/// Larger reports go by themselves: nobody waits until they are through.
+constexpr std::size_t large_bytes = std::size_t{256} * 1024;
+constexpr std::size_t batch_bytes = std::size_t{1024} * 1024;
+/// The service writes one batch while it reads the next.
+constexpr std::size_t batches_at_once = 2;
+constexpr std::size_t claim_limit = 1000;
+
+struct Kind {
+  StepVerb verb;
+  std::string_view path;
+  std::string_view list;
+};
+constexpr std::array<Kind, 4> kinds{{
+    {StepVerb::started, "started", "started"},
+    {StepVerb::heartbeat, "heartbeat", "heartbeats"},
+    {StepVerb::complete, "complete", "completes"},
+    {StepVerb::fail, "fail", "fails"},
+}};
+
+StepAnswer failed(const Error& error) { return {{}, std::make_exception_ptr(ConnectionError(error.what()))}; }
+
+/// What an item of the answer to a batch says.
+StepAnswer answer_in(const nlohmann::json* one) {
+  const auto status = one != nullptr && one->is_object() ? one->value("status", nlohmann::json()) : nlohmann::json();
+  if (!status.is_number_integer()) return failed(ConnectionError("the answer to a batch lacks an item"));
+  const auto body = one->value("body", nlohmann::json());
+  const auto number = status.get<int>();
+  if (number >= 200 && number <= 299) return {wire::Json{body}, nullptr};
+  return {{}, std::make_exception_ptr(refusal(number, wire::Json{body}))};
+}
+
+}  // namespace
+
+/// A call under way; it is settled once.
+struct StepCalls::Item {
+  StepCall call;
+  OnAnswer on_answer;
+  std::atomic<bool> is_settled{false};
+
+  Item(StepCall given, OnAnswer then) : call(std::move(given)), on_answer(std::move(then)) {}
+
+  void settle(const StepAnswer& answer) {
+    if (!is_settled.exchange(true)) on_answer(answer);
+  }
+};
+
+StepCalls::StepCalls(Options options) : options_(std::move(options)) {}
+
+wire::Json StepCalls::make(const StepCall& call) {
+  if (goes_alone(call)) return alone(call);
+  std::promise<wire::Json> promise;
+  auto answered = promise.get_future();
+  enqueue(std::make_shared<Item>(call, [&promise](const StepAnswer& answer) {
+    if (answer.error != nullptr) promise.set_exception(answer.error);
+    else promise.set_value(answer.body);
+  }));
+  return answered.get();
+}
+
+void StepCalls::submit(StepCall call, OnAnswer on_answer) {
+  auto item = std::make_shared<Item>(std::move(call), std::move(on_answer));
+  if (goes_alone(item->call)) submit_alone(std::move(item));
+  else enqueue(std::move(item));
+}
+
+void StepCalls::close() noexcept {
+  std::vector<std::jthread> senders;
+  std::deque<std::shared_ptr<Item>> items;
+  {
+    const std::lock_guard lock{mutex_};
+    is_closed_ = true;
+    items.swap(queue_);
+    senders.swap(senders_);
+    ready_.notify_all();
+  }
+  for (const auto& item : items) item->settle(failed(ConnectionError("the worker has ended")));
+}
+
+bool StepCalls::goes_alone(const StepCall& call) const { return !knows_batch_ || call.body.size() > large_bytes; }
+
+wire::Json StepCalls::alone(const StepCall& call) {
+  const auto path = kinds.at(static_cast<std::size_t>(call.verb)).path;
+  const Request request{
+      .method = "POST",
+      .path = "/v1/api/steps/" + percent_encoded(call.lease_id) + "/" + std::string(path),
+      .body = call.body,
+      .timeout = call.timeout,
+  };
+  return options_.http.call(request, {});
+}
+
+void StepCalls::submit_alone(std::shared_ptr<Item> item) {
+  const auto work = [this, item] {
+    try {
+      item->settle({alone(item->call), nullptr});
+    } catch (const Error&) {
+      item->settle({{}, std::current_exception()});
+    }
+  };
+  try {
+    options_.pool.submit(work);
+  } catch (const std::system_error&) {
+    item->settle(failed(ConnectionError("no thread can be started for a call")));
+  }
+}
+
+void StepCalls::enqueue(std::shared_ptr<Item> item) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!is_closed_) {
+      queue_.push_back(std::move(item));
+      if (senders_.size() < batches_at_once) senders_.emplace_back([this] { run(); });
+      else ready_.notify_one();
+      return;
+    }
+  }
+  item->settle(failed(ConnectionError("the worker has ended")));
+}
+
+void StepCalls::run() {
+  while (true) {
+    Items items;
+    {
+      std::unique_lock lock{mutex_};
+      ready_.wait(lock, [this] { return !queue_.empty() || is_closed_; });
+      if (is_closed_) return;
+      items = take();
+    }
+    send(items);
+  }
+}
+
+StepCalls::Items StepCalls::take() {
+  Items items;
+  std::size_t size = 0;
+  while (!queue_.empty() && items.size() < batch_items) {
+    size += queue_.front()->call.body.size();
+    if (!items.empty() && size > batch_bytes) break;
+    items.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return items;
+}
+
+void StepCalls::send(const Items& items) {
+  auto timeout = default_timeout;
+  for (const auto& item : items) timeout = std::min(timeout, item->call.timeout);
+  const Request request{.method = "POST", .path = "/v1/api/steps/batch", .body = text_of(items), .timeout = timeout};
+  try {
+    deliver(items, options_.http.call(request, {}));
+  } catch (const ServiceError& error) {
+    if (error.status() == 404) knows_batch_ = false;
+    for (const auto& item : items) {
+      if (error.status() == 404) submit_alone(item);
+      else item->settle({{}, std::current_exception()});
+    }
+  } catch (const Error&) {
+    for (const auto& item : items) item->settle({{}, std::current_exception()});
+  }
+}
+
+std::string StepCalls::text_of(const Items& items) const {
+  std::string text = R"({"worker_id":)";
+  append_text(text, options_.worker_id);
+  std::size_t ends = 0;
+  for (const auto& kind : kinds) {
+    bool is_first = true;
+    for (const auto& item : items) {
+      if (item->call.verb != kind.verb) continue;
+      if (is_first) text.append(",\"").append(kind.list).append("\":[");
+      else text += ',';
+      is_first = false;
+      text += R"({"lease_id":)";
+      append_text(text, item->call.lease_id);
+      text.append(",").append(std::string_view(item->call.body).substr(1));
+      if (kind.verb == StepVerb::complete || kind.verb == StepVerb::fail) ++ends;
+    }
+    if (!is_first) text += ']';
+  }
+  if (ends > 0 && options_.claims()) {
+    text.append(R"(,"claim":{"wait_ms":0,"max":)").append(std::to_string(std::min(ends, claim_limit)));
+    if (options_.run_id.has_value()) append_text_member(text, "run_id", *options_.run_id);
+    text += '}';
+  }
+  return text += '}';
+}
+
+void StepCalls::deliver(const Items& items, const wire::Json& answer) {
+  const auto& body = answer.value();
+  const auto list_in = [&body](std::string_view name) -> const nlohmann::json* {
+    if (!body.is_object()) return nullptr;
+    const auto found = body.find(name);
+    return found == body.end() || !found->is_array() ? nullptr : &*found;
+  };
+  // First: whoever counts free slots next must see what fills them.
+  if (const auto* leases = list_in("leases"); leases != nullptr && !leases->empty()) options_.on_leases({*leases});
+  for (const auto& kind : kinds) {
+    const auto* answers = list_in(kind.list);
+    std::size_t at = 0;
+    for (const auto& item : items) {
+      if (item->call.verb != kind.verb) continue;
+      const bool is_there = answers != nullptr && at < answers->size();
+      item->settle(answer_in(is_there ? &(*answers)[at] : nullptr));
+      ++at;
+    }
+  }
+}
+
+}  // namespace svc::inline v0::detail
