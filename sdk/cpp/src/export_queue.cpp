@@ -17,17 +17,18 @@
 
 namespace svc::inline v0::detail {
 
+/// A signal that waits.
+struct ExportItem {
+  Signal signal;
+  std::string text;
+};
+
 namespace {
 
 constexpr std::size_t batch_bytes = std::size_t{4} * 1024 * 1024;
 constexpr std::array<std::string_view, 6> names{"spans", "logs", "metrics", "scores", "feedback", "aspect_notes"};
 
-struct Item {
-  Signal signal;
-  std::string text;
-};
-
-std::string body_of(const std::vector<Item>& batch) {
+std::string body_of(const std::vector<ExportItem>& batch) {
   std::size_t size = 256;
   for (const auto& item : batch) size += item.text.size() + 1;
   std::string body;
@@ -163,9 +164,9 @@ class ExportQueue::Line {
     ended_.notify_all();
   }
 
-  std::vector<Item> take() {
+  std::vector<ExportItem> take() {
     under_way_ = added_ - items_.size();
-    std::vector<Item> batch;
+    std::vector<ExportItem> batch;
     std::size_t size = 0;
     while (!items_.empty() && batch.size() < options_.batch_size) {
       size += items_.front().text.size();
@@ -178,7 +179,7 @@ class ExportQueue::Line {
   }
 
   /// What became of a batch.
-  ExportCounters send(const std::vector<Item>& batch) noexcept {
+  ExportCounters send(const std::vector<ExportItem>& batch) noexcept {
     const auto count = batch.size();
     try {
       check_spec();
@@ -215,7 +216,7 @@ class ExportQueue::Line {
   std::condition_variable settled_;
   std::condition_variable ended_;
   std::stop_source given_up_;
-  std::deque<Item> items_;
+  std::deque<ExportItem> items_;
   std::size_t bytes_ = 0;
   /// Signals that ever came into the queue. The first that still waits is number `added_ - items_.size()`.
   std::uint64_t added_ = 0;

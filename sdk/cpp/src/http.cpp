@@ -20,7 +20,7 @@ constexpr Millis connect_timeout{10'000};
 /// An answer larger than this is refused: no read of the service is.
 constexpr std::size_t answer_limit_bytes = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t idle_handles = 16;
-constexpr std::size_t message_limit_bytes = 500;
+constexpr std::size_t problem_limit_bytes = 500;
 /// How long a handle waits for its sockets before it looks around; wake-ups come sooner.
 constexpr Millis longest_poll{1000};
 
@@ -61,20 +61,10 @@ class WithoutSigpipe {
   bool was_pending_ = false;
 };
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 bool is_named(std::string_view line, std::string_view name) {
   return line.size() > name.size() && line[name.size()] == ':' &&
          std::equal(name.begin(), name.end(), line.begin(), [](char a, char b) { return a == (b | 0x20); });
 }
-
-struct FreeList {
-  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-};
 
 std::optional<std::string> text_in(const nlohmann::json& problem, const char* name) {
   if (!problem.is_object()) return std::nullopt;
@@ -87,7 +77,7 @@ ServiceError refusal_of(int status, const nlohmann::json& problem, std::string_v
   details.status = status;
   details.code = text_in(problem, "code").value_or("http_" + std::to_string(status));
   details.field = text_in(problem, "field");
-  auto message = text_in(problem, "message").value_or(shortened(text, message_limit_bytes));
+  auto message = text_in(problem, "message").value_or(shortened(text, problem_limit_bytes));
   if (message.empty()) message = "HTTP " + std::to_string(status);
   return {message, std::move(details)};
 }
@@ -150,6 +140,10 @@ struct Handle {
     if (easy != nullptr) curl_easy_cleanup(easy);
     if (multi != nullptr) curl_multi_cleanup(multi);
   }
+};
+
+struct FreeList {
+  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
 };
 
 /// One request and its answer, moved on by the thread that waits for it.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "resolved_settings.hpp"
+#include "text.hpp"
 
 namespace svc::inline v0 {
 
@@ -70,12 +71,6 @@ std::optional<std::string> normalized(const std::string& text) {
   auto path = part_of(url.get(), CURLUPART_PATH).value_or("");
   while (!path.empty() && path.back() == '/') path.pop_back();
   return endpoint + path;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 double number_of(std::string_view text) {

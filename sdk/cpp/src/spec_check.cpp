@@ -6,7 +6,7 @@ namespace svc::inline v0::detail {
 
 namespace {
 
-constexpr Millis timeout{5000};
+constexpr Millis health_timeout{5000};
 
 std::string_view major_of(std::string_view version) { return version.substr(0, version.find('.')); }
 
@@ -17,7 +17,7 @@ void SpecCheck::ensure(const std::stop_token& stop) {
   if (!is_known_) {
     wire::Json answer;
     try {
-      answer = http_.call({.method = "GET", .path = "/healthz", .timeout = timeout}, stop);
+      answer = http_.call({.method = "GET", .path = "/healthz", .timeout = health_timeout}, stop);
     } catch (const Cancelled&) {
       throw;
     } catch (const Error&) {

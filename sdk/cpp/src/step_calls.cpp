@@ -14,10 +14,9 @@ namespace {
 constexpr std::size_t batch_items = 1000;
 /// Larger reports go by themselves: nobody waits until they are through.
 constexpr std::size_t large_bytes = std::size_t{256} * 1024;
-constexpr std::size_t batch_bytes = std::size_t{1024} * 1024;
+constexpr std::size_t report_batch_bytes = std::size_t{1024} * 1024;
 /// The service writes one batch while it reads the next.
 constexpr std::size_t batches_at_once = 2;
-constexpr std::size_t claim_limit = 1000;
 
 struct Kind {
   StepVerb verb;
@@ -149,7 +148,7 @@ StepCalls::Items StepCalls::take() {
   std::size_t size = 0;
   while (!queue_.empty() && items.size() < batch_items) {
     size += queue_.front()->call.body.size();
-    if (!items.empty() && size > batch_bytes) break;
+    if (!items.empty() && size > report_batch_bytes) break;
     items.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
@@ -192,7 +191,7 @@ std::string StepCalls::text_of(const Items& items) const {
     if (!is_first) text += ']';
   }
   if (ends > 0 && options_.claims()) {
-    text.append(R"(,"claim":{"wait_ms":0,"max":)").append(std::to_string(std::min(ends, claim_limit)));
+    text.append(R"(,"claim":{"wait_ms":0,"max":)").append(std::to_string(std::min(ends, most_claimed)));
     if (options_.run_id.has_value()) append_text_member(text, "run_id", *options_.run_id);
     text += '}';
   }

@@ -19,6 +19,9 @@
 
 namespace svc::inline v0::detail {
 
+/// What one claim may ask for. See spec/openapi.yaml, `Claim`.
+inline constexpr std::size_t most_claimed = 1000;
+
 /// The calls that the holder of a lease makes on it.
 enum class StepVerb { started, heartbeat, complete, fail };
 

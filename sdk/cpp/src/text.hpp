@@ -20,6 +20,9 @@ void append_text_member(std::string& out, std::string_view name, std::string_vie
 /// A segment of a path, or a part of a query, percent-encoded.
 [[nodiscard]] std::string percent_encoded(std::string_view text);
 
+/// Without the white space around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
 /// At most so many bytes, cut between two characters.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "svc/payload.hpp"
+#include "text.hpp"
 
 namespace svc::inline v0 {
 
@@ -18,7 +19,7 @@ namespace detail {
 
 namespace {
 
-constexpr std::string_view hex_digits = "0123456789abcdef";
+constexpr std::string_view lower_hex_digits = "0123456789abcdef";
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 template <std::size_t Size>
@@ -37,8 +38,8 @@ std::string random_hex() {
   std::string text;
   text.reserve(2 * Size);
   for (const auto byte : bytes) {
-    text += hex_digits[byte >> 4U];
-    text += hex_digits[byte & 0xFU];
+    text += lower_hex_digits[byte >> 4U];
+    text += lower_hex_digits[byte & 0xFU];
   }
   return text;
 }
@@ -53,7 +54,7 @@ std::string new_id() {
 }
 
 bool is_lower_hex(std::string_view text) {
-  return text.find_first_not_of(hex_digits) == std::string_view::npos;
+  return text.find_first_not_of(lower_hex_digits) == std::string_view::npos;
 }
 
 struct Activation {
@@ -165,9 +166,7 @@ void deactivate(unsigned long long number) noexcept {
 }
 
 std::optional<SpanAddress> parse_traceparent(std::string_view header) {
-  const auto first = header.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return std::nullopt;
-  header = header.substr(first, header.find_last_not_of(" \t\r\n") - first + 1);
+  header = trimmed(header);
   constexpr std::size_t least = 55;
   if (header.size() < least || header[2] != '-' || header[35] != '-' || header[52] != '-') return std::nullopt;
   const auto version = header.substr(0, 2);

@@ -31,8 +31,7 @@ namespace {
 
 using nlohmann::json;
 
-// What one claim may ask for, and what one worker may say of itself. See spec/openapi.yaml, `Claim` and `NewWorker`.
-constexpr int claim_limit = 1000;
+/// What one worker may say of itself. See spec/openapi.yaml, `NewWorker`.
 constexpr int concurrency_limit = 100'000;
 /// A claim that is not answered so long after its wait is over, is lost.
 constexpr Millis claim_slack{15'000};
@@ -328,7 +327,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   }
 
   wire::Json claim(int free) {
-    json body{{"worker_id", worker_id_}, {"max", std::min(claim_limit, free)}, {"wait_ms", options_.claim_wait.count()}};
+    json body{{"worker_id", worker_id_}, {"max", std::min(static_cast<int>(most_claimed), free)}, {"wait_ms", options_.claim_wait.count()}};
     if (options_.run_id.has_value()) body["run_id"] = *options_.run_id;
     const Request request{.method = "POST",
                           .path = "/v1/api/steps/claim",
