@@ -84,6 +84,21 @@ export const sdkLanguages: readonly SdkLanguage[] = [
       'dev.svc.conformance.Fixture',
     ],
   },
+  {
+    name: 'cpp',
+    fixture: 'sdk/cpp/conformance/main.cpp',
+    // The compiler is asked for the headers, wherever they stand.
+    probe: [
+      'sh',
+      '-c',
+      'cmake --version && ninja --version && printf "#include <curl/curl.h>\\n#include <nlohmann/json.hpp>\\n#include <gtest/gtest.h>\\n" | c++ -std=c++20 -M -x c++ -',
+    ],
+    needed:
+      'a compiler of C++20, CMake, Ninja, libcurl, nlohmann/json or GoogleTest (in Debian 12: g++ cmake ninja-build libcurl4-openssl-dev nlohmann-json3-dev libgtest-dev)',
+    // Two tests build at once, and Ninja has no lock.
+    build: ['flock', at('cpp', 'build.lock'), 'env', '-C', at('cpp'), 'cmake', '--workflow', '--preset', 'conformance'],
+    command: [at('cpp', 'build', 'conformance', 'conformance', 'svc_fixture')],
+  },
 ];
 
 /** How `npm test -- --sdk go,python` tells the tests which languages to judge. */

@@ -47,7 +47,7 @@ describe('client libraries', () => {
 
   it('a language that is not there is named', () => {
     expect(() => chosenLanguages('cobol')).toThrow(
-      '--sdk: no library is named cobol; there are typescript, python, go, rust, java',
+      '--sdk: no library is named cobol; there are typescript, python, go, rust, java, cpp',
     );
   });
 });
