@@ -27,6 +27,9 @@ type Row = {
 const at = (...path: readonly string[]): string => join(ROOT, ...path);
 const go = at('sdk', 'go', '.build', 'bench');
 
+const jackson = ['databind', 'core', 'annotations'].map((part) => `/usr/share/java/jackson-${part}.jar`);
+const java = ['-cp', [at('sdk', 'java', '.build', 'all.jar'), ...jackson].join(':'), 'Bench'] as const;
+
 /** TypeScript is first: the others are compared with it. */
 const rows: readonly Row[] = [
   {
@@ -42,6 +45,15 @@ const rows: readonly Row[] = [
     build: ['env', 'GOTOOLCHAIN=local', 'go', 'build', '-C', at('sdk', 'go', 'bench'), '-o', go, '.'],
     spans: [go, 'spans'],
     runs: [go, 'runs'],
+    aimUs: 5,
+    aimSteps: 0.9,
+  },
+  {
+    name: 'java',
+    build: [at('sdk', 'java', 'build.sh')],
+    // A virtual machine takes what it may have before it collects: with a small heap, what grows is what is held.
+    spans: ['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmn3m', '-Xmx52m', ...java, 'spans'],
+    runs: ['java', ...java, 'runs'],
     aimUs: 5,
     aimSteps: 0.9,
   },

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles the library, its tests, its conformance fixture and its examples with javac and the Jackson of Debian alone; users build with Maven
-# (pom.xml). Does nothing where the classes are newer than their sources. `--probe` succeeds where all that it needs is there.
+# Compiles the library, its tests, its conformance fixture, its benchmark and its examples with javac and the Jackson of Debian
+# alone; users build with Maven (pom.xml). Does nothing where the classes are newer than their sources. `--probe` succeeds where
+# all that it needs is there.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -16,7 +17,7 @@ exec 9> .build.lock
 flock 9
 
 stamp=.build/built
-sources=(src/main/java src/test/java conformance examples)
+sources=(src/main/java src/test/java conformance bench examples)
 if [ -e "$stamp" ] && [ -z "$(find "${sources[@]}" build.sh -newer "$stamp" -print -quit)" ]; then
   exit 0
 fi
@@ -27,7 +28,7 @@ mkdir -p .build/main .build/more
 # The jars of Debian are no modules: module-info.java is compiled by Maven.
 find src/main/java -name '*.java' ! -name module-info.java > .build/sources
 javac "${flags[@]}" -Xdoclint:all/protected -d .build/main -cp "$classpath" @.build/sources
-find src/test/java conformance examples -name '*.java' > .build/sources
+find src/test/java conformance bench examples -name '*.java' > .build/sources
 javac "${flags[@]}" -d .build/more -cp ".build/main:$classpath" @.build/sources
 
 # The kit starts a virtual machine for each scenario: with the classes that all of them load in an archive, it starts sooner.
