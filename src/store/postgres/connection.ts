@@ -2,12 +2,10 @@ import { type ClientBase, type CustomTypesConfig, Pool, type PoolClient, types a
 import { StoreUnavailable } from '../unavailable.ts';
 import { hasClashed, judgeError } from './driver-error.ts';
 
-/** A column as it is read: int8 comes as a bigint, so that no time loses a digit. */
-export type Value = string | number | bigint | boolean | Buffer | null;
 /** What a statement binds. A Buffer goes as binary: that of an array is made by `arrays.ts`. */
 export type Bound = string | number | bigint | boolean | Buffer | null;
 
-/** Asks one statement. Rows come as arrays. The caller names what its columns are. */
+/** Asks one statement. Rows come as arrays, int8 as bigint, so that no time loses a digit. The caller names what its columns are. */
 export type Ask = <R extends readonly unknown[]>(sql: string, values?: readonly Bound[]) => Promise<R[]>;
 
 export type Database = {
