@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import PQueue from 'p-queue';
 import { describe, expect, it } from 'vitest';
 import { chosenLanguages, exclusionsOf, prepare, SDK_VARIABLE } from '../../tools/sdk.ts';
 
 const KIT = join(import.meta.dirname, '..', '..', 'sdk', 'conformance', 'run.ts');
 /** Other process tests run beside this one. */
 const JOBS = '4';
+/** Languages that are judged at once: most of the time of each is waiting. */
+const judges = new PQueue({ concurrency: 2 });
+/** Ends what hangs; the languages before it in the queue, and their builds, count as well. */
+const HANGS_AFTER_MS = 2_700_000;
 
 const judge = (
   options: readonly string[],
@@ -28,10 +33,13 @@ const faultsIn = (text: string): string =>
 
 describe('client libraries', () => {
   for (const language of chosenLanguages(process.env[SDK_VARIABLE]))
-    it(`${language.name} keeps every promise that all libraries make`, async () => {
+    it.concurrent(`${language.name} keeps every promise that all libraries make`, { timeout: HANGS_AFTER_MS }, async ({
+      expect,
+    }) => {
       expect(prepare(language), `${language.name} can be judged`).toBeUndefined();
       const exclusions = exclusionsOf(language);
-      const { code, text } = await judge(exclusions === undefined ? [] : ['--exclude', exclusions], language.command);
+      const options = exclusions === undefined ? [] : ['--exclude', exclusions];
+      const { code, text } = await judges.add(() => judge(options, language.command));
       expect(code, faultsIn(text)).toBe(0);
       expect(text).toMatch(/ 0 failed, /);
     });
