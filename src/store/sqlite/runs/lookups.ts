@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { OpenRunStatus, UnixMs } from '../../../model/run.ts';
+import type { HeldReason, OpenRunStatus, UnixMs } from '../../../model/run.ts';
 import { reaches } from '../../../model/scope.ts';
-import { ownedId } from '../../../model/definition/owner.ts';
+import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import type { Found, Lookup, PastDocuments } from '../../runs/lookups.ts';
 import { type IsOrphaned, matchesRun } from '../../runs/run-conditions.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
@@ -99,9 +99,29 @@ export const lookupsOf = (db: Database.Database) => {
     `SELECT run_id FROM run INDEXED BY run_held WHERE definition_owner = ? AND definition_id = ? AND held = ? AND fault IS NULL
        AND run_id > ? ORDER BY run_id LIMIT ?`,
   );
-  const heldDefinitions = many(
-    'SELECT DISTINCT definition_owner, definition_id FROM run INDEXED BY run_held WHERE held = ?',
+  const nextHeldOwner = one(
+    'SELECT min(definition_owner) AS owner FROM run INDEXED BY run_held WHERE held IS NOT NULL AND definition_owner > ?',
   );
+  const nextHeldId = one(
+    `SELECT min(definition_id) AS id FROM run INDEXED BY run_held
+     WHERE held IS NOT NULL AND definition_owner = ? AND definition_id > ?`,
+  );
+  const firstHeld = one(
+    'SELECT 1 AS found FROM run INDEXED BY run_held WHERE definition_owner = ? AND definition_id = ? AND held = ? LIMIT 1',
+  );
+  /** From definition to definition: a hundred thousand runs that a key holds back are one step. */
+  const heldDefinitions = (held: HeldReason): string[] => {
+    const found: string[] = [];
+    // The service's name is the empty one, and no other comes before it.
+    for (let owner: string | null = SERVICE; owner !== null; owner = nextHeldOwner(owner)?.['owner'] as string | null)
+      for (
+        let id = nextHeldId(owner, '')?.['id'] as string | null;
+        id !== null;
+        id = nextHeldId(owner, id)?.['id'] as string | null
+      )
+        if (firstHeld(owner, id, held) !== undefined) found.push(ownedId(owner, id));
+    return found.toSorted();
+  };
   const quarantined = many(
     'SELECT run_id FROM run INDEXED BY run_fault WHERE fault IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?',
   );
@@ -265,9 +285,7 @@ export const lookupsOf = (db: Database.Database) => {
         return heldRuns(definitionOwner, definitionId, held, after, limit).map((row) => row['run_id'] as string);
       }
       case 'held_definitions':
-        return heldDefinitions(lookup.held)
-          .map((row) => ownedId(row['definition_owner'] as string, row['definition_id'] as string))
-          .toSorted();
+        return heldDefinitions(lookup.held);
       case 'quarantined':
         return quarantined(lookup.after, lookup.limit).map((row) => row['run_id'] as string);
       case 'carried_over': {
