@@ -82,10 +82,10 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn a_step_whose_runtime_ends_is_given_back_and_has_not_failed() {
     let (url, arrived) = service();
-    let (began, begun) = channel();
+    let (began, beginning) = channel();
     let bodies = runtime();
     drop(bodies.spawn(worker(&url, began).run()));
-    begun.recv_timeout(LONG).unwrap();
+    beginning.recv_timeout(LONG).unwrap();
     bodies.shutdown_background();
     let failure = loop {
         let (_, call) = arrived.recv_timeout(LONG).unwrap();
