@@ -24,6 +24,9 @@ json table(const std::string& name) {
   return read;
 }
 
+/// By value: a loop keeps no more than that alive.
+json cases_of(const std::string& name) { return table(name).at("cases"); }
+
 std::chrono::system_clock::time_point instant(const std::string& text) {
   const auto ns = parse_timestamp(text);
   EXPECT_TRUE(ns.has_value()) << text;
@@ -41,7 +44,7 @@ TEST(Vectors, SamplingKeepsTheTracesThatTheServiceKeeps) {
 }
 
 TEST(Vectors, ATraceparentIsContinuedOrBeginsANewTrace) {
-  for (const auto& each : table("traceparent")["cases"]) {
+  for (const auto& each : cases_of("traceparent")) {
     const auto read = parse_traceparent(each["header"].get<std::string>());
     EXPECT_EQ(read.has_value(), !each["trace_id"].is_null()) << each["why"];
     if (!read.has_value()) continue;
@@ -51,7 +54,7 @@ TEST(Vectors, ATraceparentIsContinuedOrBeginsANewTrace) {
 }
 
 TEST(Vectors, SettingsOfCodeAndEnvironment) {
-  for (const auto& each : table("settings")["cases"]) {
+  for (const auto& each : cases_of("settings")) {
     const auto env = each["env"].get<std::map<std::string, std::string>>();
     const auto& code = each["code"];
     const auto text = [&](const char* name) {
@@ -69,7 +72,9 @@ TEST(Vectors, SettingsOfCodeAndEnvironment) {
       const auto found = env.find(name);
       return found == env.end() ? std::nullopt : std::optional(found->second);
     });
-    const auto member = [](const std::optional<std::string>& value) { return value.has_value() ? json(*value) : json(nullptr); };
+    const auto member = [](const std::optional<std::string>& value) {
+      return value.has_value() ? json(*value) : json(nullptr);
+    };
     EXPECT_EQ((json{{"endpoint", read.endpoint},
                     {"api_key", member(read.api_key)},
                     {"project", member(read.project)},
@@ -87,7 +92,7 @@ TEST(Vectors, SettingsOfCodeAndEnvironment) {
 }
 
 TEST(Vectors, RetryAfterIsSecondsOrADate) {
-  for (const auto& each : table("retry-after")["cases"]) {
+  for (const auto& each : cases_of("retry-after")) {
     if (each["header"].is_null()) continue;
     const auto wait = retry_after(each["header"].get<std::string>(), instant(each["now"]));
     EXPECT_EQ(wait.has_value() ? json(wait->count()) : json(nullptr), each["wait_ms"]) << each["header"];
@@ -95,7 +100,7 @@ TEST(Vectors, RetryAfterIsSecondsOrADate) {
 }
 
 TEST(Vectors, BackoffStaysWithinItsBounds) {
-  for (const auto& each : table("backoff")["cases"]) {
+  for (const auto& each : cases_of("backoff")) {
     const svc::RetryPolicy policy{.base = Millis{each["base_ms"]}, .max = Millis{each["max_ms"]}};
     const int attempt = each["attempt"];
     EXPECT_EQ(backoff(policy, attempt, 0).count(), each["least_ms"]) << each;
@@ -116,19 +121,22 @@ TEST(Vectors, ModelsKeepWhatTheyRead) {
       {"JournalEntry", again<svc::wire::JournalEntry>},
       {"Lease", again<svc::wire::Lease>},
   };
-  for (const auto& each : table("decoding")["cases"]) {
+  for (const auto& each : cases_of("decoding")) {
     const auto read = models.at(each["model"])(each["text"]);
     for (const auto& expected : each["expect"]) {
       const json::json_pointer path{expected["path"].get<std::string>()};
-      if (expected["json"].is_null()) EXPECT_FALSE(read.contains(path)) << each["why"];
-      else EXPECT_EQ(read.at(path).dump(), json::parse(expected["json"].get<std::string>()).dump()) << each["why"];
+      if (expected["json"].is_null())
+        EXPECT_FALSE(read.contains(path)) << each["why"];
+      else
+        EXPECT_EQ(read.at(path).dump(), json::parse(expected["json"].get<std::string>()).dump()) << each["why"];
     }
-    for (const auto& path : each["unknown"]) EXPECT_FALSE(read.contains(json::json_pointer{path.get<std::string>()})) << each["why"];
+    for (const auto& path : each["unknown"])
+      EXPECT_FALSE(read.contains(json::json_pointer{path.get<std::string>()})) << each["why"];
   }
 }
 
 TEST(Vectors, TimestampsAreAsExactAsTheClock) {
-  for (const auto& each : table("timestamps")["cases"]) {
+  for (const auto& each : cases_of("timestamps")) {
     const auto ns = std::stoll(each["epoch_ns"].get<std::string>());
     EXPECT_EQ(timestamp(ns), each["text"]);
     EXPECT_EQ(parse_timestamp(each["text"].get<std::string>()), ns);
@@ -137,8 +145,9 @@ TEST(Vectors, TimestampsAreAsExactAsTheClock) {
 }
 
 TEST(Timestamps, WhatIsNoInstantIsRefused) {
-  for (const auto* text : {"", "2026-11-20", "2026-11-20T09:00:00", "2026-02-30T09:00:00Z", "2026-11-20T24:00:00Z",
-                           "2026-11-20T09:00:00.Z", "2026-11-20T09:00:00+1:00", "2026-11-20T09:00:00Zx", "9999-12-31T00:00:00Z"})
+  for (const auto* text :
+       {"", "2026-11-20", "2026-11-20T09:00:00", "2026-02-30T09:00:00Z", "2026-11-20T24:00:00Z", "2026-11-20T09:00:00.Z",
+        "2026-11-20T09:00:00+1:00", "2026-11-20T09:00:00Zx", "9999-12-31T00:00:00Z"})
     EXPECT_EQ(parse_timestamp(text), std::nullopt) << text;
 }
 
