@@ -1,9 +1,9 @@
 /// What recording a span costs its thread, and what a stalled service costs the process.
 ///
-/// `cmake --workflow --preset bench && build/bench/bench/svc_bench_spans`. The first figure is the time from the start of a span
-/// with an input, an output and usage to behind its end, in microseconds: of the wall clock (aim: 5 at the median), and of this
-/// thread's processor time, which other processes do not lengthen. The second offers spans of 4 KiB, at most 100,000 a second, to
-/// a service that takes connections and never answers: how much the process grew (aim: 64 MB), and what was dropped.
+/// `cmake --workflow --preset bench && build/bench/bench/svc_bench_spans`. The first figure is the time from the start of a
+/// span with an input, an output and usage to behind its end, in microseconds: of the wall clock (aim: 5 at the median), and of
+/// this thread's processor time, which other processes do not lengthen. The second offers spans of 4 KiB, at most 100,000 a
+/// second, to a service that takes connections and never answers: how much the process grew (aim: 64 MB), and what was dropped.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -53,10 +53,9 @@ std::string stalled_service() {
 }
 
 void record(svc::Instrumentation& tracer, int number, const std::string& question) {
-  auto span = tracer.span("draft", {.kind = svc::SpanKind::model_generation,
-                                    .input = question,
-                                    .model = "gpt-4o-mini",
-                                    .attributes = {{"n", number}}});
+  auto span = tracer.span(
+      "draft",
+      {.kind = svc::SpanKind::model_generation, .input = question, .model = "gpt-4o-mini", .attributes = {{"n", number}}});
   span.output("42").usage(12, 1);
 }
 
@@ -91,7 +90,9 @@ nlohmann::json cost(const std::string& endpoint) {
   const auto cpu = thread_us() - before;
   tracer.close(std::chrono::milliseconds{0});
   std::sort(taken.begin(), taken.end());
-  return {{"median_us", rounded(taken[taken.size() / 2])}, {"p99_us", rounded(taken[taken.size() * 99 / 100])}, {"cpu_us", rounded(cpu / spans)}};
+  return {{"median_us", rounded(taken[taken.size() / 2])},
+          {"p99_us", rounded(taken[taken.size() * 99 / 100])},
+          {"cpu_us", rounded(cpu / spans)}};
 }
 
 nlohmann::json stalled(const std::string& endpoint) {

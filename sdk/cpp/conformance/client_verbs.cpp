@@ -28,7 +28,8 @@ json start(const Call& call) {
 json watch(const Call& call) {
   const auto limit = maybe<std::size_t>(call.with, "limit");
   auto seqs = json::array();
-  for (const auto& entry : world().client().watch(run_of(call), {.after = call.with.value("after", std::int64_t{-1}), .stop = call.stop})) {
+  for (const auto& entry :
+       world().client().watch(run_of(call), {.after = call.with.value("after", std::int64_t{-1}), .stop = call.stop})) {
     seqs.push_back(entry.seq);
     emit({{"event", "watch.entry"}, {"call", call.id}, {"seq", entry.seq}, {"kind", entry.kind.text()}});
     if (seqs.size() == limit) break;
@@ -38,7 +39,8 @@ json watch(const Call& call) {
 
 json list(const Call& call) {
   const auto& with = call.with;
-  svc::ListRunsOptions options{.definition_id = text(with, "definition_id"), .user_id = text(with, "user_id"), .page = page_of(with)};
+  svc::ListRunsOptions options{
+      .definition_id = text(with, "definition_id"), .user_id = text(with, "user_id"), .page = page_of(with)};
   if (with.contains("status")) options.status = svc::RunStatus(with["status"].get<std::string>());
   return world().client().list_runs(options, call.stop);
 }
@@ -63,7 +65,8 @@ std::vector<svc::Json> definitions_of(const Call& call) {
 json read(const Call& call) {
   svc::Parameters parameters;
   const auto query = call.with.value("query", json::object());
-  for (const auto& [name, value] : query.items()) parameters[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [name, value] : query.items())
+    parameters[name] = value.is_string() ? value.get<std::string>() : value.dump();
   return world().client().read(call.with.at("path").get<std::string>(), parameters, call.stop);
 }
 
@@ -92,29 +95,39 @@ Verbs client_verbs() {
       {"client.list", list},
       {"client.restart", restart},
       {"client.read", read},
-      {"client.wait", [=](const Call& c) -> json { return {{"output", client().wait(run_of(c), {.stop = c.stop})}}; }},
+      {"client.wait",
+       [=](const Call& c) -> json {
+         return {{"output", client().wait(run_of(c), {.stop = c.stop})}};
+       }},
       {"client.get", [=](const Call& c) -> json { return client().get_run(run_of(c), c.stop); }},
       {"client.journal",
        [=](const Call& c) -> json {
-         return client().journal(run_of(c), {maybe<std::int64_t>(c.with, "after"), maybe<std::int64_t>(c.with, "limit")}, c.stop);
+         return client().journal(run_of(c), {maybe<std::int64_t>(c.with, "after"), maybe<std::int64_t>(c.with, "limit")},
+                                 c.stop);
        }},
-      {"client.cause", [=](const Call& c) -> json { return client().step_cause(run_of(c), c.with.at("step_id").get<std::string>(), c.stop); }},
+      {"client.cause",
+       [=](const Call& c) -> json { return client().step_cause(run_of(c), c.with.at("step_id").get<std::string>(), c.stop); }},
       {"client.signal",
        [=](const Call& c) -> json {
-         return client().signal(run_of(c), c.with.at("event").get<std::string>(), {c.with.at("payload")}, text(c.with, "event_id"), c.stop);
+         return client().signal(run_of(c), c.with.at("event").get<std::string>(), {c.with.at("payload")},
+                                text(c.with, "event_id"), c.stop);
        }},
       {"client.publish",
        [=](const Call& c) -> json {
-         return client().publish(c.with.at("event").get<std::string>(), c.with.at("key").get<std::string>(), {c.with.at("payload")},
-                                 {text(c.with, "event_id"), text(c.with, "project")}, c.stop);
+         return client().publish(c.with.at("event").get<std::string>(), c.with.at("key").get<std::string>(),
+                                 {c.with.at("payload")}, {text(c.with, "event_id"), text(c.with, "project")}, c.stop);
        }},
       {"client.cancel", [=](const Call& c) -> json { return client().cancel(run_of(c), text(c.with, "reason"), c.stop); }},
       {"client.pause", [=](const Call& c) -> json { return client().pause(run_of(c), text(c.with, "reason"), c.stop); }},
       {"client.resume", [=](const Call& c) -> json { return client().resume(run_of(c), text(c.with, "reason"), c.stop); }},
       {"client.store_definitions",
-       [=](const Call& c) -> json { return {{"definitions", client().store_definitions(definitions_of(c), {}, c.stop)}}; }},
+       [=](const Call& c) -> json {
+         return {{"definitions", client().store_definitions(definitions_of(c), {}, c.stop)}};
+       }},
       {"client.check_definitions",
-       [=](const Call& c) -> json { return {{"definitions", client().check_definitions(definitions_of(c), {}, c.stop)}}; }},
+       [=](const Call& c) -> json {
+         return {{"definitions", client().check_definitions(definitions_of(c), {}, c.stop)}};
+       }},
       {"client.pause_definition",
        [=](const Call& c) -> json { return client().pause_definition(id_of(c), text(c.with, "reason"), {}, c.stop); }},
       {"client.resume_definition",
@@ -136,8 +149,10 @@ Verbs client_verbs() {
       {"client.list_schedules", [=](const Call& c) -> json { return client().list_schedules(page_of(c.with), c.stop); }},
       {"client.count_bulk", [=](const Call& c) -> json { return client().count_bulk(bulk_of(c), c.stop); }},
       {"client.start_bulk", [=](const Call& c) -> json { return client().start_bulk(bulk_of(c), c.stop); }},
-      {"client.get_bulk", [=](const Call& c) -> json { return client().get_bulk(c.with.at("bulk_id").get<std::string>(), c.stop); }},
-      {"client.stop_bulk", [=](const Call& c) -> json { return client().stop_bulk(c.with.at("bulk_id").get<std::string>(), c.stop); }},
+      {"client.get_bulk",
+       [=](const Call& c) -> json { return client().get_bulk(c.with.at("bulk_id").get<std::string>(), c.stop); }},
+      {"client.stop_bulk",
+       [=](const Call& c) -> json { return client().stop_bulk(c.with.at("bulk_id").get<std::string>(), c.stop); }},
       {"client.list_workers", [=](const Call& c) -> json { return client().list_workers(page_of(c.with), c.stop); }},
       {"client.close",
        [=](const Call& /*c*/) -> json {

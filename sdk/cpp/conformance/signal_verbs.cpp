@@ -56,7 +56,9 @@ json metric(const Call& call) {
   auto& tracer = world().tracer();
   if (with.at("type") == "histogram") {
     tracer.histogram(name,
-                     {.count = with.at("count"), .sum = with.at("sum"), .bounds = with.at("bounds"),
+                     {.count = with.at("count"),
+                      .sum = with.at("sum"),
+                      .bounds = with.at("bounds"),
                       .bucket_counts = with.at("bucket_counts")},
                      more);
   } else if (with.at("type") == "gauge") {

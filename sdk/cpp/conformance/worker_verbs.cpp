@@ -92,13 +92,16 @@ void act(svc::Step& step, const std::string& verb, const json& value) {
   } else if (verb == "patch") {
     step.patch_state(value);
   } else if (verb == "usage") {
-    if (value.is_array()) step.set_usage(value.get<std::vector<svc::wire::ReportedUsage>>());
-    else step.set_usage(value.get<svc::wire::ReportedUsage>());
+    if (value.is_array())
+      step.set_usage(value.get<std::vector<svc::wire::ReportedUsage>>());
+    else
+      step.set_usage(value.get<svc::wire::ReportedUsage>());
   } else if (verb == "span") {
     auto span = step.span(value.at("name").get<std::string>(), span_options(value));
     set_span(span, value);
   } else if (verb == "log") {
-    step.log(svc::Severity(value.at("severity").get<std::string>()), value.at("message").get<std::string>(), attributes(value, "attributes"));
+    step.log(svc::Severity(value.at("severity").get<std::string>()), value.at("message").get<std::string>(),
+             attributes(value, "attributes"));
   } else if (verb == "score") {
     step.score(value.at("scorer_id").get<std::string>(), value.at("value"), {value.at("min"), value.at("max")});
   } else if (verb == "feedback") {

@@ -27,8 +27,10 @@ constexpr Millis held_time{1000};
 template <typename Value>
 void put(json& body, const char* name, const std::optional<Value>& value) {
   if (!value.has_value()) return;
-  if constexpr (std::same_as<Value, Json>) body[name] = value->value();
-  else body[name] = *value;
+  if constexpr (std::same_as<Value, Json>)
+    body[name] = value->value();
+  else
+    body[name] = *value;
 }
 
 std::optional<std::string> text_of(const std::optional<std::int64_t>& number) {
@@ -190,7 +192,8 @@ wire::ListRunsResponse Client::list_runs(const ListRunsOptions& options, const s
 
 wire::ListRunEventsResponse Client::journal(std::string_view run_id, const JournalOptions& options,
                                             const std::stop_token& stop) {
-  auto request = get(detail::run_path(run_id, "/events"), {{"after", text_of(options.after)}, {"limit", text_of(options.limit)}});
+  auto request =
+      get(detail::run_path(run_id, "/events"), {{"after", text_of(options.after)}, {"limit", text_of(options.limit)}});
   return detail::decoded<wire::ListRunEventsResponse>(core_->call(std::move(request), stop));
 }
 
@@ -289,7 +292,8 @@ wire::DefinitionOverview Client::get_definition(std::string_view definition_id, 
 
 wire::DefinitionVersion Client::get_definition_version(std::string_view definition_id, std::int64_t version,
                                                        const std::optional<std::string>& project, const std::stop_token& stop) {
-  auto request = get(definition_path(definition_id, "/versions/" + std::to_string(version)), {{"project", core_->project_or(project)}});
+  auto request =
+      get(definition_path(definition_id, "/versions/" + std::to_string(version)), {{"project", core_->project_or(project)}});
   return detail::decoded<wire::DefinitionVersion>(core_->call(std::move(request), stop));
 }
 

@@ -49,8 +49,10 @@ void EventReader::take_line(std::string_view line) {
   auto value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
   if (!value.empty() && value.front() == ' ') value.remove_prefix(1);
   if (field == "data") {
-    if (data_.has_value()) data_->append("\n").append(value);
-    else data_ = value;
+    if (data_.has_value())
+      data_->append("\n").append(value);
+    else
+      data_ = value;
   } else if (field == "id") {
     last_id_ = value;
   } else if (field == "event") {

@@ -39,8 +39,10 @@ std::string body_of(const std::vector<ExportItem>& batch) {
     bool is_first = true;
     for (const auto& [signal, text] : batch) {
       if (static_cast<std::size_t>(signal) != each) continue;
-      if (is_first) body.append(",\"").append(names.at(each)).append("\":[");
-      else body += ',';
+      if (is_first)
+        body.append(",\"").append(names.at(each)).append("\":[");
+      else
+        body += ',';
       body += text;
       is_first = false;
     }
@@ -81,8 +83,10 @@ class ExportQueue::Line {
       items_.pop_front();
       ++counters_.dropped;
     }
-    if (!thread_.joinable()) start();
-    else if (items_.size() == 1 || items_.size() == options_.batch_size) wake_.notify_one();
+    if (!thread_.joinable())
+      start();
+    else if (items_.size() == 1 || items_.size() == options_.batch_size)
+      wake_.notify_one();
   }
 
   void add_invalid() {
@@ -147,8 +151,7 @@ class ExportQueue::Line {
     while (true) {
       wake_.wait(lock, [&] { return !items_.empty() || is_closed_; });
       if (items_.empty() || given_up_.stop_requested()) break;
-      wake_.wait_for(lock, options_.delay,
-                     [&] { return is_closed_ || hurried_ > 0 || items_.size() >= options_.batch_size; });
+      wake_.wait_for(lock, options_.delay, [&] { return is_closed_ || hurried_ > 0 || items_.size() >= options_.batch_size; });
       if (items_.empty()) continue;
       const auto batch = take();
       lock.unlock();
@@ -201,7 +204,8 @@ class ExportQueue::Line {
     try {
       spec_.ensure(given_up_.get_token());
     } catch (const IncompatibleServer& fault) {
-      if (!std::exchange(has_warned_, true) && options_.log) options_.log(LogLevel::warn, std::string("instrumentation: ") + fault.what());
+      if (!std::exchange(has_warned_, true) && options_.log)
+        options_.log(LogLevel::warn, std::string("instrumentation: ") + fault.what());
     }
   }
 

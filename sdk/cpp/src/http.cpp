@@ -241,7 +241,8 @@ class Exchange {
     while (const CURLMsg* message = curl_multi_info_read(handle_->multi, &queued)) {
       if (message->msg == CURLMSG_DONE) result = message->data.result;
     }
-    if (is_too_large_) throw ConnectionError(what_ + ": the answer is larger than " + std::to_string(answer_limit_bytes) + " bytes");
+    if (is_too_large_)
+      throw ConnectionError(what_ + ": the answer is larger than " + std::to_string(answer_limit_bytes) + " bytes");
     if (result != CURLE_OK) throw ConnectionError(what_ + " got no answer: " + curl_easy_strerror(result));
     has_head_ = true;
     is_over_ = true;

@@ -78,8 +78,10 @@ std::string list_of(const Numbers& numbers) {
   std::string out = "[";
   for (const auto number : numbers) {
     if (out.size() > 1) out += ',';
-    if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(number)>>) out += encode_number(number);
-    else out += std::to_string(number);
+    if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(number)>>)
+      out += encode_number(number);
+    else
+      out += std::to_string(number);
   }
   return out += ']';
 }
@@ -225,7 +227,8 @@ void Instrumentation::score(std::string_view scorer_id, double value, Scale scal
     if (!recorder.is_enabled()) return;
     const auto around = recorder.around();
     const auto target = detail::about(options.about, around.get());
-    const bool has_scale = std::isfinite(value) && std::isfinite(scale.min) && std::isfinite(scale.max) && scale.min < scale.max;
+    const bool has_scale =
+        std::isfinite(value) && std::isfinite(scale.min) && std::isfinite(scale.max) && scale.min < scale.max;
     if (!has_scale || !(target.trace_id.has_value() || target.span_id.has_value())) return recorder.queue.add_invalid();
     detail::Draft draft{"score_id", ""};
     draft.maybe("trace_id", target.trace_id);

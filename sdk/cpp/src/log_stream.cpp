@@ -8,8 +8,7 @@ constexpr std::size_t line_limit_bytes = std::size_t{64} * 1024;
 
 }  // namespace
 
-LogStreambuf::LogStreambuf(Instrumentation& instrumentation, wire::Severity severity, std::string logger,
-                           std::streambuf* tee)
+LogStreambuf::LogStreambuf(Instrumentation& instrumentation, wire::Severity severity, std::string logger, std::streambuf* tee)
     : instrumentation_(instrumentation), severity_(std::move(severity)), tee_(tee) {
   if (!logger.empty()) options_.logger = std::move(logger);
 }

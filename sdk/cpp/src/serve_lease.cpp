@@ -72,8 +72,10 @@ ServedLease::ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease leas
 
 void ServedLease::serve() noexcept {
   try {
-    if (body_ == nullptr) refuse_unheld();
-    else serve_held();
+    if (body_ == nullptr)
+      refuse_unheld();
+    else
+      serve_held();
   } catch (const std::exception& error) {
     log(LogLevel::error, name_ + ": " + error.what());
   } catch (...) {
@@ -136,7 +138,8 @@ ServedLease::Answer ServedLease::fail(const Failure& failure, const std::vector<
   json error{{"class", failure.error_class}, {"message", failure.message}};
   if (failure.code.has_value()) error["code"] = *failure.code;
   json body{{"worker_id", host_->worker_id}, {"error", std::move(error)}};
-  if (failure.retry_after.has_value() && *failure.retry_after >= Millis{0}) body["retry_after_ms"] = failure.retry_after->count();
+  if (failure.retry_after.has_value() && *failure.retry_after >= Millis{0})
+    body["retry_after_ms"] = failure.retry_after->count();
   if (!usage.empty()) body["usage"] = usage;
   return call(StepVerb::fail, encode(body), how);
 }
@@ -212,7 +215,7 @@ void ServedLease::run(Heart& heart, const How& lastly) {
   state->reason = [self = shared_from_this()] { return self->reason(); };
   state->tell = [heart = heart.shared_from_this()](std::string details) { heart->tell(std::move(details)); };
 
-  auto result = run_body(heart, usage, state);
+  const auto result = run_body(usage, state);
   // Whoever is first decides: the worker that no longer waits, or the body that has ended.
   if (is_settled_.exchange(true)) return;
   const auto why = reason();
@@ -240,11 +243,11 @@ void ServedLease::run(Heart& heart, const How& lastly) {
   const auto answer = call(StepVerb::complete, encode(body), how);
   if (answer.kind != Answer::Kind::rejected) return settle(answer);
   const auto message = "the service refused the output of step " + lease_.step_id + ": " + answer.message;
-  report_failure({.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, reported, how);
+  report_failure({.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, reported,
+                 how);
 }
 
-ServedLease::Result ServedLease::run_body(Heart& /*heart*/, const std::shared_ptr<UsageTotals>& usage,
-                                          const std::shared_ptr<StepState>& state) {
+ServedLease::Result ServedLease::run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state) {
   json correlation = lease_.correlation;
   correlation["project"] = lease_.project;
   correlation["run_id"] = lease_.run_id;
@@ -271,15 +274,19 @@ ServedLease::Result ServedLease::run_body(Heart& /*heart*/, const std::shared_pt
                                .retry_after = details.retry_after}};
   } catch (const BadOutput& error) {
     const auto message = "the output of step " + lease_.step_id + " is not JSON: " + error.what();
-    return {.failure = Failure{.error_class = "fatal", .code = "invalid_output", .message = shortened(message, message_limit_bytes)}};
+    return {.failure =
+                Failure{.error_class = "fatal", .code = "invalid_output", .message = shortened(message, message_limit_bytes)}};
   } catch (const std::exception& error) {
     return {.failure = Failure{.error_class = "fatal", .message = message_of(error)}, .may_be_given_back = true};
   } catch (const std::string& text) {
-    return {.failure = Failure{.error_class = "fatal", .message = shortened(text, message_limit_bytes)}, .may_be_given_back = true};
+    return {.failure = Failure{.error_class = "fatal", .message = shortened(text, message_limit_bytes)},
+            .may_be_given_back = true};
   } catch (const char* text) {
-    return {.failure = Failure{.error_class = "fatal", .message = shortened(text, message_limit_bytes)}, .may_be_given_back = true};
+    return {.failure = Failure{.error_class = "fatal", .message = shortened(text, message_limit_bytes)},
+            .may_be_given_back = true};
   } catch (...) {
-    return {.failure = Failure{.error_class = "fatal", .message = "an exception of an unknown type"}, .may_be_given_back = true};
+    return {.failure = Failure{.error_class = "fatal", .message = "an exception of an unknown type"},
+            .may_be_given_back = true};
   }
 }
 

@@ -41,7 +41,8 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
  public:
   /// `body` is null when this worker does not hold the definition, the version or the step. `on_left_behind` is called when
   /// the body did not end in time: its worker no longer waits for it.
-  ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body, std::function<void()> on_left_behind);
+  ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body,
+              std::function<void()> on_left_behind);
 
   /// Lives the lease.
   void serve() noexcept;
@@ -56,8 +57,7 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   void refuse_unheld();
   void serve_held();
   void run(Heart& heart, const How& lastly);
-  Result run_body(Heart& heart, const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state);
-  void report(const Result& result, const std::vector<wire::ReportedUsage>& usage, const How& how);
+  Result run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state);
   void report_failure(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
   Answer call(StepVerb verb, std::string body, const How& how);
   Answer fail(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);

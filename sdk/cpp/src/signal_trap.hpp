@@ -8,8 +8,8 @@
 
 namespace svc::inline v0::detail {
 
-/// Calls back, on a thread of its own, at the first SIGTERM or SIGINT of the process while this lives. From then on they do what
-/// they did before. A process has one; a second trap catches nothing.
+/// Calls back, on a thread of its own, at the first SIGTERM or SIGINT of the process while this lives. From then on they do
+/// what they did before. A process has one; a second trap catches nothing.
 class SignalTrap {
  public:
   explicit SignalTrap(std::function<void()> on_signal);

@@ -218,7 +218,8 @@ void Span::end() noexcept {
     auto& record = *record_;
     const auto& around = record.around;
     const bool is_model_call = record.kind == wire::SpanKind::model_generation || record.usage.has_value();
-    if (is_model_call && around != nullptr && around->on_model_span != nullptr) (*around->on_model_span)(record.model, record.usage);
+    if (is_model_call && around != nullptr && around->on_model_span != nullptr)
+      (*around->on_model_span)(record.model, record.usage);
     if (recorder->keeps(record.context->trace_id)) recorder->queue.add(detail::Signal::spans, detail::json_of(record));
   } catch (...) {
     recorder->queue.add_invalid();
@@ -231,8 +232,10 @@ Span Instrumentation::span(std::string_view name, SpanOptions options) {
   auto record = std::make_unique<detail::SpanRecord>();
   std::optional<SpanAddress> parent;
   try {
-    if (options.traceparent.has_value()) parent = detail::parse_traceparent(*options.traceparent);
-    else if (recorder.bridge != nullptr) parent = recorder.bridge->current();
+    if (options.traceparent.has_value())
+      parent = detail::parse_traceparent(*options.traceparent);
+    else if (recorder.bridge != nullptr)
+      parent = recorder.bridge->current();
   } catch (...) {
     recorder.queue.add_invalid();
   }

@@ -64,16 +64,20 @@ wire::Json StepCalls::make(const StepCall& call) {
   std::promise<wire::Json> promise;
   auto answered = promise.get_future();
   enqueue(std::make_shared<Item>(call, [&promise](const StepAnswer& answer) {
-    if (answer.error != nullptr) promise.set_exception(answer.error);
-    else promise.set_value(answer.body);
+    if (answer.error != nullptr)
+      promise.set_exception(answer.error);
+    else
+      promise.set_value(answer.body);
   }));
   return answered.get();
 }
 
 void StepCalls::submit(StepCall call, OnAnswer on_answer) {
   auto item = std::make_shared<Item>(std::move(call), std::move(on_answer));
-  if (goes_alone(item->call)) submit_alone(std::move(item));
-  else enqueue(std::move(item));
+  if (goes_alone(item->call))
+    submit_alone(std::move(item));
+  else
+    enqueue(std::move(item));
 }
 
 void StepCalls::close() noexcept {
@@ -122,8 +126,10 @@ void StepCalls::enqueue(std::shared_ptr<Item> item) {
     const std::lock_guard lock{mutex_};
     if (!is_closed_) {
       queue_.push_back(std::move(item));
-      if (senders_.size() < batches_at_once) senders_.emplace_back([this] { run(); });
-      else ready_.notify_one();
+      if (senders_.size() < batches_at_once)
+        senders_.emplace_back([this] { run(); });
+      else
+        ready_.notify_one();
       return;
     }
   }
@@ -164,8 +170,10 @@ void StepCalls::send(const Items& items) {
   } catch (const ServiceError& error) {
     if (error.status() == 404) knows_batch_ = false;
     for (const auto& item : items) {
-      if (error.status() == 404) submit_alone(item);
-      else item->settle({{}, std::current_exception()});
+      if (error.status() == 404)
+        submit_alone(item);
+      else
+        item->settle({{}, std::current_exception()});
     }
   } catch (const Error&) {
     for (const auto& item : items) item->settle({{}, std::current_exception()});
@@ -180,8 +188,10 @@ std::string StepCalls::text_of(const Items& items) const {
     bool is_first = true;
     for (const auto& item : items) {
       if (item->call.verb != kind.verb) continue;
-      if (is_first) text.append(",\"").append(kind.list).append("\":[");
-      else text += ',';
+      if (is_first)
+        text.append(",\"").append(kind.list).append("\":[");
+      else
+        text += ',';
       is_first = false;
       text += R"({"lease_id":)";
       append_text(text, item->call.lease_id);

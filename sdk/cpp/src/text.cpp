@@ -149,9 +149,7 @@ std::string encode_number(double number) {
   return error == std::errc{} ? std::string(digits.data(), end) : "null";
 }
 
-std::string encode(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string encode(const nlohmann::json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 nlohmann::json decode(std::string_view text) {
   // Without exceptions first: one that is thrown and caught costs more than a small answer.

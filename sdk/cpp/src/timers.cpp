@@ -7,8 +7,10 @@ Timers::Id Timers::at(Clock::time_point when, std::function<void()> call) {
   const Id id{when, ++numbers_};
   if (is_closed_) return id;
   calls_.emplace(id, std::move(call));
-  if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
-  else if (calls_.begin()->first == id) changed_.notify_one();
+  if (!thread_.joinable())
+    thread_ = std::jthread([this] { run(); });
+  else if (calls_.begin()->first == id)
+    changed_.notify_one();
   return id;
 }
 

@@ -53,9 +53,7 @@ std::string new_id() {
   return id;
 }
 
-bool is_lower_hex(std::string_view text) {
-  return text.find_first_not_of(lower_hex_digits) == std::string_view::npos;
-}
+bool is_lower_hex(std::string_view text) { return text.find_first_not_of(lower_hex_digits) == std::string_view::npos; }
 
 struct Activation {
   unsigned long long number;
@@ -143,8 +141,8 @@ Realm realm_of(std::string_view endpoint, std::string_view key) {
 
 std::shared_ptr<const TraceContext> active(Realm realm) noexcept {
   if (activations == nullptr) return nullptr;
-  const auto found = std::find_if(activations->rbegin(), activations->rend(),
-                                  [realm](const Activation& each) { return each.realm == realm; });
+  const auto found =
+      std::find_if(activations->rbegin(), activations->rend(), [realm](const Activation& each) { return each.realm == realm; });
   return found == activations->rend() ? nullptr : found->context;
 }
 
@@ -277,8 +275,7 @@ std::string_view Context::span_id() const noexcept { return trace_ == nullptr ? 
 
 Scope::Scope(unsigned long long number, std::shared_ptr<void> attached) noexcept
     : number_(number), attached_(std::move(attached)) {}
-Scope::Scope(Scope&& other) noexcept
-    : number_(std::exchange(other.number_, 0)), attached_(std::move(other.attached_)) {}
+Scope::Scope(Scope&& other) noexcept : number_(std::exchange(other.number_, 0)), attached_(std::move(other.attached_)) {}
 Scope& Scope::operator=(Scope&& other) noexcept {
   if (this != &other) {
     leave();

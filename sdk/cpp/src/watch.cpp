@@ -18,7 +18,11 @@ namespace detail {
 class Follower {
  public:
   Follower(std::shared_ptr<ClientCore> core, std::string run_id, const WatchOptions& options)
-      : core_(std::move(core)), run_id_(std::move(run_id)), last_(options.after), stop_(options.stop), there_at_(core_->answered_at()) {}
+      : core_(std::move(core)),
+        run_id_(std::move(run_id)),
+        last_(options.after),
+        stop_(options.stop),
+        there_at_(core_->answered_at()) {}
 
   [[nodiscard]] const wire::JournalEntry& current() const noexcept { return current_; }
   [[nodiscard]] bool is_over() const noexcept { return is_over_; }

@@ -60,7 +60,6 @@ ServiceError as_text(const ServiceError& refusal) {
            .retry_after = refusal.retry_after()}};
 }
 
-/// What people may see of an endpoint is all of it: settings leave user and password out.
 std::shared_ptr<Instrumentation> instrumentation_of(const WorkerOptions& options) {
   if (options.instrumentation != nullptr) return std::make_shared<Instrumentation>(options.instrumentation->recorder());
   return std::make_shared<Instrumentation>(InstrumentationOptions{.settings = options.settings, .log = options.log});
@@ -169,8 +168,10 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     wait_until_idle(cut_patience);
     timers_.close();
     pool_.close(active() == 0 ? cut_patience : Millis{0});
-    if (options_.instrumentation == nullptr) instrumentation_->close();
-    else instrumentation_->flush();
+    if (options_.instrumentation == nullptr)
+      instrumentation_->close();
+    else
+      instrumentation_->flush();
   }
 
   bool wait_until_idle(Millis time) {
@@ -320,19 +321,20 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     const bool is_forgotten =
         refusal != nullptr && refusal->status() == 404 && (!options_.run_id.has_value() || refusal->field() == "worker_id");
     if (!is_forgotten && !is_retryable(error)) throw;  // NOLINT: it is called from handlers alone
-    if (failures == warn_after_failures) log(LogLevel::warn, std::string("the service does not answer claims: ") + error.what());
+    if (failures == warn_after_failures)
+      log(LogLevel::warn, std::string("the service does not answer claims: ") + error.what());
     const auto pause = std::max(asked_wait(error), backoff(until_answered, failures));
     // A service that was away may be another one, with an older file.
     if (!wait_for(stopping_.get_token(), pause)) register_self();
   }
 
   wire::Json claim(int free) {
-    json body{{"worker_id", worker_id_}, {"max", std::min(static_cast<int>(most_claimed), free)}, {"wait_ms", options_.claim_wait.count()}};
+    json body{{"worker_id", worker_id_},
+              {"max", std::min(static_cast<int>(most_claimed), free)},
+              {"wait_ms", options_.claim_wait.count()}};
     if (options_.run_id.has_value()) body["run_id"] = *options_.run_id;
-    const Request request{.method = "POST",
-                          .path = "/v1/api/steps/claim",
-                          .body = encode(body),
-                          .timeout = options_.claim_wait + claim_slack};
+    const Request request{
+        .method = "POST", .path = "/v1/api/steps/claim", .body = encode(body), .timeout = options_.claim_wait + claim_slack};
     // Hanging up gives back what was on its way to us.
     const auto answer = http_.call(request, stopping_.get_token());
     const auto& found = answer.value();

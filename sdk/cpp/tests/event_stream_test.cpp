@@ -18,7 +18,8 @@ std::vector<std::string> data_of(std::string_view text, std::size_t piece) {
 
 TEST(EventReader, ReadsTheSameEventsHoweverTheStreamIsCut) {
   constexpr std::string_view text =
-      ": a comment\r\n\r\nid: 7\r\nevent: journal\r\ndata: one\r\ndata: two\r\n\r\ndata:three\n\nretry: 10\n\ndata: four\r\rdata: half";
+      ": a comment\r\n\r\nid: 7\r\nevent: journal\r\ndata: one\r\ndata: two\r\n\r\ndata:three\n\nretry: 10\n\ndata: "
+      "four\r\rdata: half";
   const std::vector<std::string> expected{"one\ntwo", "three", "four"};
   for (std::size_t piece = 1; piece <= text.size(); ++piece) EXPECT_EQ(data_of(text, piece), expected) << piece;
 }

@@ -14,9 +14,8 @@ using namespace std::chrono_literals;
 
 /// A service that nobody answers for: what is recorded is counted, and no more.
 svc::InstrumentationOptions nowhere() {
-  return {.settings = {.endpoint = "http://127.0.0.1:9", .sample = 1, .enabled = true},
-          .retry = {.attempts = 1},
-          .log = nullptr};
+  return {
+      .settings = {.endpoint = "http://127.0.0.1:9", .sample = 1, .enabled = true}, .retry = {.attempts = 1}, .log = nullptr};
 }
 
 TEST(Span, IsTheParentOfWhatItsThreadRecordsUntilItsEnd) {
@@ -178,7 +177,10 @@ TEST(LogStream, RecordsALineOnceAndPassesItOn) {
   {
     svc::LogStreambuf bridge{tracer, svc::Severity::warn, "app", &before};
     std::ostream stream{&bridge};
-    stream << "one\n" << "tw" << 'o' << std::endl << "\n" << "no end";
+    stream << "one\n"
+           << "tw" << 'o' << std::endl
+           << "\n"
+           << "no end";
   }
   EXPECT_EQ(before.str(), "one\ntwo\n\nno end");
   tracer.close(0ms);

@@ -116,14 +116,21 @@ TEST(Usage, ByHandAsksForASpanOnlyWhereNoneHoldsIt) {
 TEST(Retries, EndByTheirPolicyTheirErrorOrTheirToken) {
   int calls = 0;
   const svc::RetryPolicy quick{.attempts = 3, .base = 1ms, .max = 2ms};
-  const auto failing = [&](const auto& error) { return [&calls, error]() -> int { ++calls; throw error; }; };
+  const auto failing = [&](const auto& error) {
+    return [&calls, error]() -> int {
+      ++calls;
+      throw error;
+    };
+  };
   EXPECT_THROW(with_retries(quick, {}, failing(svc::ConnectionError("away"))), svc::ConnectionError);
   EXPECT_EQ(calls, 3);
   calls = 0;
-  EXPECT_THROW(with_retries(quick, {}, failing(svc::ServiceError("no", {.status = 404, .code = "not_found"}))), svc::ServiceError);
+  EXPECT_THROW(with_retries(quick, {}, failing(svc::ServiceError("no", {.status = 404, .code = "not_found"}))),
+               svc::ServiceError);
   EXPECT_EQ(calls, 1) << "another 4xx is never tried again";
   calls = 0;
-  EXPECT_THROW(with_retries(quick, {}, failing(svc::ServiceError("off", {.status = 503, .code = "runs_disabled"}))), svc::ServiceError);
+  EXPECT_THROW(with_retries(quick, {}, failing(svc::ServiceError("off", {.status = 503, .code = "runs_disabled"}))),
+               svc::ServiceError);
   EXPECT_EQ(calls, 1);
   calls = 0;
   std::stop_source stop;

@@ -27,11 +27,16 @@ TEST(Text, WhatIsNotUtf8BecomesTheReplacementCharacter) {
   EXPECT_TRUE(json::accept(encode_text("\xED\xA0\x80"))) << "half of a surrogate pair";
   EXPECT_TRUE(json::accept(encode_text("\xF4\x90\x80\x80"))) << "beyond the last character";
   EXPECT_TRUE(json::accept(encode_text("\xE2\x82"))) << "a character that is cut";
-  EXPECT_EQ(encode_text("Gr\xC3\xBC\xC3\x9F" "e \xF0\x9F\x98\x80"), "\"Gr\xC3\xBC\xC3\x9F" "e \xF0\x9F\x98\x80\"") << "well-formed text stays";
+  EXPECT_EQ(encode_text("Gr\xC3\xBC\xC3\x9F"
+                        "e \xF0\x9F\x98\x80"),
+            "\"Gr\xC3\xBC\xC3\x9F"
+            "e \xF0\x9F\x98\x80\"")
+      << "well-formed text stays";
 }
 
 TEST(Decode, HalfOfASurrogatePairIsReplacedAndAPairIsKept) {
-  EXPECT_EQ(decode(R"(["a\ud800b"])"), json::array({"a\xEF\xBF\xBD" "b"}));
+  EXPECT_EQ(decode(R"(["a\ud800b"])"), json::array({"a\xEF\xBF\xBD"
+                                                    "b"}));
   EXPECT_EQ(decode(R"(["\ude00\ud83d\ude00"])"), json::array({"\xEF\xBF\xBD\xF0\x9F\x98\x80"}));
   EXPECT_EQ(decode(R"(["\\ud800"])"), json::array({"\\ud800"})) << "an escaped backslash begins no escape";
   EXPECT_THROW(static_cast<void>(decode("{\"a\":")), json::exception);

@@ -22,8 +22,10 @@ struct Receipt {
 };
 [[maybe_unused]] void to_json(json& out, const Receipt& receipt) { out = {{"payment", receipt.payment}}; }
 
-svc::Workflow refund() { return svc::Workflow(std::string_view(R"({"id":"refund","version":2,"steps":[
-  {"id":"pay","kind":"task"},{"id":"wait","kind":"sleep"},{"id":"tell","kind":"task"}]})")); }
+svc::Workflow refund() {
+  return svc::Workflow(std::string_view(R"({"id":"refund","version":2,"steps":[
+  {"id":"pay","kind":"task"},{"id":"wait","kind":"sleep"},{"id":"tell","kind":"task"}]})"));
+}
 
 json play(const svc::Workflow& workflow, const std::string& step_id, const json& input) {
   svc::Step step{std::make_shared<svc::detail::StepState>()};
@@ -59,7 +61,8 @@ TEST(Workflow, RefusesABodyForNoTaskAndASecondOne) {
 
 TEST(Body, TakesItsInputAndGivesItsOutputByTheirTypes) {
   auto workflow = refund();
-  workflow.step("pay", [](svc::Step& /*step*/, const Order& order) { return Receipt{std::to_string(static_cast<int>(order.amount))}; });
+  workflow.step(
+      "pay", [](svc::Step& /*step*/, const Order& order) { return Receipt{std::to_string(static_cast<int>(order.amount))}; });
   workflow.step("tell", [](svc::Step& /*step*/) {});
   EXPECT_EQ(play(workflow, "pay", {{"amount", 40}}), (json{{"payment", "40"}}));
   EXPECT_EQ(play(workflow, "tell", {{"any", "thing"}}), json(nullptr)) << "a body that gives nothing gives null";

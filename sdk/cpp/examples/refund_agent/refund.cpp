@@ -7,10 +7,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judgement, confidence, reason)
 namespace {
 
 Judgement triage(svc::Step& step, const Case& given) {
-  auto span = step.span("judge the complaint", {.kind = svc::SpanKind::model_generation,
-                                                .input = given.ticket.text,
-                                                .model = model_name,
-                                                .provider = "openai"});
+  auto span = step.span(
+      "judge the complaint",
+      {.kind = svc::SpanKind::model_generation, .input = given.ticket.text, .model = model_name, .provider = "openai"});
   const auto reply = judge(given.ticket.text);
   span.output(reply.answer).usage(reply.input_tokens, reply.output_tokens);
   step.patch_state(reply.answer);
@@ -18,10 +17,9 @@ Judgement triage(svc::Step& step, const Case& given) {
 }
 
 nlohmann::json write_to_customer(svc::Step& step, const Case& given) {
-  auto span = step.span("write to the customer", {.kind = svc::SpanKind::model_generation,
-                                                  .input = given.ticket.text,
-                                                  .model = model_name,
-                                                  .provider = "openai"});
+  auto span = step.span(
+      "write to the customer",
+      {.kind = svc::SpanKind::model_generation, .input = given.ticket.text, .model = model_name, .provider = "openai"});
   const auto reply = apologise(given.ticket.text);
   span.output(reply.answer).usage(reply.input_tokens, reply.output_tokens);
   return {{"text", reply.answer}};

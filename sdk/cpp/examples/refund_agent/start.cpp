@@ -35,7 +35,8 @@ int main(int count, char** given) {
                         .text = count > 2 ? arguments[2] : "I do not like the colour any more.",
                         .amount = count > 1 ? std::stod(arguments[1]) : 250.0};
     svc::Client client;
-    auto run = client.start<Payment>("refund", Case{ticket}, {.correlation = svc::wire::RunCorrelation{.user_id = "customer-7"}});
+    auto run =
+        client.start<Payment>("refund", Case{ticket}, {.correlation = svc::wire::RunCorrelation{.user_id = "customer-7"}});
     std::cout << "run " << run.run_id() << ", trace " << run.trace_id() << ", ticket " << ticket.id << '\n';
     follow(run, ticket.id);
   } catch (const svc::ServiceError& refusal) {

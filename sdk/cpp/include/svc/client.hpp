@@ -155,8 +155,7 @@ class Client {
   wire::ListRunEventsResponse journal(std::string_view run_id, const JournalOptions& options = {},
                                       const std::stop_token& stop = {});
   /// Why a step was attempted: the journal entries that led to it, oldest last.
-  wire::GetStepCauseResponse step_cause(std::string_view run_id, std::string_view step_id,
-                                        const std::stop_token& stop = {});
+  wire::GetStepCauseResponse step_cause(std::string_view run_id, std::string_view step_id, const std::stop_token& stop = {});
   [[nodiscard]] Watch watch(std::string_view run_id, const WatchOptions& options = {});
   /// Waits for the end of a run, and gives its output. Throws RunFailed, with the run, when it did not succeed; TimedOut.
   Json wait(std::string_view run_id, const WaitOptions& options = {});

@@ -120,7 +120,7 @@ struct AspectNoteOptions {
 
 /// Records what user code does. Nothing here throws into the code that it watches, and nothing makes it wait: the network
 /// belongs to a thread of its own, and what cannot be delivered is counted. Safe for threads; the child of a fork begins
-/// with an empty queue. Only the constructor may throw, `std::bad_alloc` and `std::system_error`.
+/// with an empty queue. Only the constructor throws; without memory `span` does, too.
 class Instrumentation {
  public:
   /// A setting that cannot be used falls back to its default, and is named in `problems`.
@@ -150,7 +150,7 @@ class Instrumentation {
     }
   }
   template <typename Function>
-    requires std::is_invocable_v<Function, Span&>
+  requires std::is_invocable_v<Function, Span&>
   auto traced(std::string_view name, Function&& function) -> std::invoke_result_t<Function, Span&> {
     return traced(name, SpanOptions{}, std::forward<Function>(function));
   }

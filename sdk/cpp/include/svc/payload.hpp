@@ -65,8 +65,8 @@ template <typename T>
 class Payload {
  public:
   template <typename T>
-    requires(!std::same_as<std::remove_cvref_t<T>, Payload>)
-  Payload(T&& value) noexcept {  // NOLINT: it stands for the value
+  requires(!std::same_as<std::remove_cvref_t<T>, Payload>) Payload(T&& value)
+  noexcept {  // NOLINT: it stands for the value
     using Value = std::remove_cvref_t<T>;
     try {
       if constexpr (std::same_as<Value, bool>) {

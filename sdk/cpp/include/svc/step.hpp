@@ -88,7 +88,9 @@ class Step {
 
   /// Whose spans and signals belong to this step while its body runs, on the thread of the body.
   [[nodiscard]] Instrumentation& instrumentation() const noexcept;
-  [[nodiscard]] Span span(std::string_view name, SpanOptions options = {}) { return instrumentation().span(name, std::move(options)); }
+  [[nodiscard]] Span span(std::string_view name, SpanOptions options = {}) {
+    return instrumentation().span(name, std::move(options));
+  }
   /// Records a log line of the step.
   void log(wire::Severity severity, std::string_view message, const Attributes& attributes = {}) noexcept;
   /// Records an evaluation of the run's trace.

@@ -97,8 +97,11 @@ class Workflow {
   /// @tparam Input named only where the callable is generic
   template <typename Input = void, typename Body>
   Workflow& step(std::string_view step_id, Body body) {
-    if constexpr (std::is_void_v<Input>) return step<typename detail::InputOf<Body>::input, Body>(step_id, std::move(body));
-    else bind(step_id, [body = std::move(body)](Step& step, const Json& given) mutable -> Json { return call<Input>(body, step, given); });
+    if constexpr (std::is_void_v<Input>)
+      return step<typename detail::InputOf<Body>::input, Body>(step_id, std::move(body));
+    else
+      bind(step_id,
+           [body = std::move(body)](Step& step, const Json& given) mutable -> Json { return call<Input>(body, step, given); });
     return *this;
   }
 
@@ -115,8 +118,10 @@ class Workflow {
   template <typename Input, typename Body>
   static Json call(Body& body, Step& step, const Json& given) {
     const auto run = [&]() -> decltype(auto) {
-      if constexpr (std::is_invocable_v<Body&, Step&, const Input&>) return body(step, detail::input_of<Input>(given));
-      else return body(step);
+      if constexpr (std::is_invocable_v<Body&, Step&, const Input&>)
+        return body(step, detail::input_of<Input>(given));
+      else
+        return body(step);
     };
     if constexpr (std::is_void_v<decltype(run())>) {
       run();
