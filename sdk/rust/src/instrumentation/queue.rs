@@ -136,10 +136,12 @@ impl Queue {
     pub(crate) fn add(self: &Arc<Self>, signal: SignalName, text: Option<Vec<u8>>) {
         let text = text.filter(|text| text.len() <= BATCH_BYTES.min(self.options.max_bytes));
         let mut line = self.line();
-        let Some(text) = text.filter(|_| !line.closed) else {
+        let Some(mut text) = text.filter(|_| !line.closed) else {
             line.counters.dropped += 1;
             return;
         };
+        // What was written grew by doubling: the bound is on bytes that are held.
+        text.shrink_to_fit();
         line.bytes += text.len();
         line.added += 1;
         line.items.push_back((signal, text));
