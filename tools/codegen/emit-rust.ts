@@ -41,7 +41,7 @@ const field = (member: Member): readonly string[] => {
   // serde takes null for None; where null is a value, only what is absent is.
   const attributes =
     member.type.kind === 'json'
-      ? ['    #[serde(', '        default,', '        deserialize_with = "present",', `        ${SKIP}`, '    )]']
+      ? [`    #[serde(default, deserialize_with = "present", ${SKIP})]`]
       : [`    #[serde(${SKIP})]`];
   return [...said, ...attributes, `    pub ${name}: Option<${type}>,`];
 };

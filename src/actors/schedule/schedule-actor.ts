@@ -39,7 +39,7 @@ type Work = {
   readonly spec: ScheduleSpec;
   readonly table: Timetable;
   snapshot: ScheduleSnapshot;
-  /** Runs that were told to end. */
+  /** Runs that are being cancelled. */
   leaving: readonly string[];
 };
 

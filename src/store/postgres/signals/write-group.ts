@@ -375,7 +375,7 @@ const writeSpans = async (ask: Ask, spans: readonly Row[], payloads: readonly Ro
  * Writes units in one open transaction at READ COMMITTED, so that a statement sees what others committed before it began.
  *
  * Locks are taken in one order: ingest keys, projects, judgements, notes, and last the rows of traces. Who has the row of a trace reads
- * its spans with a later statement, so the totals of a trace are those of all spans whoever wrote them.
+ * its spans with a later statement, so the totals of a trace are those of all spans, of all writers.
  * @param known numbers of projects
  * @returns the outcome of each unit, and the numbers that are known when the transaction has committed
  */
