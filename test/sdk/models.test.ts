@@ -152,11 +152,7 @@ describe('the emitters', () => {
       [
         '    #[serde(skip_serializing_if = "Option::is_none")]',
         '    pub count: Option<i64>,',
-        '    #[serde(',
-        '        default,',
-        '        deserialize_with = "present",',
-        '        skip_serializing_if = "Option::is_none"',
-        '    )]',
+        '    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]',
         '    pub any: Option<Value>,',
         '    pub object: Object,',
       ].join('\n'),
