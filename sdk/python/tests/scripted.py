@@ -147,7 +147,7 @@ def scripted() -> Iterator[Scripted]:
         service.stop()
 
 
-def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     """Waits for a condition; fails when it does not come."""
     end = time.monotonic() + seconds
     while not condition():

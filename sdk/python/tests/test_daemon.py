@@ -68,7 +68,8 @@ class WithDaemon(unittest.TestCase):
 
         @workflow.step("pay")
         async def pay(step: svc.Step, order: Amount) -> Receipt:
-            if step.attempt == 1:
+            # Not by the number of the attempt: an offer that a busy machine let lapse has one, too.
+            if step.last_details is None:
                 step.heartbeat({"tried": True})
                 raise svc.Retryable("the bank does not answer", retry_after_ms=1)
             assert step.last_details == {"tried": True}
@@ -89,6 +90,10 @@ class WithDaemon(unittest.TestCase):
         self.addCleanup(made.close)
         return made
 
+    def payments(self, run: svc.RunHandle) -> list[str]:
+        """How the attempts at the payment ended, without offers that nobody took up in time."""
+        return [a.status for a in run.get().attempts if a.step_id == "pay" and a.status != "lapsed"]
+
     def test_a_run_is_started_followed_signalled_and_waited_for(self) -> None:
         self.serve()
         client = self.client()
@@ -104,7 +109,7 @@ class WithDaemon(unittest.TestCase):
         detail = run.get()
         self.assertEqual(detail.state, {"sure": True})
         self.assertEqual(detail.usage.input_tokens, 220)
-        self.assertEqual([a.status for a in detail.attempts if a.step_id == "pay"], ["failed", "succeeded"])
+        self.assertEqual(self.payments(run), ["failed", "succeeded"])
         until(lambda: any(span.name == "judge" for span in client.get_trace(run.trace_id).spans))
         trace = client.get_trace(run.trace_id)
         judge = next(span for span in trace.spans if span.name == "judge")
@@ -124,7 +129,7 @@ class WithDaemon(unittest.TestCase):
         seqs: list[int] = []
         watching = threading.Thread(target=lambda: seqs.extend(entry.seq for entry in run.watch()))
         watching.start()
-        until(lambda: any((a.step_id, a.attempt, a.status) == ("pay", 2, "running") for a in run.get().attempts))
+        until(lambda: self.payments(run)[-2:] == ["failed", "running"])
         self.daemon.kill()
         tracer.span("while it is away").end()
         time.sleep(0.5)
@@ -133,7 +138,7 @@ class WithDaemon(unittest.TestCase):
         self.assertEqual(run.wait(Receipt, timeout=60).paid, 7)
         watching.join(60)
         self.assertEqual(seqs, list(range(len(seqs))))
-        self.assertEqual([a.attempt for a in run.get().attempts if a.step_id == "pay"], [1, 2])
+        self.assertEqual(self.payments(run), ["failed", "succeeded"])
         self.assertTrue(tracer.flush(30))
         self.assertEqual(tracer.counters(), svc.ExportCounters(sent=1))
 
