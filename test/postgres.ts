@@ -51,7 +51,10 @@ export type PostgresServer = {
 };
 
 export type PostgresOptions = {
-  /** Whether commits reach the disk: for tests of crashes of the machine's kind. A killed server loses nothing without it. */
+  /**
+   * Whether commits reach the disk: for tests of crashes of the machine's kind. A killed server loses nothing without it, as a commit
+   * waits all the same until its log is written.
+   */
   readonly isDurable?: boolean;
 };
 
@@ -82,7 +85,7 @@ export const startPostgres = async ({ isDurable = false }: PostgresOptions = {})
   const settings = [
     ...['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`, 'max_connections=200'],
     ...['shared_buffers=64MB', 'autovacuum=off', 'log_min_messages=fatal'],
-    ...(isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+    ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
   ];
   const psql = (sql: string, url: string) =>
     spawnSync(join(bin, 'psql'), ['-X', '-q', '-t', '-A', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', sql], {
