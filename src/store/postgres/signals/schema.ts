@@ -1,4 +1,5 @@
 import type { Schema } from '../migrate.ts';
+import { records } from './schema-records.ts';
 
 /** What `schema_version` holds when this build has opened a database: that of the embedded store, which keeps the same. */
 export const SCHEMA_VERSION = 2;
@@ -179,5 +180,5 @@ CREATE INDEX ingest_keys_by_time ON ingest_keys (at_ns);
 export const SIGNALS_SCHEMA: Schema = {
   name: 'signals',
   store: 'signal store',
-  steps: [{ version: SCHEMA_VERSION, sql: signals }],
+  steps: [{ version: SCHEMA_VERSION, sql: signals + records }],
 };

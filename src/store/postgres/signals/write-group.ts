@@ -18,6 +18,7 @@ import type { WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import type { Ask } from '../connection.ts';
 import { type Columns, columns, insertInto, names, replacing, unnest } from './insert.ts';
 import { isTraceId, searchedWords, signalKey } from './keys.ts';
+import { numberProjects, type ProjectNumbers } from './projects.ts';
 import { groupSpans, type HeldSpans, HOT } from './span-rows.ts';
 
 const KEY: Columns = [
@@ -136,25 +137,8 @@ const lastOf = (rows: readonly Row[], keyColumns: number): Iterable<Row> => {
   return last.values();
 };
 
-/** Numbers of projects that are known to be committed. */
-export type ProjectNumbers = Map<string, number>;
 /** Senders name projects as they like; of more than so many the numbers are read again. */
 const REMEMBERED_PROJECTS = 10_000;
-
-/** Puts the numbers of projects in the place of their names, and gives new ones a number. */
-const numberProjects = async (ask: Ask, known: ProjectNumbers, wanted: Iterable<string>): Promise<ProjectNumbers> => {
-  const unknown = [...new Set(wanted)].filter((name) => !known.has(name)).sort();
-  if (unknown.length === 0) return known;
-  const named: Columns = [['name', 'text']];
-  const rows = unknown.map((name): Row => [name]);
-  await ask(...insertInto('projects', named, rows, 'ON CONFLICT (name) DO NOTHING'));
-  const { sql, values } = unnest(named, rows);
-  const found = await ask<[string, number]>(
-    `SELECT p.name, p.project FROM ${sql} AS n (name) JOIN projects AS p ON p.name = n.name`,
-    values,
-  );
-  return new Map([...known, ...found]);
-};
 
 /** Which units go on: of those with one key the first, where nobody wrote it before. */
 const claimKeys = async (ask: Ask, units: readonly WriteUnit[], nowNs: bigint): Promise<WriteOutcome[]> => {

@@ -3,7 +3,8 @@ import type { UnixNano } from '../../../model/time.ts';
 import type { WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import type { Database } from '../connection.ts';
 import { isOfValues } from '../driver-error.ts';
-import { type ProjectNumbers, writeGroup } from './write-group.ts';
+import type { ProjectNumbers } from './projects.ts';
+import { writeGroup } from './write-group.ts';
 
 /** Signals that one transaction takes, at about the most. */
 const GROUP_SIGNALS = 4_096;
