@@ -22,6 +22,7 @@ func (c *Client) bulk(work wire.BulkInput, dryRun bool) (request, error) {
 
 // CountBulk says how many runs an action would reach, and names ten of them. Nothing is begun.
 func (c *Client) CountBulk(ctx context.Context, work wire.BulkInput) (*wire.StartedBulk, error) {
+	work.IdempotencyKey = ""
 	r, err := c.bulk(work, true)
 	if err != nil {
 		return nil, err
@@ -30,13 +31,17 @@ func (c *Client) CountBulk(ctx context.Context, work wire.BulkInput) (*wire.Star
 }
 
 // StartBulk does something with all runs that match, in slices behind this call; without a BulkID in the answer no run
-// matched. It is sent once, as a try whose answer was lost may have begun.
+// matched. The same IdempotencyKey again gives the action that it began first, for as long as that is kept; without one, a
+// new one makes a retry of this call safe.
 func (c *Client) StartBulk(ctx context.Context, work wire.BulkInput) (*wire.StartedBulk, error) {
+	if work.IdempotencyKey == "" {
+		work.IdempotencyKey = newKey()
+	}
 	r, err := c.bulk(work, false)
 	if err != nil {
 		return nil, err
 	}
-	return onceAs[wire.StartedBulk](ctx, c, r)
+	return callAs[wire.StartedBulk](ctx, c, r)
 }
 
 // GetBulk says how far an action on many runs is: Count, Done, Refused.

@@ -3,7 +3,7 @@ import type { Answer, Fixture, FixtureEvent } from '../kit/fixture.ts';
 import { between, meanwhile, until } from '../kit/judging.ts';
 import { area, type Scenario, type World } from '../kit/scenario.ts';
 import type { Service, StoredRun } from '../opposite/daemon.ts';
-import { isCallTo } from '../opposite/proxy.ts';
+import { isCallTo, type Passed } from '../opposite/proxy.ts';
 import { anEntry, aRun, type FakeService } from '../opposite/scripted.ts';
 import type { Json } from './arrived.ts';
 import { echo, fails, oneTask, waits } from './definitions.ts';
@@ -671,6 +671,43 @@ export const clientScenarios: readonly Scenario[] = [
         query: { definition_id: id, limit: 1 },
       });
       assert.equal(read.runs.length, 1);
+    },
+  ),
+
+  client(
+    103,
+    'bulk-after-a-cut',
+    'An action on many runs whose answer is lost is sent again under the same key, and is one action.',
+    async (world) => {
+      const service = await world.service();
+      const id = world.unique('waits');
+      await service.api.store(waits(id, 1));
+      for (const n of [1, 2]) await service.api.start(id, { key: `k${n}` });
+      const fixture = await fixtureAt(world, service);
+      const work = { action: 'pause', filter: { definition_id: id } };
+      const isBegun = ({ method, path, text }: Passed): boolean =>
+        method === 'POST' && path === '/v1/api/runs/bulk' && !(JSON.parse(text) as { dry_run?: boolean }).dry_run;
+      const begun = () => service.proxy.passed.filter(isBegun);
+      const keyIn = ({ text }: Passed): unknown => (JSON.parse(text) as Json)['idempotency_key'];
+      type Answer = { readonly bulk_id?: string; readonly count: number };
+
+      service.proxy.break(isBegun, { kind: 'cut after' });
+      const own = await fixture.ask<Answer>('client.start_bulk', work);
+      const [lost, again] = begun();
+      assert.ok(lost !== undefined && again !== undefined, 'it is sent again');
+      assert.equal(typeof keyIn(lost), 'string', 'without a key of the user it has one of its own');
+      assert.equal(keyIn(again), keyIn(lost));
+      assert.equal(own.bulk_id, (JSON.parse(lost.answer ?? '{}') as Answer).bulk_id, 'the answer is that of the first');
+
+      const idempotency_key = world.unique('tidy');
+      const [first, second, other] = [
+        await fixture.ask<Answer>('client.start_bulk', { ...work, idempotency_key }),
+        await fixture.ask<Answer>('client.start_bulk', { ...work, idempotency_key }),
+        await fixture.ask<Answer>('client.start_bulk', work),
+      ];
+      assert.deepEqual(begun().slice(2, 4).map(keyIn), [idempotency_key, idempotency_key]);
+      assert.deepEqual(second, first, 'the same key again is the action that it began');
+      assert.equal(new Set([own.bulk_id, first.bulk_id, other.bulk_id]).size, 3, 'another key is another action');
     },
   ),
 ];

@@ -74,6 +74,7 @@ svc::wire::BulkInput bulk_of(const Call& call) {
   const auto& with = call.with;
   return {.action = svc::BulkAction(with.at("action").get<std::string>()),
           .filter = with.at("filter"),
+          .idempotency_key = text(with, "idempotency_key"),
           .reason = text(with, "reason"),
           .event = text(with, "event"),
           .payload = any(with, "payload")};

@@ -361,13 +361,13 @@ wire::Schedule Client::trigger_schedule(std::string_view schedule_id, const std:
 }
 
 wire::StartedBulk Client::count_bulk(wire::BulkInput bulk, const std::stop_token& stop) {
+  bulk.idempotency_key.reset();
   return detail::decoded<wire::StartedBulk>(core_->call(bulk_request(*core_, std::move(bulk), true), stop));
 }
 
 wire::StartedBulk Client::start_bulk(wire::BulkInput bulk, const std::stop_token& stop) {
-  auto request = bulk_request(*core_, std::move(bulk), false);
-  request.is_sent_once = true;
-  return detail::decoded<wire::StartedBulk>(core_->call_once(std::move(request), stop));
+  if (!bulk.idempotency_key.has_value()) bulk.idempotency_key = detail::new_uuid();
+  return detail::decoded<wire::StartedBulk>(core_->call(bulk_request(*core_, std::move(bulk), false), stop));
 }
 
 wire::Bulk Client::get_bulk(std::string_view bulk_id, const std::stop_token& stop) {

@@ -136,7 +136,15 @@ const ofSchedule =
   async (input) =>
     (await client()[verb](input['id'] as string)) ?? {};
 const ofBulk = (verb: 'countBulk' | 'startBulk'): Verb => {
-  return (input) => client()[verb](without(input, 'filter') as svc.BulkWork, camel(input['filter'] as With));
+  return (input) => {
+    const work = without(without(input, 'filter'), 'idempotency_key') as svc.BulkWork;
+    const { idempotencyKey } = camel(input) as { idempotencyKey?: string };
+    return client()[verb](
+      work,
+      camel(input['filter'] as With),
+      ...(idempotencyKey === undefined ? [] : [{ idempotencyKey }]),
+    );
+  };
 };
 
 const verbs: Record<string, Verb> = {

@@ -260,8 +260,23 @@ describe('a run', () => {
     expect(await cancel.isDisabled()).toBe(true);
     await confirmation.fill(String(count));
     expect(await seriousFindings(page)).toEqual([]);
+    // The service takes the first click, and its answer is lost.
+    const keys: unknown[] = [];
+    await page.route('**/v1/api/runs/bulk', async (route) => {
+      const { dry_run: isCount, idempotency_key: key } = route
+        .request()
+        .postDataJSON() as components['schemas']['NewBulk'];
+      if (isCount === true) return route.continue();
+      keys.push(key);
+      if (keys.length > 1) return route.continue();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await cancel.click();
+    await dialog.getByRole('alert').waitFor();
     await cancel.click();
     await dialog.getByText(`Ended: ${count} of ${count} runs done`).waitFor();
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), keys[0]]);
     expect((await read<{ runs: unknown[] }>('/v1/api/runs?waiting_on=event')).runs).toEqual([]);
   });
 

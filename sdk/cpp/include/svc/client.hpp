@@ -229,8 +229,9 @@ class Client {
 
   /// How many runs match, and ten of them; nothing is begun.
   wire::StartedBulk count_bulk(wire::BulkInput bulk, const std::stop_token& stop = {});
-  /// Does something with all runs that match, in slices behind this call; no `bulk_id`: no run matched. Not tried again, as a
-  /// lost try may have begun.
+  /// Does something with all runs that match, in slices behind this call; no `bulk_id`: no run matched. The same
+  /// `idempotency_key` again gives the action that it began first, for as long as that is kept; without one, a new one makes a
+  /// retry of this call safe.
   wire::StartedBulk start_bulk(wire::BulkInput bulk, const std::stop_token& stop = {});
   /// How far it is: `count`, `done`, `refused`.
   wire::Bulk get_bulk(std::string_view bulk_id, const std::stop_token& stop = {});

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
+import { newKey } from '../../model/idempotency-keys.ts';
 import { readJsonObject } from '../../model/json-field.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -35,7 +36,7 @@ const SignalDialog = ({
   readonly onDone: () => void;
 }) => {
   const [fault, setFault] = useState('');
-  const [eventId] = useState(() => crypto.randomUUID());
+  const [eventId] = useState(newKey);
   const [wait] = run.waits;
   const send = useMutation({
     mutationFn: (body: components['schemas']['Signal']) =>

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
+import { newKey } from '../../model/idempotency-keys.ts';
 import { readJson, readJsonObject } from '../../model/json-field.ts';
 import { chartOfDefinition } from '../../model/statechart.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -31,7 +32,7 @@ export const RestartDialog = ({
 }) => {
   const [fault, setFault] = useState('');
   // Sent again, as after a broken connection, it starts no second run.
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const [idempotencyKey] = useState(newKey);
   const definition = useDefinition(run);
   const steps = chartOfDefinition(definition.data?.definition).states.flatMap(({ id, stepKind }) =>
     stepKind === undefined ? [] : [id],

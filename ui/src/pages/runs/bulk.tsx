@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
+import { idempotencyKeys } from '../../model/idempotency-keys.ts';
 import { readJsonObject } from '../../model/json-field.ts';
 import { formatCount, plural, shortId } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -73,6 +74,7 @@ const BulkForm = ({
   const [action, setAction] = useState<Action>('cancel');
   const [typed, setTyped] = useState('');
   const [fault, setFault] = useState('');
+  const [keyOf] = useState(idempotencyKeys);
   // The count is that of the filter, whatever is to be done.
   const counted = useQuery({
     queryKey: ['runs', 'bulk', 'count', filter],
@@ -92,13 +94,14 @@ const BulkForm = ({
     if ('fault' in payload) return setFault(payload.fault);
     setFault('');
     const reason = readText(form, 'reason');
-    return start.mutate({
+    const body: NewBulk = {
       action,
       filter,
       ...(reason === '' ? {} : { reason }),
       ...(action === 'signal' ? { event: readText(form, 'event') } : {}),
       ...(payload.value === undefined ? {} : { payload: payload.value }),
-    });
+    };
+    return start.mutate({ ...body, idempotency_key: keyOf(body) });
   };
   const isConfirmed = action !== 'cancel' || typed.trim() === String(count);
   const hasReason = action === 'cancel' || action === 'pause' || action === 'resume';

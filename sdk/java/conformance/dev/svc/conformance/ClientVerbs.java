@@ -169,7 +169,11 @@ final class ClientVerbs {
 
   private static StartedBulk bulk(ObjectNode w, BulkCall call) {
     Consumer<BulkActions.Options> options =
-        given -> given.reason(text(w, "reason")).event(text(w, "event"), w.get("payload"));
+        given ->
+            given
+                .reason(text(w, "reason"))
+                .event(text(w, "event"), w.get("payload"))
+                .idempotencyKey(text(w, "idempotency_key"));
     return call.call(new BulkAction(text(w, "action")), as(w.get("filter"), RunFilter.class), options);
   }
 

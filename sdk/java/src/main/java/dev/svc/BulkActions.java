@@ -7,6 +7,7 @@ import dev.svc.wire.BulkAction;
 import dev.svc.wire.RunFilter;
 import dev.svc.wire.StartedBulk;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Consumer;
 
 /** Actions on many runs at once. Calls throw as those of {@link SvcClient} do. */
@@ -22,6 +23,7 @@ public final class BulkActions {
     private String reason;
     private String event;
     private Object payload;
+    private String idempotencyKey;
 
     private Options() {}
 
@@ -48,6 +50,18 @@ public final class BulkActions {
       this.payload = payload;
       return this;
     }
+
+    /**
+     * The same key again gives the action that it began first, for as long as that is kept. Without
+     * one, a new one makes a retry of the call safe. A count takes none.
+     *
+     * @param idempotencyKey the key
+     * @return this
+     */
+    public Options idempotencyKey(String idempotencyKey) {
+      this.idempotencyKey = idempotencyKey;
+      return this;
+    }
   }
 
   /**
@@ -63,8 +77,7 @@ public final class BulkActions {
   }
 
   /**
-   * Does something with all runs that match, in slices behind this call. Not tried again, as a lost
-   * try may have begun.
+   * Does something with all runs that match, in slices behind this call.
    *
    * @param action what is done
    * @param filter which runs; an empty one is refused by the service
@@ -72,7 +85,7 @@ public final class BulkActions {
    * @return its id and the count; no id: no run matched
    */
   public StartedBulk start(BulkAction action, RunFilter filter, Consumer<Options> options) {
-    return Json.decode(api.once(request(action, filter, options, false)), StartedBulk.class);
+    return Json.decode(api.call(request(action, filter, options, false)), StartedBulk.class);
   }
 
   /**
@@ -114,6 +127,9 @@ public final class BulkActions {
     }
     if (options.payload != null) {
       body.set("payload", api.tree("the payload", options.payload));
+    }
+    if (!dryRun) {
+      body.put("idempotency_key", options.idempotencyKey == null ? UUID.randomUUID().toString() : options.idempotencyKey);
     }
     return Request.post("/v1/api/runs/bulk", Json.encodeOwn(body));
   }
