@@ -14,7 +14,7 @@ public class RunAndWorker {
   public static void main(String[] arguments) {
     var refund =
         Workflow.parse("""
-            {"id": "refund-of-readme", "version": 1,
+            {"id": "refund-in-java", "version": 1,
              "steps": [{"id": "pay", "kind": "task", "input": {"amount": "${input.amount}"}}]}
             """)
             .step("pay", Order.class, (step, order) -> {
@@ -28,7 +28,7 @@ public class RunAndWorker {
         var worker = Worker.builder(client).workflows(refund).concurrency(10).build()) {
       new Thread(worker::run).start(); // a program of its own calls run(), with stopOnShutdown()
       client.definitions().store(List.of(refund.definition())); // so that a run may start before the worker is there
-      var run = client.start(refund.id(), new Order(40), Receipt.class, options -> options.idempotencyKey("order-17"));
+      var run = client.start(refund.id(), new Order(40), Receipt.class, options -> options.idempotencyKey("order-17-in-java"));
       try (var entries = run.watch()) {
         entries.forEach(entry -> System.out.println(entry.seq() + " " + entry.kind()));
       }
