@@ -53,23 +53,25 @@ func (h *heart) run(ctx context.Context) {
 	last, gap := time.Now(), h.every
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
+	// Who waits until the details have arrived: one at most, the lease whose body has ended.
+	var flushed chan struct{}
 	for {
 		wait := gap
 		if h.hasDetails() {
 			wait = min(wait, detailsDelay)
 		}
 		timer.Reset(time.Until(last.Add(wait)))
-		var flushed chan struct{}
 		select {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
 			continue
-		case flushed = <-h.flushes:
+		case flush := <-h.flushes:
 			if !h.hasDetails() {
-				close(flushed)
+				close(flush)
 				continue
 			}
+			flushed = flush
 		case <-timer.C:
 		}
 		sent := h.take()
@@ -81,11 +83,13 @@ func (h *heart) run(ctx context.Context) {
 		} else {
 			gap = h.every
 		}
-		if flushed != nil {
-			close(flushed)
-		}
 		if found == beatOver {
 			return
+		}
+		// Where nobody answered, the beats that follow repeat the details.
+		if flushed != nil && !h.hasDetails() {
+			close(flushed)
+			flushed = nil
 		}
 	}
 }
@@ -124,7 +128,7 @@ func (h *heart) tell(details json.RawMessage) {
 	}
 }
 
-// flush returns when the details given so far have been sent, or nobody answered, or the time is over.
+// flush returns when the details given so far have arrived, or no beat shall follow, or the time is over.
 func (h *heart) flush(within time.Duration) {
 	timer := time.NewTimer(within)
 	defer timer.Stop()

@@ -103,6 +103,32 @@ func TestAFlushSendsDetailsAtOnceAndNothingWhereThereAreNone(t *testing.T) {
 	})
 }
 
+func TestAFlushRepeatsDetailsUntilTheyArriveOrItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, h := beating(t, func(count int) pulse {
+			if count < 3 {
+				return beatSooner
+			}
+			return beatAgain
+		})
+		h.tell(json.RawMessage(`1`))
+		h.flush(time.Minute)
+		if time.Since(b.began) != 2*time.Second || !slices.Equal(b.details, []string{"1", "1", "1"}) {
+			t.Errorf("after %v it had sent %v", time.Since(b.began), b.details)
+		}
+		h.stop()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b, h := beating(t, always(beatSooner))
+		h.tell(json.RawMessage(`1`))
+		h.flush(1500 * time.Millisecond)
+		if time.Since(b.began) != 1500*time.Millisecond || !slices.Equal(b.details, []string{"1", "1"}) {
+			t.Errorf("after %v it had sent %v", time.Since(b.began), b.details)
+		}
+		h.stop()
+	})
+}
+
 func TestAHeartThatIsRefusedStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h := beating(t, always(beatOver))

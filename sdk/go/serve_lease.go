@@ -114,7 +114,11 @@ func (l *servedLease) run(beats *heart, lastly tries) {
 	reported := usage.reported(step)
 	if end.err != nil {
 		// The mark for the next attempt goes first: after the report nobody takes it.
-		beats.flush(l.host.leaseTTL)
+		within := l.host.leaseTTL
+		if reason == Stopping {
+			within = l.host.settle
+		}
+		beats.flush(within)
 		failure := failureOf(end.err)
 		if _, meant := as[*StepError](end.err); reason == Stopping && !meant {
 			failure = givenBack()

@@ -68,7 +68,7 @@ describe('a heart', () => {
     const { heart, beats } = heartOf(1000, () => 'over');
     await pass(10_000);
     heart.tell('late');
-    await heart.flush();
+    await heart.flush(1000);
     await pass(10_000);
     expect(beats).toEqual([[1000, undefined]]);
   });
@@ -84,7 +84,7 @@ describe('a heart', () => {
     );
     await pass(1000);
     heart.tell('mark');
-    const flushed = heart.flush();
+    const flushed = heart.flush(60_000);
     await pass(0);
     expect(beats).toHaveLength(1);
     answer('again');
@@ -93,6 +93,32 @@ describe('a heart', () => {
       [1000, undefined],
       [1000, 'mark'],
     ]);
+  });
+
+  it('repeats details in a flush until they arrive', async () => {
+    const { heart, beats } = heartOf(4000, (beat) => (beat < 3 ? 'sooner' : 'again'));
+    heart.tell('mark');
+    const flushed = heart.flush(60_000);
+    await pass(2000);
+    await flushed;
+    expect(beats).toEqual([
+      [0, 'mark'],
+      [1000, 'mark'],
+      [2000, 'mark'],
+    ]);
+  });
+
+  it('ends a flush when its time is over, and when it is stopped', async () => {
+    const unanswered = () => heartOf(4000, () => 'sooner');
+    for (const end of [() => pass(500), () => Promise.resolve()]) {
+      const { heart, beats } = unanswered();
+      heart.tell('mark');
+      const flushed = heart.flush(500);
+      await end();
+      heart.stop();
+      await flushed;
+      expect(beats).toEqual([[0, 'mark']]);
+    }
   });
 
   it('cuts the beat that is on its way when it is stopped', async () => {

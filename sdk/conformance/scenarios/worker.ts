@@ -868,4 +868,24 @@ export const workerScenarios: readonly Scenario[] = [
       assert.deepEqual(service.proxy.stepCalls('fail'), []);
     },
   ),
+
+  worker(
+    104,
+    'details-after-a-miss',
+    'Details that are given just before a failure reach the next attempt, also where their heartbeat is not answered at first.',
+    async (world) => {
+      const service = await world.service();
+      service.proxy.break(makes('heartbeat'), { kind: 'cut before' });
+      service.proxy.break(makes('heartbeat'), { kind: 'refuse', status: 503 });
+      const { fixture, run } = await servedRun(world, service, {
+        attempts: [
+          [{ beat: { page: 17 } }, { throw: { as: 'retryable', message: 'once more' } }],
+          [{ emit_context: true }, { return: 'done' }],
+        ],
+      });
+      assert.equal((await service.api.ended(run.run_id)).output, 'done');
+      const context = await fixture.event('body.context');
+      assert.deepEqual([context['attempt'], context['last_details']], [2, { page: 17 }]);
+    },
+  ),
 ];

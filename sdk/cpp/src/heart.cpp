@@ -59,20 +59,23 @@ void Heart::tell(std::string details) {
 }
 
 void Heart::flush(Millis patience) {
+  const auto end = Clock::now() + patience;
   {
     std::unique_lock lock{mutex_};
-    settled_.wait_for(lock, patience, [this] { return !is_in_flight_; });
+    settled_.wait_until(lock, end, [this] { return !is_in_flight_; });
     if (!details_.has_value() || is_stopped_ || is_in_flight_) return;
   }
+  // At once; where nobody answers, the beats that follow it repeat the details.
   beat_now();
   std::unique_lock lock{mutex_};
-  settled_.wait_for(lock, patience, [this] { return !is_in_flight_; });
+  settled_.wait_until(lock, end, [this] { return !is_in_flight_ && (!details_.has_value() || is_stopped_); });
 }
 
 void Heart::stop() {
   const std::lock_guard lock{mutex_};
   is_stopped_ = true;
   schedule(rate_);
+  settled_.notify_all();
 }
 
 }  // namespace svc::inline v0::detail

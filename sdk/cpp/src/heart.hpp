@@ -34,7 +34,7 @@ class Heart : public std::enable_shared_from_this<Heart> {
   void start();
   /// Details, as JSON, for the next beat, which comes within a second.
   void tell(std::string details);
-  /// Returns when the details given so far have been sent, or nobody answered, or the time is over.
+  /// Returns when the details given so far have arrived, or no beat shall follow, or the time is over.
   void flush(Millis patience);
   void stop();
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import unittest
 from typing import TYPE_CHECKING
@@ -92,6 +93,45 @@ class Hearts(unittest.TestCase):
         self.heart.tell(b"1")
         self.heart.flush(0)
         self.assertEqual(self.sent, [b"1"])
+
+    def flushing(self, seconds: float) -> threading.Thread:
+        """A flush on a thread of its own, once its first beat is on its way."""
+        thread = threading.Thread(target=self.heart.flush, args=(seconds,))
+        thread.start()
+        self.await_beats(1)
+        return thread
+
+    def await_beats(self, count: int) -> None:
+        deadline = time.monotonic() + 60
+        while len(self.found) < count:
+            self.assertLess(time.monotonic(), deadline, f"{len(self.found)} beats of {count}")
+            time.sleep(0.001)
+
+    def test_a_flush_repeats_details_that_were_not_answered_until_they_arrive(self) -> None:
+        self.heart.tell(b"1")
+        flush = self.flushing(60)
+        for beats in (1, 2):
+            self.await_beats(beats)
+            self.found[-1]("sooner")
+            self.assertLessEqual(self.timers.wait, 1)
+            self.assertTrue(flush.is_alive())
+            self.timers.fire()
+        self.await_beats(3)
+        self.found[-1]("again")
+        flush.join(60)
+        self.assertFalse(flush.is_alive())
+        self.assertEqual(self.sent, [b"1", b"1", b"1"])
+
+    def test_a_flush_ends_when_no_beat_shall_follow_and_when_its_time_is_over(self) -> None:
+        self.heart.tell(b"1")
+        flush = self.flushing(60)
+        self.found[-1]("sooner")
+        self.heart.stop()
+        flush.join(60)
+        self.assertFalse(flush.is_alive())
+        self.heart = Heart(self.timers, 1000.0, lambda _details, _cut, found: found("sooner"))
+        self.heart.tell(b"1")
+        self.heart.flush(0.01)
 
 
 if __name__ == "__main__":

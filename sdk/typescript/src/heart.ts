@@ -18,6 +18,7 @@ export const startHeart = (
   let stopped = false;
   let details: string | undefined;
   let lastBeat = performance.now();
+  let flushed = (): void => {};
 
   const schedule = (waitMs: number): void => {
     clearTimeout(timer);
@@ -36,6 +37,7 @@ export const startHeart = (
     if (found === 'sooner') details ??= sent;
     const waitMs = found === 'sooner' ? heartbeatMs / 4 : heartbeatMs;
     schedule(details === undefined ? waitMs : Math.min(waitMs, DETAILS_DELAY_MS));
+    if (details === undefined || stopped) flushed();
   };
 
   const beatNow = (): Promise<void> => {
@@ -53,13 +55,22 @@ export const startHeart = (
       details = text;
       if (inFlight === undefined) schedule(Math.min(heartbeatMs, DETAILS_DELAY_MS));
     },
-    /** Resolves when the details given so far have been sent, or nobody answered. */
-    flush: async (): Promise<void> => {
+    /** Resolves when the details given so far have arrived, or no beat shall follow, or the time is over. */
+    flush: async (withinMs: number): Promise<void> => {
       await pulsing;
-      if (details !== undefined && !stopped) await beatNow();
+      if (details === undefined || stopped) return;
+      const over = new Promise<void>((resolve) => {
+        flushed = resolve;
+      });
+      const late = setTimeout(flushed, withinMs);
+      // At once; where nobody answers, the beats that follow it repeat the details.
+      void beatNow();
+      await over;
+      clearTimeout(late);
     },
     stop: (): void => {
       stopped = true;
+      flushed();
       clearTimeout(timer);
       inFlight?.abort();
     },

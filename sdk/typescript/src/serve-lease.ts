@@ -308,7 +308,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
 
     if (!outcome.ok) {
       // The mark for the next attempt goes first: after the report nobody takes it.
-      await heart.flush();
+      await heart.flush(reason === 'stopping' ? host.settleMs : host.leaseTtlMs);
       const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
       if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
       return settle(await calls.fail(givenBack, reported, how), 'released');

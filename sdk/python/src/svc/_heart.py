@@ -81,17 +81,22 @@ class Heart:
                 self._schedule(min(self._seconds, _DETAILS_DELAY_SECONDS))
 
     def flush(self, seconds: float) -> None:
-        """Returns when the details given so far have been sent, or nobody answered, or the time is over."""
+        """Returns when the details given so far have arrived, or no beat shall follow, or the time is over."""
+        end = time.monotonic() + seconds
         with self._lock:
             self._settled.wait_for(lambda: not self._in_flight, seconds)
             if self._details is None or self._stopped or self._in_flight:
                 return
+        # At once; where nobody answers, the beats that follow it repeat the details.
         self._beat_now()
         with self._lock:
-            self._settled.wait_for(lambda: not self._in_flight, seconds)
+            self._settled.wait_for(
+                lambda: not self._in_flight and (self._details is None or self._stopped), end - time.monotonic()
+            )
 
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
             self._cancel()
+            self._settled.notify_all()
         self._cut.fire()

@@ -267,7 +267,8 @@ class ServedLease:
 
         if error is not None:
             # The mark for the next attempt goes first: after the report nobody takes it.
-            heart.flush(self._host.lease_ttl_seconds)
+            host = self._host
+            heart.flush(host.settle_seconds if reason == "stopping" else host.lease_ttl_seconds)
             if reason != "stopping" or isinstance(error, (Retryable, StepFailure)):
                 return self._report_failure(_failure_of(error), reported, how)
             return self._settle(self._calls.fail(_GIVEN_BACK, reported, how), "released")

@@ -26,7 +26,6 @@ struct State {
     in_flight: bool,
     hurried: bool,
     over: bool,
-    beats: u64,
 }
 
 /// Beats for one lease while its loop runs.
@@ -64,7 +63,6 @@ impl Heart {
             let found = beat(sent.clone()).await;
             let mut state = self.state();
             state.in_flight = false;
-            state.beats += 1;
             state.over = found == Pulse::Over;
             // Details that did not arrive are sent again, unless newer ones came meanwhile.
             if found == Pulse::Sooner && state.details.is_none() {
@@ -96,21 +94,22 @@ impl Heart {
         }
     }
 
-    /// Returns when the details given so far have been sent, or nobody answered, or the time is over.
+    /// Returns when the details given so far have arrived, or no beat shall follow, or the time is over.
     pub(crate) async fn flush(&self, time: Duration) {
-        let goal = {
-            let state = self.state();
-            state.beats + 1 + u64::from(state.in_flight)
-        };
         let sent = async {
+            // At once; where nobody answers, the beats that follow it repeat the details.
+            let mut hurries = true;
             loop {
                 let settled = self.settled.notified();
                 {
                     let mut state = self.state();
-                    if state.over || state.beats >= goal || (state.details.is_none() && !state.in_flight) {
+                    if state.over || (state.details.is_none() && !state.in_flight) {
                         return;
                     }
-                    state.hurried = true;
+                    if hurries && !state.in_flight {
+                        state.hurried = true;
+                        hurries = false;
+                    }
                 }
                 self.changed.notify_one();
                 settled.await;
@@ -170,7 +169,6 @@ mod tests {
         block_on(async {
             let (heart, sent) = beating(vec![Pulse::Sooner, Pulse::Again]);
             heart.tell(b"1".to_vec());
-            heart.flush(EVERY * 50).await;
             heart.flush(EVERY * 50).await;
             let found: Vec<_> = sent.lock().unwrap().iter().map(|(_, details)| details.clone()).collect();
             assert_eq!(found, [Some(b"1".to_vec()), Some(b"1".to_vec())]);

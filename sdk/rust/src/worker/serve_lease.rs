@@ -234,7 +234,7 @@ impl ServedLease {
         match outcome {
             Outcome::Failed(error) => {
                 // The mark for the next attempt goes first: after the report nobody takes it.
-                self.shared.heart.flush(self.host.lease_ttl).await;
+                self.shared.heart.flush(if is_stopping { self.host.settle } else { self.host.lease_ttl }).await;
                 if is_stopping && error.is_plain {
                     self.settle(&self.fail(&given_back(), &usage, how).await);
                 } else {

@@ -118,20 +118,22 @@ final class Heart {
     }
   }
 
-  /** Returns when the details given so far have been sent, or nobody answered, or the time is over. */
+  /** Returns when the details given so far have arrived, or no beat shall follow, or the time is over. */
   void flush(long atMost) {
-    if (!awaitSettled(atMost, () -> details != null && !stopped && !inFlight)) {
+    long end = System.nanoTime() + atMost;
+    if (!await(end, () -> !inFlight, () -> details != null && !stopped && !inFlight)) {
       return;
     }
+    // At once; where nobody answers, the beats that follow it repeat the details.
     beatNow();
-    awaitSettled(atMost, () -> true);
+    await(end, () -> !inFlight && (details == null || stopped), () -> true);
   }
 
-  private boolean awaitSettled(long atMost, BooleanSupplier then) {
+  private boolean await(long end, BooleanSupplier condition, BooleanSupplier then) {
     lock.lock();
     try {
-      long left = atMost;
-      while (inFlight && left > 0) {
+      long left = end - System.nanoTime();
+      while (!condition.getAsBoolean() && left > 0) {
         left = settled.awaitNanos(left);
       }
       return then.getAsBoolean();
@@ -150,6 +152,7 @@ final class Heart {
       if (next != null) {
         next.cancel(false);
       }
+      settled.signalAll();
     } finally {
       lock.unlock();
     }

@@ -191,7 +191,7 @@ final class ServedLease {
       return;
     }
     // The mark for the next attempt goes first: after the report nobody takes it.
-    heart.flush(host.leaseTtl().toNanos());
+    heart.flush((isStopping ? host.settle() : host.leaseTtl()).toNanos());
     if (isStopping && !isMeant(result.error())) {
       settle(calls.fail(GIVEN_BACK, usage, how));
     } else {
