@@ -1,27 +1,59 @@
-/** The client libraries that the conformance kit judges, and how their fixtures are started. */
+/** The client libraries, and how the programs that the tests run of each are started: its fixture, and its refund agent. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 
+type Command = readonly [string, ...string[]];
+type Program = { readonly build?: Command; readonly command: Command };
+
 export type SdkLanguage = {
   readonly name: string;
   /** The source of its fixture, from the root: where it is there, the language is judged. */
   readonly fixture: string;
   /** A command that succeeds where its toolchain is there. */
-  readonly probe: readonly [string, ...string[]];
+  readonly probe: Command;
   readonly needed: string;
   /** Builds the fixture. */
-  readonly build?: readonly [string, ...string[]];
+  readonly build?: Command;
   /** Starts the fixture. */
-  readonly command: readonly [string, ...string[]];
+  readonly command: Command;
+  /** The worker of its refund agent: all of them serve examples/refund-agent/refund.json. */
+  readonly agent: Program;
 };
 
 const CARGO = join(ROOT, 'tools', 'cargo.ts');
 
 const debianJackson = (part: string): string => `/usr/share/java/jackson-${part}.jar`;
 const at = (...path: readonly string[]): string => join(ROOT, 'sdk', ...path);
+
+const buildOfGo = (folder: string, binary: string): Command => [
+  'env',
+  'GOTOOLCHAIN=local',
+  'go',
+  'build',
+  '-C',
+  folder,
+  '-o',
+  binary,
+  '.',
+];
+/** Two tests build at once, and Ninja has no lock. */
+const buildOfCpp = (workflow: string): Command => [
+  'flock',
+  at('cpp', 'build.lock'),
+  'env',
+  '-C',
+  at('cpp'),
+  'cmake',
+  '--workflow',
+  '--preset',
+  workflow,
+];
+const CLASS_PATH = [at('java', '.build', 'all.jar'), ...['databind', 'core', 'annotations'].map(debianJackson)].join(
+  ':',
+);
 
 export const sdkLanguages: readonly SdkLanguage[] = [
   {
@@ -30,6 +62,7 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     probe: [process.execPath, '--version'],
     needed: 'Node',
     command: [process.execPath, at('typescript', 'conformance', 'fixture.ts')],
+    agent: { command: [process.execPath, join(ROOT, 'examples', 'refund-agent', 'worker.ts')] },
   },
   {
     name: 'python',
@@ -37,6 +70,14 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     probe: ['python3', '-c', 'import sys; sys.exit(sys.version_info < (3, 10))'],
     needed: 'Python 3.10 or newer',
     command: ['env', `PYTHONPATH=${at('python', 'src')}`, 'python3', at('python', 'conformance', 'fixture.py')],
+    agent: {
+      command: [
+        'env',
+        `PYTHONPATH=${at('python', 'src')}`,
+        'python3',
+        at('python', 'examples', 'refund_agent', 'worker.py'),
+      ],
+    },
   },
   {
     name: 'go',
@@ -44,18 +85,12 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     // It fails where Go is older than what the module asks for, instead of fetching a newer one.
     probe: ['env', 'GOTOOLCHAIN=local', 'go', 'list', '-C', at('go'), '-m'],
     needed: 'Go 1.25 or newer, from go.dev: Debian 12 has an older one',
-    build: [
-      'env',
-      'GOTOOLCHAIN=local',
-      'go',
-      'build',
-      '-C',
-      at('go', 'conformance'),
-      '-o',
-      at('go', '.build', 'conformance'),
-      '.',
-    ],
+    build: buildOfGo(at('go', 'conformance'), at('go', '.build', 'conformance')),
     command: [at('go', '.build', 'conformance')],
+    agent: {
+      build: buildOfGo(at('go', 'examples', 'refund-agent'), at('go', '.build', 'refund-agent')),
+      command: [at('go', '.build', 'refund-agent'), 'work'],
+    },
   },
   {
     name: 'rust',
@@ -64,6 +99,10 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     needed: 'cargo 1.85 or newer (in Debian 12: cargo-web, and the packages of crates that .ci/run names)',
     build: [process.execPath, CARGO, 'build'],
     command: [at('rust', 'target', 'debug', 'svc-conformance')],
+    agent: {
+      build: [process.execPath, CARGO, 'build', '--package', 'svc-sdk', '--example', 'refund_agent'],
+      command: [at('rust', 'target', 'debug', 'examples', 'refund_agent'), 'worker'],
+    },
   },
   {
     name: 'java',
@@ -80,9 +119,19 @@ export const sdkLanguages: readonly SdkLanguage[] = [
       // Its warnings would go to standard output.
       '-Xlog:disable',
       '-cp',
-      [at('java', '.build', 'all.jar'), ...['databind', 'core', 'annotations'].map(debianJackson)].join(':'),
+      CLASS_PATH,
       'dev.svc.conformance.Fixture',
     ],
+    agent: {
+      build: [at('java', 'build.sh')],
+      command: [
+        'java',
+        '-cp',
+        CLASS_PATH,
+        'refundagent.ServeRefunds',
+        join(ROOT, 'examples', 'refund-agent', 'refund.json'),
+      ],
+    },
   },
   {
     name: 'cpp',
@@ -95,9 +144,12 @@ export const sdkLanguages: readonly SdkLanguage[] = [
     ],
     needed:
       'a compiler of C++20, CMake, Ninja, libcurl, nlohmann/json or GoogleTest (in Debian 12: g++ cmake ninja-build libcurl4-openssl-dev nlohmann-json3-dev libgtest-dev)',
-    // Two tests build at once, and Ninja has no lock.
-    build: ['flock', at('cpp', 'build.lock'), 'env', '-C', at('cpp'), 'cmake', '--workflow', '--preset', 'conformance'],
+    build: buildOfCpp('conformance'),
     command: [at('cpp', 'build', 'conformance', 'conformance', 'svc_fixture')],
+    agent: {
+      build: buildOfCpp('conformance-agent'),
+      command: [at('cpp', 'build', 'conformance', 'examples', 'refund_worker')],
+    },
   },
 ];
 
@@ -120,13 +172,16 @@ export const chosenLanguages = (named: string | undefined): readonly SdkLanguage
   });
 };
 
-/** @returns why the fixture of a language cannot be started; `undefined` once it is built */
-export const prepare = (language: SdkLanguage): string | undefined => {
+/** @returns why a program of a language, its fixture by default, cannot be started; `undefined` once it is built */
+export const prepare = (
+  language: SdkLanguage,
+  { build }: { readonly build?: Command } = language,
+): string | undefined => {
   if (!existsSync(join(ROOT, language.fixture))) return `${language.fixture} is not there`;
-  const run = ([command, ...args]: readonly [string, ...string[]]) => spawnSync(command, args, { encoding: 'utf8' });
+  const run = ([command, ...args]: Command) => spawnSync(command, args, { encoding: 'utf8' });
   if (run(language.probe).status !== 0) return `this machine lacks ${language.needed}`;
-  if (language.build === undefined) return undefined;
-  const built = run(language.build);
+  if (build === undefined) return undefined;
+  const built = run(build);
   return built.status === 0 ? undefined : `it does not build:\n${built.stdout}${built.stderr}`;
 };
 
