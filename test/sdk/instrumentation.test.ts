@@ -231,6 +231,17 @@ describe('delivery', () => {
     expect(sent('spans').map((span) => span['name'])).toEqual(['b', 'c']);
   });
 
+  it('counts the size of the queue in bytes, not in characters', async () => {
+    const svc = create({ maxQueuedBytes: 4000, delayMs: 60_000 });
+    // Three bytes each, as UTF-8.
+    for (const name of ['a', 'b']) svc.startSpan(name, { input: '\u20ac'.repeat(1000) }).end();
+    expect(svc.counters().dropped).toBe(1);
+    svc.startSpan('larger than the queue', { input: '\u20ac'.repeat(1400) }).end();
+    expect(svc.counters().dropped).toBe(2);
+    await svc.close();
+    expect(sent('spans').map(({ name, input }) => [name, input])).toEqual([['b', '\u20ac'.repeat(1000)]]);
+  });
+
   it('travels in batches', async () => {
     const svc = create({ batchSize: 2, delayMs: 60_000 });
     for (const name of ['a', 'b', 'c', 'd', 'e']) svc.startSpan(name).end();

@@ -38,22 +38,24 @@ export const mutants: readonly Mutant[] = [
     fault: 'makes a new ingest_key for each try',
     file: 'src/export-queue.ts',
     find: "path: '/v1/ingest', body })",
-    replace: "path: '/v1/ingest', body: bodyOf(batch) })",
+    replace:
+      'path: \'/v1/ingest\', body: Buffer.from(body).toString().replace(/^[^,]*/, `{"ingest_key":"${newKey()}"`) })',
     caughtBy: ['instrumentation/resend', 'instrumentation/retry-after'],
   },
   {
     fault: 'drops the newest when the queue is full',
     file: 'src/export-queue.ts',
-    find: 'queue.shift()?.text.length',
-    replace: 'queue.pop()?.text.length',
+    find: 'queue.push(signal, text);',
+    replace:
+      'if (queue.count() < bounds.maxQueued && queue.bytes() + text.length <= bounds.maxQueuedBytes) queue.push(signal, text); else counters.dropped += 1;',
     caughtBy: ['instrumentation/overflow', 'instrumentation/byte-bound'],
     slim: true,
   },
   {
     fault: 'does not bound its queue',
     file: 'src/export-queue.ts',
-    find: 'while (queue.length > bounds.maxQueued || queuedBytes > bounds.maxQueuedBytes)',
-    replace: 'while (queuedBytes > Number.MAX_SAFE_INTEGER)',
+    find: 'while (queue.count() > bounds.maxQueued || queue.bytes() > bounds.maxQueuedBytes)',
+    replace: 'while (queue.bytes() > Number.MAX_SAFE_INTEGER)',
     caughtBy: ['instrumentation/overflow', 'instrumentation/byte-bound'],
   },
   {

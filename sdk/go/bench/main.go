@@ -1,7 +1,5 @@
-// Program bench measures what the library costs. See bench/sdk/README.md for its two verbs and what they print.
-//
-//	go run ./bench spans
-//	echo '{"url":"http://127.0.0.1:4317","definition":"d","inFlight":50,"seconds":5}' | go run ./bench runs
+// Program bench measures what the library costs: `bench spans <url>`, or `bench runs` with a plan on standard input. See
+// bench/sdk/README.md.
 package main
 
 import (
@@ -9,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
-	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -28,6 +24,7 @@ import (
 )
 
 const (
+	warmUp   = 10_000
 	recorded = 50_000
 	offered  = 300_000
 	// rate is in spans a second.
@@ -36,10 +33,10 @@ const (
 
 func main() {
 	var figures any
-	err := errors.New("usage: bench spans|runs")
+	err := errors.New("usage: bench spans <url> | bench runs")
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == "spans":
-		figures, err = spans()
+	case len(os.Args) == 3 && os.Args[1] == "spans":
+		figures, err = map[string]any{"stalled": stalled(os.Args[2]), "record": cost(os.Args[2])}, nil
 	case len(os.Args) == 2 && os.Args[1] == "runs":
 		figures, err = runs()
 	}
@@ -57,48 +54,23 @@ func record(tracer *svc.Instrumentation, number int, question string) {
 	span.Output("42").Usage(12, 1).End()
 }
 
-// listening is a service that takes connections and what is sent, and never answers.
-func listening() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, connection) }()
-		}
-	}()
-	return "http://" + listener.Addr().String(), nil
-}
-
-func spans() (any, error) {
-	url, err := listening()
-	if err != nil {
-		return nil, err
-	}
-	stalledFigures := stalled(url)
-	return map[string]any{"stalled": stalledFigures, "record": cost(url)}, nil
-}
-
-// cost is the time from the start of a span to behind its end, in microseconds: of the wall clock, and of the process.
+// cost is the time from the start of a span to behind its end, in microseconds, and the processor time of its thread.
 func cost(url string) any {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	tracer := svc.NewInstrumentation(svc.WithEndpoint(url))
 	const question = "What is it all about?"
-	for number := range 1000 {
+	for number := range warmUp {
 		record(tracer, number, question)
 	}
 	taken := make([]time.Duration, recorded)
-	before := processorTime()
+	before := processorTime(rusageThread)
 	for number := range taken {
 		began := time.Now()
 		record(tracer, number, question)
 		taken[number] = time.Since(began)
 	}
-	processor := processorTime() - before
+	processor := processorTime(rusageThread) - before
 	closeNow(tracer)
 	slices.Sort(taken)
 	return map[string]any{
@@ -116,15 +88,14 @@ func stalled(url string) any {
 	question := strings.Repeat("x", 4096)
 	before := residentMB()
 	most, began := before, time.Now()
-	for number := range offered {
+	for number := 1; number <= offered; number++ {
 		record(tracer, number, question)
-		if number%10_000 == 0 {
+		if number%1000 == 0 {
 			most = max(most, residentMB())
 			time.Sleep(time.Duration(number)*time.Second/rate - time.Since(began))
 		}
 	}
 	took := time.Since(began)
-	most = max(most, residentMB())
 	counters := tracer.Counters()
 	closeNow(tracer)
 	return map[string]any{
@@ -142,9 +113,12 @@ func closeNow(tracer *svc.Instrumentation) {
 
 func microseconds(taken time.Duration) float64 { return float64(taken.Nanoseconds()/10) / 100 }
 
-func processorTime() time.Duration {
+// rusageThread is RUSAGE_THREAD of Linux.
+const rusageThread = 1
+
+func processorTime(whose int) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	if err := syscall.Getrusage(whose, &usage); err != nil {
 		return 0
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
@@ -164,16 +138,16 @@ func residentMB() float64 {
 	return float64(memory.Sys) / 1e6
 }
 
-// plan is that of bench/runs-worker.ts.
 type plan struct {
-	URL        string  `json:"url"`
-	Definition string  `json:"definition"`
-	InFlight   int     `json:"inFlight"`
-	Seconds    float64 `json:"seconds"`
+	URL           string  `json:"url"`
+	Definition    string  `json:"definition"`
+	InFlight      int     `json:"inFlight"`
+	WarmUpSeconds float64 `json:"warmUpSeconds"`
+	Seconds       float64 `json:"seconds"`
 }
 
 // runs drives durable runs as a user of the library does: a worker and a client in one process, each run started and
-// awaited by the client. The first fifth of the time is not measured.
+// awaited by the client.
 func runs() (any, error) {
 	var p plan
 	if err := json.NewDecoder(os.Stdin).Decode(&p); err != nil {
@@ -198,82 +172,50 @@ func runs() (any, error) {
 	var steps atomic.Int64
 	var bindings []svc.Binding
 	for _, step := range definition.Steps {
-		if step.Kind == "task" {
-			bindings = append(bindings, svc.On(step.ID, func(context.Context, *svc.Step, any) (map[string]bool, error) {
-				steps.Add(1)
-				return map[string]bool{"ok": true}, nil
-			}))
-		}
+		bindings = append(bindings, svc.On(step.ID, func(context.Context, *svc.Step, any) (map[string]bool, error) {
+			steps.Add(1)
+			return map[string]bool{"ok": true}, nil
+		}))
 	}
 	workflow, err := svc.NewWorkflow(found.Latest, bindings...)
 	if err != nil {
 		return nil, err
 	}
 	working, stop := context.WithCancel(ctx)
+	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- svc.NewWorker(client, workflow, svc.WithConcurrency(p.InFlight)).Run(working) }()
 
-	m := measurement{began: time.Now(), length: time.Duration(p.Seconds * float64(time.Second)), steps: &steps}
+	var isOver atomic.Bool
+	faults := make([]error, p.InFlight)
 	var drivers sync.WaitGroup
 	for number := range p.InFlight {
-		drivers.Go(func() { m.drive(ctx, client, p.Definition, number) })
-	}
-	drivers.Wait()
-	figures := m.figures()
-	stop()
-	return figures, errors.Join(m.fault, <-ended)
-}
-
-type measurement struct {
-	began  time.Time
-	length time.Duration
-	steps  *atomic.Int64
-
-	mu         sync.Mutex
-	fault      error
-	runs       int
-	measuredAt time.Time
-	stepsAt    int64
-	took       []time.Duration
-}
-
-func (m *measurement) drive(ctx context.Context, client *svc.Client, definition string, number int) {
-	for time.Since(m.began) < m.length {
-		began := time.Now()
-		run, err := client.StartRun(ctx, definition, map[string]int{"n": number}, svc.WaitFor(30*time.Second))
-		if err == nil && run.Status != wire.RunStatusSucceeded {
-			err = fmt.Errorf("run %s is %s", run.RunID, run.Status)
-		}
-		m.mu.Lock()
-		if err != nil {
-			m.fault = err
-			m.mu.Unlock()
-			return
-		}
-		m.runs++
-		if m.measuredAt.IsZero() {
-			if time.Since(m.began) >= m.length/5 {
-				m.measuredAt, m.stepsAt = time.Now(), m.steps.Load()
+		drivers.Go(func() {
+			for !isOver.Load() && faults[number] == nil {
+				faults[number] = drive(ctx, client, p.Definition, number)
 			}
-		} else {
-			m.took = append(m.took, time.Since(began))
-		}
-		m.mu.Unlock()
+		})
 	}
+	time.Sleep(time.Duration(p.WarmUpSeconds * float64(time.Second)))
+	fmt.Println("measuring")
+	began, processor, before := time.Now(), processorTime(syscall.RUSAGE_SELF), steps.Load()
+	time.Sleep(time.Duration(p.Seconds * float64(time.Second)))
+	fmt.Println("measured")
+	figures := map[string]any{
+		"steps":   steps.Load() - before,
+		"seconds": time.Since(began).Seconds(),
+		"cpu_us":  microseconds(processorTime(syscall.RUSAGE_SELF) - processor),
+	}
+	isOver.Store(true)
+	drivers.Wait()
+	stop()
+	return figures, errors.Join(append(faults, <-ended)...)
 }
 
-func (m *measurement) figures() any {
-	slices.Sort(m.took)
-	quantile := func(part int) float64 {
-		if len(m.took) == 0 {
-			return 0
-		}
-		return microseconds(m.took[len(m.took)*part/100]) / 1000
+func drive(ctx context.Context, client *svc.Client, definition string, number int) error {
+	run, err := client.StartRun(ctx, definition, map[string]int{"n": number}, svc.WaitFor(30*time.Second))
+	if err == nil && run.Status != wire.RunStatusSucceeded {
+		err = fmt.Errorf("run %s is %s", run.RunID, run.Status)
 	}
-	return map[string]any{
-		"stepsPerSecond": float64(m.steps.Load()-m.stepsAt) / time.Since(m.measuredAt).Seconds(),
-		"runs":           m.runs,
-		"runP50Ms":       quantile(50),
-		"runP99Ms":       quantile(99),
-	}
+	return err
 }

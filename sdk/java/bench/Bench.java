@@ -1,7 +1,7 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.OperatingSystemMXBean;
 import dev.svc.Instrumentation;
 import dev.svc.Settings;
 import dev.svc.SvcClient;
@@ -11,22 +11,22 @@ import dev.svc.Workflow;
 import dev.svc.wire.RunStatus;
 import dev.svc.wire.SpanKind;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 
 /** What the library costs. See bench/sdk/README.md for its two verbs and what they print. */
 public final class Bench {
+  private static final int WARM_UP = 10_000;
   private static final int SPANS = 50_000;
   private static final int OFFERED = 300_000;
   private static final int RATE = 100_000;
@@ -37,11 +37,11 @@ public final class Bench {
   /**
    * Measures, and prints figures.
    *
-   * @param arguments {@code spans}, or {@code runs} with a plan on standard input
+   * @param arguments {@code spans} and the address of a service that never answers, or {@code runs} with a plan on standard input
    * @throws Exception when something cannot be measured
    */
   public static void main(String[] arguments) throws Exception {
-    Object figures = arguments[0].equals("spans") ? spans() : runs(JSON.readTree(System.in));
+    Object figures = arguments[0].equals("spans") ? spans(arguments[1]) : runs(JSON.readTree(System.in));
     System.out.println(JSON.writeValueAsString(figures));
     System.exit(0);
   }
@@ -51,32 +51,6 @@ public final class Bench {
     thread.setDaemon(true);
     thread.start();
     return thread;
-  }
-
-  /** A service that takes connections and what is sent, and never answers. */
-  private static String listening() throws IOException {
-    ServerSocket server = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
-    daemon(
-        () -> {
-          while (true) {
-            try {
-              Socket socket = server.accept();
-              InputStream in = socket.getInputStream();
-              daemon(() -> swallow(in));
-            } catch (IOException e) {
-              return;
-            }
-          }
-        });
-    return "http://127.0.0.1:" + server.getLocalPort();
-  }
-
-  private static void swallow(InputStream in) {
-    try {
-      in.transferTo(OutputStream.nullOutputStream());
-    } catch (IOException e) {
-      return;
-    }
   }
 
   private static Instrumentation tracer(String url) {
@@ -92,8 +66,7 @@ public final class Bench {
         .run(span -> span.output("42").usage(12, 1));
   }
 
-  private static ObjectNode spans() throws Exception {
-    String url = listening();
+  private static ObjectNode spans(String url) throws Exception {
     ObjectNode figures = JSON.createObjectNode();
     figures.set("stalled", stalled(url));
     figures.set("record", cost(url));
@@ -102,7 +75,7 @@ public final class Bench {
 
   private static ObjectNode cost(String url) {
     Instrumentation svc = tracer(url);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < WARM_UP; i++) {
       record(svc, i, "What is it all about?");
     }
     long[] taken = new long[SPANS];
@@ -131,9 +104,9 @@ public final class Bench {
     double before = residentMb();
     double most = before;
     long began = System.nanoTime();
-    for (int i = 0; i < OFFERED; i++) {
+    for (int i = 1; i <= OFFERED; i++) {
       record(svc, i, question);
-      if (i % 10_000 == 0) {
+      if (i % 1000 == 0) {
         most = Math.max(most, residentMb());
         long ahead = (long) (i * 1e9 / RATE) - (System.nanoTime() - began);
         Thread.sleep(Math.max(0, ahead / 1_000_000));
@@ -146,60 +119,74 @@ public final class Bench {
     return figures.put("dropped", dropped).put("grew_mb", most - before);
   }
 
-  /** A worker and a client, each run started and awaited, so many at a time, for so many seconds. */
+  private static long processorNanos() {
+    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+  }
+
+  /** A worker and a client in one process; each run is started and awaited, so many at a time. */
   private static ObjectNode runs(JsonNode plan) throws Exception {
-    Settings settings = Settings.builder().endpoint(plan.get("url").textValue()).enabled(false).build();
-    List<Long> millis = Collections.synchronizedList(new ArrayList<>());
-    double seconds = plan.get("seconds").doubleValue();
-    long began = System.nanoTime();
-    long measured = began + (long) (seconds / 5 * 1e9);
-    long ends = began + (long) (seconds * 1e9);
+    Settings settings = Settings.builder().endpoint(plan.get("url").textValue()).build();
+    int inFlight = plan.get("inFlight").intValue();
     String id = plan.get("definition").textValue();
+    LongAdder steps = new LongAdder();
+    AtomicBoolean isOver = new AtomicBoolean();
+    Queue<String> faults = new ConcurrentLinkedQueue<>();
+    ObjectNode figures = JSON.createObjectNode();
     try (SvcClient client = SvcClient.builder().settings(settings).build()) {
       JsonNode definition = client.definitions().getVersion(id, 1).definition();
       Workflow workflow = Workflow.of(definition);
-      ArrayNode steps = (ArrayNode) definition.get("steps");
-      for (JsonNode step : steps) {
-        workflow.step(step.get("id").textValue(), JsonNode.class, (given, input) -> true);
+      for (JsonNode step : definition.get("steps")) {
+        workflow.step(
+            step.get("id").textValue(),
+            JsonNode.class,
+            (given, input) -> {
+              steps.increment();
+              return Map.of("ok", true);
+            });
       }
-      try (Worker worker =
-          Worker.builder(client).workflows(workflow).concurrency(plan.get("inFlight").intValue()).build()) {
+      try (Worker worker = Worker.builder(client).workflows(workflow).concurrency(inFlight).build()) {
         daemon(worker::run);
         List<Thread> callers = new ArrayList<>();
-        for (int i = 0; i < plan.get("inFlight").intValue(); i++) {
-          callers.add(daemon(() -> call(client, id, measured, ends, millis)));
+        for (int i = 0; i < inFlight; i++) {
+          int number = i;
+          callers.add(
+              daemon(
+                  () -> {
+                    while (!isOver.get() && faults.isEmpty()) {
+                      drive(client, id, number, faults);
+                    }
+                  }));
         }
+        Thread.sleep(plan.get("warmUpSeconds").asInt() * 1000L);
+        System.out.println("measuring");
+        long began = System.nanoTime();
+        long cpu = processorNanos();
+        long before = steps.sum();
+        Thread.sleep(plan.get("seconds").asInt() * 1000L);
+        System.out.println("measured");
+        figures.put("steps", steps.sum() - before).put("seconds", (System.nanoTime() - began) / 1e9);
+        figures.put("cpu_us", (processorNanos() - cpu) / 1e3);
+        isOver.set(true);
         for (Thread caller : callers) {
           caller.join();
         }
       }
-      if (millis.isEmpty()) {
-        throw new IllegalStateException("no run was done in " + seconds + " s");
-      }
-      long[] sorted = millis.stream().mapToLong(Long::longValue).sorted().toArray();
-      ObjectNode figures = JSON.createObjectNode().put("runs", sorted.length);
-      figures.put("stepsPerSecond", sorted.length * steps.size() / (seconds * 4 / 5));
-      figures.put("runP50Ms", sorted[sorted.length / 2]);
-      return figures.put("runP99Ms", sorted[sorted.length * 99 / 100]);
     }
+    if (!faults.isEmpty()) {
+      throw new IllegalStateException(String.join("; ", faults));
+    }
+    return figures;
   }
 
-  private static void call(SvcClient client, String id, long measured, long ends, List<Long> millis) {
-    while (System.nanoTime() - ends < 0) {
-      long from = System.nanoTime();
-      try {
-        var run = client.start(id, JSON.createObjectNode(), JsonNode.class, start -> start.waitFor(Duration.ofSeconds(30)));
-        if (!RunStatus.SUCCEEDED.equals(run.run().status())) {
-          throw new IllegalStateException("run " + run.id() + " is " + run.run().status());
-        }
-      } catch (SvcException e) {
-        System.err.println(e.getMessage());
-        continue;
+  private static void drive(SvcClient client, String id, int number, Queue<String> faults) {
+    ObjectNode input = JSON.createObjectNode().put("n", number);
+    try {
+      var run = client.start(id, input, JsonNode.class, start -> start.waitFor(Duration.ofSeconds(30)));
+      if (!RunStatus.SUCCEEDED.equals(run.run().status())) {
+        faults.add("run " + run.id() + " is " + run.run().status());
       }
-      long now = System.nanoTime();
-      if (now - measured >= 0 && now - ends <= 0) {
-        millis.add((now - from) / 1_000_000);
-      }
+    } catch (SvcException e) {
+      faults.add(e.getMessage());
     }
   }
 }

@@ -48,7 +48,9 @@ const createFetchTransport = ({ endpoint, apiKey }: { endpoint: string; apiKey?:
   return {
     call: async <T>(request: HttpRequest): Promise<T> => {
       const body =
-        request.body === undefined || typeof request.body === 'string' ? request.body : JSON.stringify(request.body);
+        request.body === undefined || typeof request.body === 'string' || request.body instanceof Uint8Array
+          ? (request.body as string | undefined)
+          : JSON.stringify(request.body);
       const over = new AbortController();
       request.signal?.addEventListener('abort', () => over.abort(), { once: true });
       const timer = setTimeout(() => over.abort(), request.timeoutMs ?? DEFAULT_TIMEOUT_MS);

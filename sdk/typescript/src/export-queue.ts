@@ -1,4 +1,5 @@
 import { pause, type RetryPolicy, withRetries } from './retry.ts';
+import { createTextQueue, type TakenText } from './text-queue.ts';
 import type { Transport } from './transport.ts';
 
 export type SignalName = 'spans' | 'logs' | 'metrics' | 'scores' | 'feedback' | 'aspect_notes';
@@ -6,6 +7,7 @@ export type SignalName = 'spans' | 'logs' | 'metrics' | 'scores' | 'feedback' | 
 export type ExportOptions = {
   /** Signals held in memory while the service is slow or away; the oldest go first. */
   readonly maxQueued?: number;
+  /** Of their JSON text, as UTF-8. */
   readonly maxQueuedBytes?: number;
   readonly batchSize?: number;
   /** How long a signal waits for others to travel with. */
@@ -25,8 +27,6 @@ export type ExportCounters = {
   failed: number;
 };
 
-type Queued = { readonly signal: SignalName; readonly text: string };
-
 const defaults = {
   maxQueued: 10_000,
   maxQueuedBytes: 32 * 1024 * 1024,
@@ -42,10 +42,25 @@ const unheld = (timer: ReturnType<typeof setTimeout>): ReturnType<typeof setTime
 };
 
 const BATCH_BYTES = 4 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+const joined = (parts: readonly Uint8Array[]): Uint8Array => {
+  const all = new Uint8Array(parts.reduce((bytes, part) => bytes + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+};
+
+/** Whether a text has more bytes as UTF-8 than the limit: it has at least one a UTF-16 unit, and at most three. */
+const isLarger = (text: string, limit: number): boolean =>
+  text.length > limit || (3 * text.length > limit && encoder.encode(text).length > limit);
 
 /**
  * Sends signals in the background, in batches, one batch at a time. Adding never throws and never waits: a signal is
- * written to text at once, so that what the caller changes later does not show, and goes into a bounded queue.
+ * written to text at once, so that what the caller changes later does not show, and goes into a bounded queue that drops its oldest.
  */
 export const createExportQueue = (
   http: Pick<Transport, 'call'>,
@@ -62,39 +77,40 @@ export const createExportQueue = (
 ) => {
   const bounds = { ...defaults, ...options };
   const counters: ExportCounters = { sent: 0, dropped: 0, refused: 0, failed: 0 };
-  let queue: Queued[] = [];
-  let queuedBytes = 0;
+  const queue = createTextQueue<SignalName>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sending: Promise<void> | undefined;
   const givenUp = new AbortController();
 
-  const take = (): Queued[] => {
+  const take = (): TakenText<SignalName>[] => {
     let bytes = 0;
-    let count = 0;
-    for (const { text } of queue) {
-      if (count > 0 && (count >= bounds.batchSize || bytes + text.length > BATCH_BYTES)) break;
-      bytes += text.length;
-      count += 1;
+    const batch: TakenText<SignalName>[] = [];
+    while (true) {
+      bytes += queue.oldestBytes();
+      if (batch.length > 0 && (batch.length >= bounds.batchSize || bytes > BATCH_BYTES)) break;
+      const oldest = queue.takeOldest();
+      if (oldest === undefined) break;
+      batch.push(oldest);
     }
-    queuedBytes -= bytes;
-    const batch = queue.slice(0, count);
-    queue = queue.slice(count);
     return batch;
   };
 
-  const bodyOf = (batch: readonly Queued[]): string => {
-    const bySignal = new Map<SignalName, string[]>();
-    for (const { signal, text } of batch) {
-      const texts = bySignal.get(signal) ?? [];
-      texts.push(text);
-      bySignal.set(signal, texts);
+  const comma = encoder.encode(',');
+  const bodyOf = (batch: readonly TakenText<SignalName>[]): Uint8Array => {
+    const bySignal = new Map<SignalName, Uint8Array[]>();
+    for (const { kind, bytes } of batch) {
+      const texts = bySignal.get(kind);
+      if (texts === undefined) bySignal.set(kind, [bytes]);
+      else texts.push(comma, bytes);
     }
-    const parts = [`"ingest_key":"${newKey()}"`];
-    for (const [signal, texts] of bySignal) parts.push(`"${signal}":[${texts.join(',')}]`);
-    return `{${parts.join(',')}}`;
+    const parts: Uint8Array[] = [encoder.encode(`{"ingest_key":"${newKey()}"`)];
+    for (const [signal, texts] of bySignal) parts.push(encoder.encode(`,"${signal}":[`), ...texts, encoder.encode(']'));
+    parts.push(encoder.encode('}'));
+    return joined(parts);
   };
 
-  const send = async (batch: readonly Queued[]): Promise<void> => {
+  const send = async (batch: readonly TakenText<SignalName>[]): Promise<void> => {
+    // Before anything else: the memory of what was taken out is soon used again.
     const body = bodyOf(batch);
     beforeBatch();
     try {
@@ -114,7 +130,7 @@ export const createExportQueue = (
   };
 
   const drain = async (): Promise<void> => {
-    while (queue.length > 0) await send(take());
+    while (queue.count() > 0) await send(take());
   };
 
   const start = (): Promise<void> => {
@@ -140,18 +156,17 @@ export const createExportQueue = (
       } catch {
         // A payload that refers to itself, or holds a bigint: not JSON.
       }
-      if (text === undefined || text.length > Math.min(BATCH_BYTES, bounds.maxQueuedBytes)) {
+      if (text === undefined || isLarger(text, Math.min(BATCH_BYTES, bounds.maxQueuedBytes))) {
         counters.dropped += 1;
         return;
       }
-      queue.push({ signal, text });
-      queuedBytes += text.length;
-      while (queue.length > bounds.maxQueued || queuedBytes > bounds.maxQueuedBytes) {
-        queuedBytes -= queue.shift()?.text.length ?? 0;
+      queue.push(signal, text);
+      while (queue.count() > bounds.maxQueued || queue.bytes() > bounds.maxQueuedBytes) {
+        queue.dropOldest();
         counters.dropped += 1;
       }
       if (sending !== undefined) return;
-      if (queue.length >= bounds.batchSize) void start();
+      if (queue.count() >= bounds.batchSize) void start();
       // This timer does not keep the process alive. A program that must not lose the last second calls `flush`.
       else timer ??= unheld(setTimeout(() => void start(), bounds.delayMs));
     },
@@ -171,9 +186,8 @@ export const createExportQueue = (
       await Promise.race([start(), pause(timeoutMs, late.signal)]);
       late.abort();
       givenUp.abort();
-      counters.failed += queue.length;
-      queue = [];
-      queuedBytes = 0;
+      counters.failed += queue.count();
+      queue.clear();
       clearTimeout(timer);
     },
   };

@@ -9,6 +9,12 @@ export type Http = Transport & {
   readonly stream: (request: HttpRequest) => Promise<AsyncIterable<Buffer>>;
 };
 
+/** What is sent for a body; bytes are not copied. */
+const payloadOf = (body: unknown): Uint8Array => {
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+};
+
 /** An answer larger than this is refused: no read of the service is. */
 const ANSWER_LIMIT_BYTES = 256 * 1024 * 1024;
 
@@ -56,10 +62,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
 
   const open = (request: HttpRequest): Promise<{ answer: http.IncomingMessage; settled: () => void }> =>
     new Promise((resolve, reject) => {
-      const payload =
-        request.body === undefined
-          ? undefined
-          : Buffer.from(typeof request.body === 'string' ? request.body : JSON.stringify(request.body));
+      const payload = request.body === undefined ? undefined : payloadOf(request.body);
       const outgoing = send({
         agent,
         hostname,

@@ -7,7 +7,7 @@ export type HttpRequest = {
   /** From the root of the service: `/v1/api/runs`. */
   readonly path: string;
   readonly query?: Query;
-  /** Sent as JSON; a text is sent as it is, as JSON that was written already. */
+  /** Sent as JSON; a text, or its bytes, is sent as it is: JSON that was written already. */
   readonly body?: unknown;
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;

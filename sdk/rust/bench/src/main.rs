@@ -1,39 +1,17 @@
-//! What recording a span costs its thread, what a stalled service costs the process, and a worker for steps/s.
-//!
-//! ```sh
-//! cargo run --release --manifest-path sdk/rust/bench/Cargo.toml             # the figures, as JSON
-//! cargo run --release --manifest-path sdk/rust/bench/Cargo.toml -- worker   # serves `bench` until SIGTERM
-//! ```
-//!
-//! `record` is the time from the start of a span with an input, an attribute, an output and usage to behind its end, in
-//! microseconds (aim: 5 at the median), and this process's processor time for each, its exporter included. `stalled`
-//! offers spans of 4 KiB, at most 100,000 a second, to a service that takes connections and never answers: how much the
-//! process grew (aim: 64 MB), and how many it lost.
+//! What the library costs: `svc-bench spans <url>`, or `svc-bench runs` with a plan on standard input. See bench/sdk/README.md.
 
-use std::io::Read;
-use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{json, Value};
-use svc::wire::SpanKind;
-use svc::{Instrumentation, Step, StepError, Worker, Workflow};
+use svc::wire::{RunStatus, SpanKind};
+use svc::{Client, Instrumentation, Step, StepError, Worker, Workflow};
 
-const SPANS: u32 = 200_000;
+const WARM_UP: u32 = 10_000;
+const SPANS: u32 = 50_000;
 const OFFERED: u32 = 300_000;
 const RATE: f64 = 100_000.0;
-
-/// A service that takes connections and what is sent, and never answers.
-fn listening() -> String {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", server.local_addr().expect("an address"));
-    std::thread::spawn(move || {
-        for connection in server.incoming() {
-            let Ok(mut connection) = connection else { continue };
-            std::thread::spawn(move || while connection.read(&mut [0; 1 << 16]).is_ok_and(|read| read > 0) {});
-        }
-    });
-    url
-}
 
 fn record(tracer: &Instrumentation, number: u32, question: &str) {
     let span = tracer
@@ -47,17 +25,23 @@ fn record(tracer: &Instrumentation, number: u32, question: &str) {
     span.end();
 }
 
-/// From /proc: pages that are resident, or ticks of the processor; 0 where there is none.
 fn resident_mb() -> f64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: f64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or_default();
     pages * 4096.0 / 1e6
 }
 
-fn processor_seconds() -> f64 {
+/// Processor time of this thread, in microseconds. See proc(5), `schedstat`.
+fn thread_us() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e3
+}
+
+/// Processor time of this process, in microseconds: ticks of 10 ms.
+fn processor_us() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    fields.get(11..13).into_iter().flatten().filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+    fields.get(11..13).into_iter().flatten().filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * 1e4
 }
 
 fn rounded(value: f64) -> f64 {
@@ -66,10 +50,10 @@ fn rounded(value: f64) -> f64 {
 
 fn cost(url: &str) -> Value {
     let tracer = Instrumentation::builder().endpoint(url).build();
-    for number in 0..10_000 {
+    for number in 0..WARM_UP {
         record(&tracer, number, "What is it all about?");
     }
-    let cpu = processor_seconds();
+    let cpu = thread_us();
     let mut taken: Vec<u128> = (0..SPANS)
         .map(|number| {
             let before = Instant::now();
@@ -77,11 +61,11 @@ fn cost(url: &str) -> Value {
             before.elapsed().as_nanos()
         })
         .collect();
-    let cpu = processor_seconds() - cpu;
+    let cpu = thread_us() - cpu;
     tracer.close_blocking(Duration::ZERO);
     taken.sort_unstable();
     let at = |percent: usize| rounded(taken[taken.len() * percent / 100] as f64 / 1000.0);
-    json!({"median_us": at(50), "p99_us": at(99), "cpu_us": rounded(cpu * 1e6 / f64::from(SPANS))})
+    json!({"median_us": at(50), "p99_us": at(99), "cpu_us": rounded(cpu / f64::from(SPANS))})
 }
 
 fn stalled(url: &str) -> Value {
@@ -92,9 +76,9 @@ fn stalled(url: &str) -> Value {
     let before = resident_mb();
     let mut most = before;
     let started = Instant::now();
-    for number in 0..OFFERED {
+    for number in 1..=OFFERED {
         record(&tracer, number, &question);
-        if number % 10_000 == 0 {
+        if number % 1000 == 0 {
             most = resident_mb().max(most);
             let ahead = f64::from(number) / RATE - started.elapsed().as_secs_f64();
             if ahead > 0.0 {
@@ -112,27 +96,70 @@ fn stalled(url: &str) -> Value {
     })
 }
 
-async fn echo(_: Step, input: Value) -> Result<Value, StepError> {
-    Ok(input)
-}
-
-#[tokio::main]
-async fn serve() -> Result<(), svc::Error> {
-    let definition = json!({
-        "id": "bench",
-        "version": 1,
-        "steps": [{"id": "first", "kind": "task"}, {"id": "second", "kind": "task"}, {"id": "third", "kind": "task"}],
-    });
-    let workflow = Workflow::new(definition)?.step("first", echo).step("second", echo).step("third", echo);
-    Worker::builder().workflow(workflow).concurrency(100).build()?.run().await
-}
-
-fn main() -> Result<(), svc::Error> {
-    if std::env::args().nth(1).as_deref() == Some("worker") {
-        return serve();
+/// A worker and a client in one process; each run is started and awaited, so many at a time.
+async fn runs(plan: Value) -> Result<Value, Box<dyn std::error::Error>> {
+    let text = |name: &str| plan[name].as_str().unwrap_or_default().to_owned();
+    let seconds = |name: &str| Duration::from_secs_f64(plan[name].as_f64().unwrap_or_default());
+    let (url, id, in_flight) = (text("url"), text("definition"), plan["inFlight"].as_u64().unwrap_or_default());
+    let client = Client::builder().endpoint(&url).build()?;
+    let steps = Arc::new(AtomicU64::new(0));
+    let definition = Value::Object(client.get_definition(&id).await?.latest);
+    let mut workflow = Workflow::new(definition.clone())?;
+    for step in definition["steps"].as_array().into_iter().flatten() {
+        let steps = steps.clone();
+        workflow = workflow.step(step["id"].as_str().unwrap_or_default(), move |_: Step, _: Value| {
+            steps.fetch_add(1, Ordering::Relaxed);
+            async { Ok::<_, StepError>(json!({"ok": true})) }
+        });
     }
-    let url = listening();
-    let report = json!({"stalled": stalled(&url), "record": cost(&url)});
-    println!("{report:#}");
+    let worker = Worker::builder().endpoint(&url).workflow(workflow).concurrency(usize::try_from(in_flight)?).build()?;
+    let handle = worker.handle();
+    let serving = tokio::spawn(worker.run());
+
+    let over = Arc::new(AtomicBool::new(false));
+    let drivers: Vec<_> = (0..in_flight)
+        .map(|number| tokio::spawn(drive(client.clone(), id.clone(), number, over.clone())))
+        .collect();
+    tokio::time::sleep(seconds("warmUpSeconds")).await;
+    println!("measuring");
+    let (began, cpu, before) = (Instant::now(), processor_us(), steps.load(Ordering::Relaxed));
+    tokio::time::sleep(seconds("seconds")).await;
+    println!("measured");
+    let figures = json!({
+        "steps": steps.load(Ordering::Relaxed) - before,
+        "seconds": began.elapsed().as_secs_f64(),
+        "cpu_us": processor_us() - cpu,
+    });
+    over.store(true, Ordering::Relaxed);
+    for driver in drivers {
+        driver.await??;
+    }
+    handle.stop();
+    serving.await??;
+    Ok(figures)
+}
+
+async fn drive(client: Client, id: String, number: u64, over: Arc<AtomicBool>) -> Result<(), String> {
+    while !over.load(Ordering::Relaxed) {
+        let start = client.start::<Value>(&id, &json!({"n": number})).wait_for_end(Duration::from_secs(30));
+        let run = start.await.map_err(|error| error.to_string())?;
+        if run.as_started().status != RunStatus::Succeeded {
+            return Err(format!("run {} is {}", run.id(), run.as_started().status));
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let figures = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["spans", url] => json!({"stalled": stalled(url), "record": cost(url)}),
+        ["runs"] => {
+            let plan = serde_json::from_reader(std::io::stdin())?;
+            tokio::runtime::Runtime::new()?.block_on(runs(plan))?
+        }
+        _ => return Err("usage: svc-bench spans <url> | svc-bench runs".into()),
+    };
+    println!("{figures}");
     Ok(())
 }
