@@ -1,4 +1,3 @@
-import { Graph, layout as arrange } from '@dagrejs/dagre';
 import type { SpanKind } from './status.ts';
 import type { TraceRows } from './trace.ts';
 
@@ -38,8 +37,6 @@ export type CallGraph = {
 export const MOST_NODES = 150;
 /** More lines are a thicket, and take seconds to place. */
 export const MOST_EDGES = 300;
-/** Up to so many boxes both directions are tried. */
-const MOST_TRIED_TWICE = 60;
 
 /** How much of a graph is taken: what a picture can show, or all of it for tables. */
 type Most = { readonly nodes: number; readonly edges: number };
@@ -126,8 +123,6 @@ export type PlacedCall = CallNode & {
 };
 export type PlacedEdge = CallEdge & { readonly points: readonly { readonly x: number; readonly y: number }[] };
 
-const NODE = { width: 190, height: 46 } as const;
-
 export type CallLayout = {
   readonly width: number;
   readonly height: number;
@@ -135,50 +130,12 @@ export type CallLayout = {
   readonly edges: readonly PlacedEdge[];
 };
 
-/** Where the boxes stand: callers before what they call; an inferred order moves boxes less than a recorded call does. */
-export const layOutCalls = ({ nodes, edges }: CallGraph, direction: 'right' | 'down' = 'right'): CallLayout => {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({
-    rankdir: direction === 'right' ? 'LR' : 'TB',
-    nodesep: 18,
-    ranksep: 56,
-    edgesep: 10,
-    marginx: 8,
-    marginy: 8,
-  });
-  for (const { id } of nodes) graph.setNode(id, { ...NODE });
-  for (const [at, { from, to, how }] of edges.entries())
-    if (from !== to) graph.setEdge(from, to, { weight: how === 'recorded' ? 3 : 1 }, String(at));
-  arrange(graph);
-  const placed = nodes.map((node) => {
-    const { x = 0, y = 0 } = graph.node(node.id) as { x?: number; y?: number };
-    return { ...node, ...NODE, x: x - NODE.width / 2, y: y - NODE.height / 2 };
-  });
-  const drawn = edges.map((edge, at) => ({
-    ...edge,
-    points:
-      edge.from === edge.to
-        ? []
-        : ((graph.edge({ v: edge.from, w: edge.to, name: String(at) }) as { points?: { x: number; y: number }[] })
-            .points ?? []),
-  }));
-  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
-  return { width, height, nodes: placed, edges: drawn };
-};
-
 /** Below that names are not read any more: a picture that needs it is looked at in parts. */
 const LEAST_SCALE = 0.55;
 
-type Room = { readonly width: number; readonly height: number };
-const scaleIn = ({ width, height }: Room, room: Room): number => Math.min(1, room.width / width, room.height / height);
-
-/** The layout, to the right or downwards, that is drawn larger in a room; of a large one the direction in which the room is longer. */
-export const layOutInRoom = (graph: CallGraph, room: Room): CallLayout => {
-  if (graph.nodes.length > MOST_TRIED_TWICE) return layOutCalls(graph, room.width >= room.height ? 'right' : 'down');
-  const right = layOutCalls(graph, 'right');
-  const down = layOutCalls(graph, 'down');
-  return scaleIn(down, room) > scaleIn(right, room) ? down : right;
-};
+export type Room = { readonly width: number; readonly height: number };
+export const scaleIn = ({ width, height }: Room, room: Room): number =>
+  Math.min(1, room.width / width, room.height / height);
 
 /** How a picture is first seen: all of it where it is readable so, else its beginning. */
 export const firstView = (

@@ -1,4 +1,4 @@
-import { cutText, type ChartLayout, linePath, type PlacedEdge, type PlacedState } from './statechart-layout.ts';
+import { cutText, type ChartLayout, linePath, type PlacedEdge, type PlacedState } from './statechart-view.ts';
 
 /** Text of a client inside of markup. Control characters may not stand in XML at all. */
 const escaped = (text: string): string =>

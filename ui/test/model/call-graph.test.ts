@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ALL_CALLS,
-  callGraph,
-  firstView,
-  layOutCalls,
-  layOutInRoom,
-  MOST_EDGES,
-  MOST_NODES,
-} from '../../src/model/call-graph.ts';
+import { ALL_CALLS, callGraph, firstView, MOST_EDGES, MOST_NODES } from '../../src/model/call-graph.ts';
+import { layOutCalls, layOutInRoom } from '../../src/model/call-layout.ts';
 import { layOut } from '../../src/model/trace.ts';
 import { aSpan, BASE } from './spans.ts';
 

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ownMachines } from '../../../src/machines/catalogue.ts';
 import { chartOf, chartOfDefinition, openedAtFirst } from '../../src/model/statechart.ts';
-import {
-  type Box,
-  type ChartLayout,
-  layoutChart,
-  layoutInRoom,
-  linePath,
-  viewportOf,
-} from '../../src/model/statechart-layout.ts';
+import { layoutChart, layoutInRoom } from '../../src/model/statechart-layout.ts';
 import { svgOf } from '../../src/model/statechart-svg.ts';
+import { type Box, type ChartLayout, linePath, viewportOf } from '../../src/model/statechart-view.ts';
 
 const nested = {
   id: 'm',

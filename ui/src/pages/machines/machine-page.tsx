@@ -3,10 +3,12 @@ import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import { type Chart, chartOf, countsByState, openedAtFirst, sumsOf } from '../../model/statechart.ts';
+import type { ChartLayout } from '../../model/statechart-view.ts';
 import { formatCount, plural } from '../../model/units.ts';
 import { text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { download } from '../../widgets/download.ts';
+import { requestLayout } from '../../widgets/layout/request-layout.ts';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
@@ -38,12 +40,12 @@ const definitionOf = (name: string): { readonly id: string; readonly version: st
 const Exports = ({ machine, config }: { readonly machine: NamedMachine; readonly config: unknown }) => {
   const { name, project } = machine;
   const asSvg = async (): Promise<void> => {
-    const [{ layoutChart }, { svgOf }] = await Promise.all([
-      import('../../model/statechart-layout.ts'),
+    const chart = chartOf(config);
+    const [layout, { svgOf }] = await Promise.all([
+      requestLayout<ChartLayout>({ kind: 'chart', chart, opened: openedAtFirst(chart) }),
       import('../../model/statechart-svg.ts'),
     ]);
-    const chart = chartOf(config);
-    download(`${name}.svg`, 'image/svg+xml', svgOf(name, layoutChart(chart, openedAtFirst(chart))));
+    download(`${name}.svg`, 'image/svg+xml', svgOf(name, layout));
   };
   const asMermaid = async (): Promise<void> => {
     const drawn = await ask(

@@ -12,14 +12,15 @@ import {
 import { memo, useEffect, useMemo } from 'react';
 import {
   type CallGraph,
+  type CallLayout,
   firstView,
-  layOutInRoom,
   pathOf,
   type PlacedCall,
   type PlacedEdge,
 } from '../../model/call-graph.ts';
 import { colorOfKind, inWords } from '../../model/status.ts';
 import { formatCount, formatDuration, plural } from '../../model/units.ts';
+import { useLayout } from '../../widgets/layout/use-layout.ts';
 import { PictureTools } from '../../widgets/statechart/picture-tools.tsx';
 import css from './call-canvas.module.css';
 
@@ -60,6 +61,7 @@ const CallBox = memo(({ data }: NodeProps<Box>) => {
 });
 
 const nodeTypes = { call: CallBox };
+const NOTHING: CallLayout = { width: 0, height: 0, nodes: [], edges: [] };
 const LABELS = { 'node.a11yDescription.default': 'Enter shows the call in the waterfall.' } as const;
 
 const Lines = memo(
@@ -102,7 +104,11 @@ const Picture = ({ graph, onSelect }: CanvasProps) => {
   const flow = useReactFlow();
   const width = useStore((store) => store.width);
   const height = useStore((store) => store.height);
-  const layout = useMemo(() => layOutInRoom(graph, { width, height }), [graph, width, height]);
+  const request = useMemo(
+    () => (width > 0 && height > 0 ? ({ kind: 'calls', graph, room: { width, height } } as const) : undefined),
+    [graph, width, height],
+  );
+  const layout = useLayout<CallLayout>(request, NOTHING);
   const nodes = useMemo(() => {
     const loops = new Map(graph.edges.filter(({ from, to }) => from === to).map(({ from, count }) => [from, count]));
     return layout.nodes.map((placed): Box => {
@@ -122,7 +128,7 @@ const Picture = ({ graph, onSelect }: CanvasProps) => {
   }, [layout, graph]);
   const isReady = useNodesInitialized();
   useEffect(() => {
-    if (isReady && width > 0) void flow.setViewport(firstView(layout, { width, height }));
+    if (isReady && layout.width > 0) void flow.setViewport(firstView(layout, { width, height }));
   }, [isReady, flow, layout, width, height]);
   return (
     <ReactFlow

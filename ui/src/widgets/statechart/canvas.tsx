@@ -11,10 +11,10 @@ import {
 } from '@xyflow/react';
 import { memo, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import type { Chart } from '../../model/statechart.ts';
-import { type ChartLayout, linePath, type PlacedState, viewportOf } from '../../model/statechart-layout.ts';
+import { type ChartLayout, linePath, type PlacedState, viewportOf } from '../../model/statechart-view.ts';
 import { formatCount } from '../../model/units.ts';
 import type { Marks } from './marks.ts';
-import { useLayout } from './use-layout.ts';
+import { useLayout } from '../layout/use-layout.ts';
 import { PictureTools } from './picture-tools.tsx';
 import css from './statechart.module.css';
 
@@ -39,11 +39,17 @@ const wordsOf = ({ placed, marks }: StateData): readonly string[] => {
   return [
     ...(isHere ? ['here'] : []),
     ...(isNowHere ? ['now here'] : []),
+    ...(marks.failed?.has(id) === true ? ['failed'] : []),
     ...(faults > 0 ? [`${faults} ${faults === 1 ? 'fault' : 'faults'}`] : []),
   ];
 };
 
 const visitText = (visits: number): string => (visits === 1 ? 'visited' : `visited ${formatCount(visits)} times`);
+
+const attemptText = ({ placed, marks }: StateData): readonly string[] => {
+  const attempts = marks.attempts?.get(placed.state.id) ?? 0;
+  return attempts > 1 ? [`${formatCount(attempts)} attempts`] : [];
+};
 
 const nameOf = (data: StateData): string => {
   const { state } = data.placed;
@@ -54,6 +60,7 @@ const nameOf = (data: StateData): string => {
     ...(state.stepKind === undefined ? [] : [state.stepKind.replaceAll('_', ' ')]),
     ...(count === undefined ? [] : [`${formatCount(count)} in it`]),
     ...(data.marks.visited?.has(state.id) === true ? [visitText(data.marks.visits?.get(state.id) ?? 1)] : []),
+    ...attemptText(data),
     ...wordsOf(data),
   ].join(', ');
 };
@@ -73,6 +80,7 @@ const StateBox = memo(({ data }: NodeProps<StateNode>) => {
       data-active={isActive || undefined}
       data-ghost={marks.ghost?.has(state.id) === true || undefined}
       data-visited={marks.visited?.has(state.id) === true || undefined}
+      data-failed={marks.failed?.has(state.id) === true || undefined}
       data-faulty={(marks.faults?.get(state.id) ?? 0) > 0 || undefined}
       data-selected={isSelected || undefined}
       title={state.description}
@@ -89,7 +97,7 @@ const StateBox = memo(({ data }: NodeProps<StateNode>) => {
       </div>
       {state.stepKind !== undefined && (
         <div className={css['sub']}>
-          {state.stepKind.replaceAll('_', ' ')}
+          {[state.stepKind.replaceAll('_', ' '), ...attemptText(data)].join(' · ')}
           {inside !== undefined && <b> · {inside}</b>}
         </div>
       )}
@@ -133,6 +141,7 @@ const Lines = memo(({ layout, selected }: { readonly layout: ChartLayout; readon
   </svg>
 ));
 
+const NOTHING: ChartLayout = { width: 0, height: 0, nodes: [], edges: [], starts: [] };
 const LABELS = { 'node.a11yDescription.default': 'Enter selects the state.' } as const;
 
 type CanvasProps = {
@@ -154,7 +163,8 @@ const Picture = ({
   room,
 }: CanvasProps & { readonly room: { readonly width: number; readonly height: number } }) => {
   const flow = useReactFlow();
-  const layout = useLayout({ chart, opened, room });
+  const request = useMemo(() => ({ kind: 'chart', chart, opened, room }) as const, [chart, opened, room]);
+  const layout = useLayout<ChartLayout>(request, NOTHING);
   const nodes = useMemo(
     () =>
       layout.nodes.map((placed, index): StateNode => {
