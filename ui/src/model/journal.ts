@@ -32,3 +32,56 @@ export const tellEntry = ({ kind, step_id, attempt, worker_id, data }: Entry): s
       : '';
   return `${kind}${step}${to}${attempt !== undefined && attempt > 1 ? `, attempt ${attempt}` : ''}${worker_id === undefined ? '' : ` by ${worker_id}`}${message}`;
 };
+
+/** How an entry looks on the slider of a run; where several share a place, the one that stands first here is drawn. */
+export const tickLooks = ['failed', 'orphaned', 'waiting', 'running', 'done', 'moved'] as const;
+export type TickLook = (typeof tickLooks)[number];
+
+const LOOKS: Readonly<Record<Entry['kind'], TickLook>> = {
+  'run.started': 'running',
+  'cursor.moved': 'moved',
+  'step.leased': 'running',
+  'step.started': 'running',
+  'step.finished': 'done',
+  'step.failed': 'failed',
+  'step.orphaned': 'orphaned',
+  'step.requeued': 'orphaned',
+  'run.waiting': 'waiting',
+  'run.resumed': 'done',
+  'run.held': 'waiting',
+  'run.admitted': 'done',
+  'run.paused': 'waiting',
+  'run.unpaused': 'done',
+  'event.delivered': 'done',
+  'child.started': 'running',
+  'child.finished': 'done',
+  'run.finished': 'done',
+};
+
+export const lookOfEntry = ({ kind, data }: Pick<Entry, 'kind' | 'data'>): TickLook =>
+  kind === 'run.finished' && data['status'] === 'failed' ? 'failed' : (LOOKS[kind] ?? 'moved');
+
+/** More than these would touch each other on any screen. */
+export const MAX_TICKS = 400;
+
+/**
+ * Where the entries of a journal stand on its slider.
+ * @returns places from 0, the first entry, to 1, the last; at most `MAX_TICKS` of them, each under one look
+ */
+export const journalTicks = (entries: readonly Entry[]): ReadonlyMap<TickLook, readonly number[]> => {
+  const last = entries.length - 1;
+  const worst = new Map<number, { readonly rank: number; readonly place: number }>();
+  for (const [at, entry] of entries.entries()) {
+    const place = last === 0 ? 0 : at / last;
+    const slot = last < MAX_TICKS ? at : Math.round(place * (MAX_TICKS - 1));
+    const rank = tickLooks.indexOf(lookOfEntry(entry));
+    const known = worst.get(slot);
+    if (known === undefined || rank < known.rank) worst.set(slot, { rank, place });
+  }
+  const ticks = new Map<TickLook, number[]>();
+  for (const { rank, place } of worst.values()) {
+    const look = tickLooks[rank] ?? 'moved';
+    ticks.set(look, [...(ticks.get(look) ?? []), place]);
+  }
+  return ticks;
+};

@@ -73,6 +73,53 @@ describe('the messages of a run', () => {
   });
 });
 
+describe('an attempt', () => {
+  it('says in one press why it ran, entry by entry, and leads to the moment of each', async () => {
+    const { chain } = (await stage.get(`/v1/api/runs/${runs[1]}/steps/pay/cause`)) as { chain: { seq: number }[] };
+    const page = await stage.open(`/runs/${runs[1]}`);
+    const row = page.getByRole('table', { name: 'Attempts' }).getByRole('row').nth(2);
+    expect(await row.innerText()).toContain('the bank said no');
+    await row.getByRole('button', { name: 'Why pay, attempt 1' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Why pay, attempt 1' });
+    const causes = dialog.getByRole('list', { name: 'Causes' });
+    await causes.waitFor();
+    const looks = causes.getByRole('button');
+    expect(await looks.allTextContents()).toEqual(chain.map(({ seq }) => `Look at seq ${seq}`));
+    expect(await causes.getByRole('listitem').first().innerText()).toContain('step.leased pay by w-1');
+    expect(await causes.getByRole('listitem').last().innerText()).toContain('run.started');
+    expect(await seriousFindings(page)).toEqual([]);
+
+    await page.reload();
+    await causes.waitFor();
+    await causes.getByRole('button', { name: `Look at seq ${chain[1]?.seq}`, exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.getByRole('slider', { name: 'Sequence' }).inputValue()).toBe(String(chain[1]?.seq));
+    expect(new URL(page.url()).searchParams.get('attempt')).toBeNull();
+  });
+
+  it('that failed is marked in the picture, on the slider and in the journal, which shows one kind of entry', async () => {
+    const page = await stage.open(`/runs/${runs[1]}?tab=journal&node=pay`);
+    await page.getByRole('group', { name: 'pay, state, task, visited, failed', exact: true }).waitFor();
+    expect(await page.getByRole('table', { name: 'Steps' }).locator('[aria-current]').innerText()).toContain('pay');
+    const { events } = (await stage.get(`/v1/api/runs/${runs[1]}/events?limit=1000`)) as { events: { kind: string }[] };
+    const failures = events.flatMap(({ kind }, seq) =>
+      kind === 'step.failed' || kind === 'run.finished' ? [`M${seq / (events.length - 1)} 0V10`] : [],
+    );
+    const ticks = page.getByRole('group', { name: 'Past' }).locator('path[data-look="failed"]');
+    expect(await ticks.getAttribute('d')).toBe(failures.join(''));
+
+    const rows = page.getByRole('table', { name: 'Journal' }).getByRole('row');
+    expect(await rows.count()).toBe(events.length + 1);
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('step.failed');
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByText(`1 entry of ${events.length}`).waitFor();
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole('button', { name: 'Remove filter kind step.failed' }).click();
+    await expect.poll(() => rows.count()).toBe(events.length + 1);
+  });
+});
+
 describe('a run that stands still', () => {
   it('says since when and what is usual, and leads to all such runs, which the overview names', async () => {
     for (let count = 0; count < 10; count += 1) {

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { components } from '../../api/types.ts';
 import { type ActorNext, nextOfActor } from '../../model/actor-next.ts';
+import { journalTicks } from '../../model/journal.ts';
 import { jsonChanges } from '../../model/json-tree.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
@@ -13,6 +14,7 @@ import { Facts } from './actor-facts.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { JsonTree } from '../../widgets/json-tree.tsx';
 import { usePolled } from '../../widgets/live.tsx';
+import { MomentSlider } from '../../widgets/moment-slider.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
@@ -138,6 +140,7 @@ export default function ActorPage() {
   );
   const { moments } = past;
   const last = moments.at(-1)?.seq;
+  const ticks = useMemo(() => (past.entries === undefined ? undefined : journalTicks(past.entries)), [past.entries]);
   const shortcuts = useMemo<Shortcut[]>(() => {
     if (last === undefined) return [];
     const to = (next: number): void =>
@@ -168,19 +171,14 @@ export default function ActorPage() {
         <div className={css['past']} role="group" aria-label="Past">
           {past.isAsked ? (
             <>
-              <input
-                type="range"
-                aria-label="Sequence"
-                min={moments[0]?.seq ?? 0}
-                max={last ?? 0}
-                step={1}
-                disabled={last === undefined}
+              <MomentSlider
+                first={moments[0]?.seq ?? 0}
+                last={last ?? 0}
+                isDisabled={last === undefined}
                 value={seq ?? last ?? 0}
-                aria-valuetext={momentText(moments, seq ?? last ?? 0)}
-                onChange={({ target }) => {
-                  const next = Number(target.value);
-                  setState({ seq: next === last ? undefined : next });
-                }}
+                words={momentText(moments, seq ?? last ?? 0)}
+                ticks={ticks}
+                onChange={(to) => setState({ seq: to === last ? undefined : to })}
               />
               <span>{seq === undefined ? 'Now' : momentText(moments, seq)}</span>
               <Button disabled={seq === undefined} onClick={() => setState({ seq: undefined })}>

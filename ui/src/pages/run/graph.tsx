@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { chartOfDefinition } from '../../model/statechart.ts';
@@ -15,6 +15,9 @@ export type Place = {
   readonly visits: ReadonlyMap<string, number>;
   readonly steps: ReadonlyMap<string, StepState>;
 };
+/** What the latest attempt of a step came to, where that was no good. */
+const BAD: ReadonlySet<string> = new Set(['failed', 'orphaned', 'unservable']);
+
 export type StepState = { readonly attempts: number; readonly state: string | undefined };
 
 /** The definition of a run, which never changes. */
@@ -76,23 +79,30 @@ export const Graph = ({
   run,
   place,
   ghost,
+  selected,
+  onSelect,
 }: {
   readonly run: RunDetail;
   readonly place: Place;
   readonly ghost: string | undefined;
+  readonly selected: string | undefined;
+  readonly onSelect: (step: string | undefined) => void;
 }) => {
   const { data } = useDefinition(run);
   const chart = useMemo(() => chartOfDefinition(data?.definition), [data]);
-  const [selected, setSelected] = useState<string | undefined>();
-  const { cursor, visits } = place;
+  const { cursor, visits, steps: states } = place;
   const marks = useMemo(
     () => ({
       active: new Set(cursor === undefined ? [] : [cursor]),
       visited: new Set(visits.keys()),
       visits,
+      failed: new Set(
+        [...states].flatMap(([step, { state }]) => (state !== undefined && BAD.has(state) ? [step] : [])),
+      ),
+      attempts: new Map([...states].map(([step, { attempts }]) => [step, attempts])),
       ...(ghost === undefined ? {} : { ghost: new Set([ghost]) }),
     }),
-    [cursor, visits, ghost],
+    [cursor, visits, states, ghost],
   );
   const drawn = chart.states.flatMap(({ id, stepKind }) => (stepKind === undefined ? [] : [{ id, kind: stepKind }]));
   const steps = drawn.length > 0 ? drawn : [...place.steps.keys()].map((id) => ({ id, kind: '' }));
@@ -105,7 +115,7 @@ export const Graph = ({
             chart={chart}
             marks={marks}
             selected={selected}
-            onSelect={setSelected}
+            onSelect={onSelect}
           />
         </div>
       )}

@@ -4,8 +4,9 @@ import type { components } from '../../api/types.ts';
 import { tellEntry } from '../../model/journal.ts';
 import { RUN_LANE, shareOf, type Stretch, timelineOf } from '../../model/run-timeline.ts';
 import { ticksOf } from '../../model/ticks.ts';
-import { formatAge, formatDurationMs, plural } from '../../model/units.ts';
+import { formatAge, formatCount, formatDurationMs, plural } from '../../model/units.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { FilterSelect, Filters } from '../../widgets/filters.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { PagedTable } from '../../widgets/paged-table.tsx';
@@ -123,21 +124,38 @@ const journalColumns: readonly Column<JournalEntry>[] = [
   { id: 'what', head: 'What', cell: tellEntry },
 ];
 
-/** Every change of the run in its order, as it happens. */
-export const Journal = ({ entries }: { readonly entries: readonly JournalEntry[] }) =>
-  entries.length === 0 ? (
-    <p role="status">Waiting for the first entry. It comes only while the page is live.</p>
-  ) : (
+/** Every change of the run in its order, as it happens; all kinds of it, or one. */
+export const Journal = ({
+  entries,
+  kind,
+  onKind,
+}: {
+  readonly entries: readonly JournalEntry[];
+  readonly kind: string | undefined;
+  readonly onKind: (kind: string | undefined) => void;
+}) => {
+  const kinds = useMemo(() => [...new Set(entries.map((entry) => entry.kind))].toSorted(), [entries]);
+  const shown = useMemo(
+    () => (kind === undefined ? entries : entries.filter((entry) => entry.kind === kind)),
+    [entries, kind],
+  );
+  if (entries.length === 0)
+    return <p role="status">Waiting for the first entry. It comes only while the page is live.</p>;
+  return (
     <div className={css['journal']}>
+      <Filters active={kind === undefined ? [] : [{ name: 'kind', value: kind, onRemove: () => onKind(undefined) }]}>
+        <FilterSelect name="Kind" value={kinds.find((one) => one === kind)} words={kinds} onChoose={onKind} />
+      </Filters>
       <DataTable
         name="Journal"
         columns={journalColumns}
-        rows={entries}
+        rows={shown}
         idOf={(entry) => String(entry.seq)}
-        foot={plural(entries.length, 'entry', 'entries')}
+        foot={`${plural(shown.length, 'entry', 'entries')}${kind === undefined ? '' : ` of ${formatCount(entries.length)}`}`}
       />
     </div>
   );
+};
 
 /** What the run waits for, and until when; now or at an earlier moment. */
 export const Waits = ({

@@ -2,11 +2,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { JournalEntry } from '../../api/journal.ts';
-import { tellEntry } from '../../model/journal.ts';
+import { journalTicks, tellEntry } from '../../model/journal.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { JsonChanges } from '../../widgets/json-changes.tsx';
 import { JsonTree } from '../../widgets/json-tree.tsx';
+import { MomentSlider } from '../../widgets/moment-slider.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import css from './run.module.css';
@@ -65,6 +66,7 @@ export const Past = ({
   const { seq, vs } = state;
   const last = entries.at(-1)?.seq;
   const shown = seq ?? last;
+  const ticks = useMemo(() => journalTicks(entries), [entries]);
   const [isPlaying, setPlaying] = useState(false);
   useEffect(() => {
     if (!isPlaying || last === undefined) return undefined;
@@ -103,19 +105,15 @@ export const Past = ({
   const entry = seq === undefined ? undefined : entries[seq];
   return (
     <div className={css['past']} role="group" aria-label="Past">
-      <input
-        type="range"
-        aria-label="Sequence"
-        min={0}
-        max={Math.max(last ?? 0, seq ?? 0)}
-        step={1}
-        disabled={last === undefined}
+      <MomentSlider
+        first={0}
+        last={Math.max(last ?? 0, seq ?? 0)}
+        isDisabled={last === undefined}
         value={shown ?? 0}
-        aria-valuetext={shown === undefined ? 'the journal is not read yet' : momentText(entries, shown)}
-        onChange={({ target }) => {
-          const next = Number(target.value);
-          setState({ seq: next === last ? undefined : next });
-        }}
+        words={shown === undefined ? 'the journal is not read yet' : momentText(entries, shown)}
+        // Beyond what is read the ticks would not stand where their entries do.
+        ticks={seq !== undefined && last !== undefined && seq > last ? undefined : ticks}
+        onChange={(next) => setState({ seq: next === last ? undefined : next })}
       />
       <span>
         {seq === undefined ? 'Now' : momentText(entries, seq)}

@@ -8,7 +8,7 @@ import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts'
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { queuedBecause } from '../../model/queued-reason.ts';
 import { pastRunOf, placeOfSnapshot } from '../../model/run-past.ts';
-import { number, text } from '../../model/url.ts';
+import { number, type StateOf, text } from '../../model/url.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { useLive } from '../../widgets/live.tsx';
@@ -21,6 +21,7 @@ import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import { RunActions } from './actions.tsx';
+import { Attempts } from './attempts.tsx';
 import { CopyRun } from './copy-run.tsx';
 import { Graph, type Place } from './graph.tsx';
 import { Children, Journal, Timeline, Waits } from './parts.tsx';
@@ -31,7 +32,9 @@ import { type Following, useJournal } from './use-journal.ts';
 
 export type RunDetail = components['schemas']['RunDetail'];
 
-const grammar = { tab: text(), seq: number(), vs: number() } as const;
+const grammar = { tab: text(), seq: number(), vs: number(), node: text(), attempt: text(), kind: text() } as const;
+
+type State = StateOf<typeof grammar>;
 
 /** After entries of the journal the run is read again, at most this often. */
 const READ_EACH_MS = 2_000;
@@ -76,21 +79,40 @@ type Shown = {
   readonly past: ReturnType<typeof pastRunOf> | undefined;
   readonly snapshot: ReturnType<typeof useSnapshot>;
   readonly pinned: ReturnType<typeof useSnapshot>;
-  readonly seq: number | undefined;
-  readonly vs: number | undefined;
+  readonly state: State;
+  readonly setState: (change: Partial<State>) => void;
 };
 
-const Messages = ({ entries, seq }: Pick<Shown, 'entries' | 'seq'>) => {
+const Messages = ({ entries, seq }: Pick<Shown, 'entries'> & { readonly seq: number | undefined }) => {
   const messages = useMemo(() => messagesOf(entries), [entries]);
   return <SequenceDiagram name="Messages of the run" sequence={sequenceAt(messages, seq)} />;
 };
 
-const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, seq, vs }: Shown): Tab[] => {
+const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, state, setState }: Shown): Tab[] => {
   const open = past ?? run;
+  const { seq, vs } = state;
   return [
-    { id: 'timeline', name: 'Timeline', content: () => <Timeline run={run} entries={entries} nowMs={nowMs} /> },
+    {
+      id: 'timeline',
+      name: 'Timeline',
+      content: () => (
+        <>
+          <Timeline run={run} entries={entries} nowMs={nowMs} />
+          <Attempts
+            run={run}
+            chosen={state.attempt}
+            onChoose={(attempt) => setState({ attempt })}
+            onLook={(to) => setState({ seq: to, attempt: undefined })}
+          />
+        </>
+      ),
+    },
     { id: 'messages', name: 'Messages', content: () => <Messages entries={entries} seq={seq} /> },
-    { id: 'journal', name: 'Journal', content: () => <Journal entries={entries} /> },
+    {
+      id: 'journal',
+      name: 'Journal',
+      content: () => <Journal entries={entries} kind={state.kind} onKind={(kind) => setState({ kind })} />,
+    },
     {
       id: 'state',
       name: 'State',
@@ -147,7 +169,8 @@ const Panes = ({
   readonly entries: readonly JournalEntry[];
   readonly nowMs: number;
 }) => {
-  const [{ tab, seq, vs }, setState] = usePageState(grammar);
+  const [state, setState] = usePageState(grammar);
+  const { tab, seq, vs } = state;
   const last = entries.at(-1)?.seq;
   const snapshot = useSnapshot(run.run_id, seq ?? (vs === undefined ? undefined : last));
   const pinned = useSnapshot(run.run_id, vs);
@@ -176,12 +199,18 @@ const Panes = ({
       setState('vs' in change && change.vs !== undefined ? { ...change, tab: 'changes' } : change),
     [setState],
   );
-  const tabs = tabsOf({ run, entries, nowMs, past, snapshot, pinned, seq, vs });
+  const tabs = tabsOf({ run, entries, nowMs, past, snapshot, pinned, state, setState });
   return (
     <>
       <Past entries={entries} state={{ seq, vs }} setState={setPast} />
       <div className={css['panes']}>
-        <Graph run={run} place={place} ghost={seq === undefined ? undefined : run.cursor} />
+        <Graph
+          run={run}
+          place={place}
+          ghost={seq === undefined ? undefined : run.cursor}
+          selected={state.node}
+          onSelect={(node) => setState({ node })}
+        />
         <div className={css['tabs']}>
           <Tabs label="Parts of the run" tabs={tabs} chosen={tab} onChoose={(id) => setState({ tab: id })} />
           <p className={css['foot']}>
