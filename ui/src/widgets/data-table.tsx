@@ -9,6 +9,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import css from './data-table.module.css';
 import { usePrefs } from './prefs.tsx';
+import type { Selection } from './selection.tsx';
 
 /** A column of a list. */
 export type Column<Row> = {
@@ -40,6 +41,8 @@ type DataTableProps<Row> = {
   readonly selected?: string | undefined;
   readonly onSelect?: (row: Row) => void;
   readonly onOpen?: (row: Row) => void;
+  /** Rows can be chosen, by their boxes or by x: which are, and what a press does. */
+  readonly selection?: Selection | undefined;
   /** Called when the last rows come into view and there are more. */
   readonly onEnd?: (() => void) | undefined;
   /** Below the rows: how much is shown of what there is. */
@@ -59,7 +62,8 @@ const isOnControl = (target: EventTarget): boolean =>
  * A list of which only the rows in view are drawn. Sorting and paging are the service's; rows are found by `aria-rowindex`.
  */
 export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
-  const { name, columns, rows, idOf, shown, sorting, onSort, selected, onSelect, onOpen, onEnd, foot } = props;
+  const { name, columns, rows, idOf, shown, sorting, onSort, selected, onSelect, onOpen, selection, onEnd, foot } =
+    props;
   const { density } = usePrefs().prefs;
   const rowPx = matchMedia('(pointer: coarse)').matches ? ROW_PX.coarse : ROW_PX[density];
   const scroller = useRef<HTMLDivElement>(null);
@@ -108,6 +112,7 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
   }, [virtual, selectedIndex]);
 
   const visible = table.getVisibleLeafColumns();
+  const columnCount = visible.length + (selection === undefined ? 0 : 1);
   const sortBy = (key: string): void =>
     onSort?.({ sort: key, order: sorting?.sort === key && sorting.order === 'desc' ? 'asc' : 'desc' });
 
@@ -115,12 +120,18 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
     <div ref={scroller} className={css['scroller']} role="region" aria-label={`${name}, scrolls`} tabIndex={0}>
       <table className={css['table']} aria-label={name} aria-rowcount={rows.length + 1}>
         <colgroup>
+          {selection !== undefined && <col style={{ width: '2rem' }} />}
           {visible.map(({ id }) => (
             <col key={id} style={{ width: byId.get(id)?.width }} />
           ))}
         </colgroup>
         <thead>
           <tr aria-rowindex={1}>
+            {selection !== undefined && (
+              <th scope="col">
+                <span className="visually-hidden">Selected</span>
+              </th>
+            )}
             {visible.map(({ id }) => {
               const column = byId.get(id);
               const key = column?.sort;
@@ -149,7 +160,7 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
         <tbody>
           {first > 0 && (
             <tr aria-hidden className={css['room']} style={{ height: first }}>
-              <td colSpan={visible.length} />
+              <td colSpan={columnCount} />
             </tr>
           )}
           {items.map(({ index }) => {
@@ -168,6 +179,16 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
                 onClick={open}
                 onDoubleClick={() => onOpen?.(row.original)}
               >
+                {selection !== undefined && (
+                  <td className={css['choice']}>
+                    <input
+                      type="checkbox"
+                      aria-label={`Select row ${index + 1}`}
+                      checked={selection.chosen.has(row.id)}
+                      onChange={() => selection.toggle(row.id)}
+                    />
+                  </td>
+                )}
                 {row.getVisibleCells().map((cell) => {
                   const column = byId.get(cell.column.id);
                   return (
@@ -185,7 +206,7 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
           })}
           {below > 0 && (
             <tr aria-hidden className={css['room']} style={{ height: below }}>
-              <td colSpan={visible.length} />
+              <td colSpan={columnCount} />
             </tr>
           )}
         </tbody>

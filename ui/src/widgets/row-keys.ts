@@ -9,8 +9,17 @@ const move = (by: 1 | -1) => (): void => {
   list?.querySelector<HTMLElement>(`${wanted} :is(a, button)`)?.focus();
 };
 
+/** Chooses the row with the focus, or the one on which the reader stands, where rows of the list can be chosen. */
+const choose = (): void => {
+  const row =
+    document.activeElement?.closest('tr[aria-rowindex]') ??
+    document.querySelector('main table[aria-rowcount] tr[aria-current]');
+  row?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click();
+};
+
 /** Of every list; a page that moves otherwise has keys of its own before these. */
 export const rowShortcuts: readonly Shortcut[] = [
   { keys: 'j', what: 'Next row of the list', run: move(1) },
   { keys: 'k', what: 'Row before', run: move(-1) },
+  { keys: 'x', what: 'Select the row, or no longer', run: choose },
 ];

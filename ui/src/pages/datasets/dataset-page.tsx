@@ -12,10 +12,10 @@ import { useShared } from '../../widgets/page-state.ts';
 import { useParam } from '../../widgets/param.ts';
 import { PayloadView } from '../../widgets/payload-view.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
+import { DeleteDialog } from '../../widgets/delete-dialog.tsx';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { CaptureForm, CaseForm } from './case-forms.tsx';
 import css from './datasets.module.css';
-import { DeleteDialog } from './delete-dialog.tsx';
 
 type Item = components['schemas']['DatasetItem'];
 type Dataset = components['schemas']['Dataset'];
@@ -164,6 +164,7 @@ export default function DatasetPage() {
               title={`Delete ${found.name}`}
               name={found.name}
               what={`This deletes the dataset and its ${plural(found.item_count, 'case')}. Experiments and scores stay.`}
+              affects="datasets"
               remove={() =>
                 ask(
                   api.DELETE('/v1/api/datasets/{dataset}', {

@@ -4,11 +4,12 @@ import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { configOf, formatScore, idsIn, nameOfScorer, type Score } from '../../model/scores.ts';
 import { plural, shortId, UNKNOWN } from '../../model/units.ts';
+import { list } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import type { Column } from '../../widgets/data-table.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
-import { useShared } from '../../widgets/page-state.ts';
+import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { PlainTable } from '../../widgets/plain-table.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
@@ -17,6 +18,9 @@ import css from './judgements.module.css';
 type Scorer = components['schemas']['Scorer'];
 type Report = components['schemas']['ScoreReport'];
 type Skipped = Report['skipped'][number];
+
+/** The traces that are to be scored, chosen in their list. */
+const grammar = { trace_ids: list() } as const;
 
 const DEFAULT_RUNS = 20;
 /** Results beyond that are counted, not drawn. */
@@ -82,6 +86,7 @@ const textOf = (form: FormData, name: string): string => {
 const Runner = ({ scorers }: { readonly scorers: readonly Scorer[] }) => {
   const client = useQueryClient();
   const [{ project, from }] = useShared();
+  const [{ trace_ids: named }] = usePageState(grammar);
   const may = useMay('write');
   const [chosen, setChosen] = useState<readonly string[]>(['answered', 'no_errors']);
   const keys = [
@@ -165,7 +170,13 @@ const Runner = ({ scorers }: { readonly scorers: readonly Scorer[] }) => {
         </div>
         <label className={css['tall']}>
           Or exactly these traces
-          <textarea name="trace_ids" rows={2} spellCheck={false} placeholder="trace ids, one a line" />
+          <textarea
+            name="trace_ids"
+            rows={2}
+            spellCheck={false}
+            placeholder="trace ids, one a line"
+            defaultValue={named?.join('\n')}
+          />
         </label>
         <div className={css['row']}>
           <Button type="submit" value="dry" look="primary" disabled={may !== true || run.isPending}>

@@ -15,10 +15,12 @@ import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
+import { useSelection } from '../../widgets/selection.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import noteCss from '../overview/overview.module.css';
 import { BulkActions } from './bulk.tsx';
+import { SelectedRuns } from './selected.tsx';
 import { WaitingFacets } from './waiting.tsx';
 
 type RunRow = components['schemas']['RunSummary'];
@@ -91,6 +93,7 @@ export default function RunsPage() {
     const page = await ask(api.GET('/v1/api/runs', { params: { query: given }, signal }));
     return { rows: page.runs, next: page.next_cursor };
   });
+  const selection = useSelection(paramsKey);
   const filter = useMemo(() => (isStalled ? undefined : bulkFilterOf(query)), [query, isStalled]);
   const readAgain = useCallback(() => void client.invalidateQueries({ queryKey: ['runs', 'list'] }), [client]);
   // What does not filter the list is not shown as if it did.
@@ -150,17 +153,21 @@ export default function RunsPage() {
               )}
             </EmptyState>
           ) : (
-            <DataTable
-              name="Runs"
-              columns={columns}
-              rows={rows}
-              idOf={(row) => row.run_id}
-              onOpen={(row) =>
-                void navigate({ to: `/runs/${row.run_id}`, search: (before: Params) => keepShared(before) })
-              }
-              onEnd={runs.more}
-              foot={`${plural(rows.length, 'run')} shown${runs.hasMore ? ', more below' : ''}`}
-            />
+            <>
+              <DataTable
+                name="Runs"
+                columns={columns}
+                rows={rows}
+                idOf={(row) => row.run_id}
+                onOpen={(row) =>
+                  void navigate({ to: `/runs/${row.run_id}`, search: (before: Params) => keepShared(before) })
+                }
+                selection={selection}
+                onEnd={runs.more}
+                foot={`${plural(rows.length, 'run')} shown${runs.hasMore ? ', more below' : ''}`}
+              />
+              <SelectedRuns selection={selection} project={sharedState.project} onDone={readAgain} />
+            </>
           )
         }
       </Loaded>

@@ -11,6 +11,7 @@ import { useKeyDialog } from '../../widgets/key-dialog.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
+import { useSelection } from '../../widgets/selection.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { scoreColumns, traceColumns, type TraceRow } from './columns.tsx';
@@ -18,6 +19,7 @@ import { FacetRail } from './facet-rail.tsx';
 import { filterChoices, filterFields, type FilterName, filterNames, isComplete } from './filters.ts';
 import { Peek } from './peek.tsx';
 import { Scatter } from './scatter.tsx';
+import { SelectedTraces } from './selected.tsx';
 import css from './traces.module.css';
 
 const PAGE_ROWS = 100;
@@ -59,6 +61,7 @@ export default function TracesPage() {
     mayAsk,
   );
 
+  const selection = useSelection(paramsKey);
   const { held, fresh, show } = useHeldRows(traces.data, paramsKey);
   const columns = useMemo(() => [...traceColumns, ...scoreColumns(held ?? [])], [held]);
   const active = ADDED_NAMES.flatMap((name) => {
@@ -169,11 +172,13 @@ export default function TracesPage() {
                     selected={peek}
                     onSelect={(row) => setState({ peek: row.trace_id })}
                     onOpen={open}
+                    selection={selection}
                     onEnd={traces.more}
                     foot={`${plural(rows.length, 'trace')} shown${traces.hasMore ? ', more below' : ''}`}
                   />
                   {peek !== undefined && <Peek traceId={peek} onClose={() => setState({ peek: undefined })} />}
                 </div>
+                <SelectedTraces selection={selection} project={sharedState.project} />
               </>
             )
           }

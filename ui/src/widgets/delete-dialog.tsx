@@ -1,35 +1,44 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { Button } from '../../widgets/button.tsx';
-import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
-import { ProblemNotice } from '../../widgets/states.tsx';
+import { Button } from './button.tsx';
+import { Dialog, dialogCss } from './dialog.tsx';
+import { ProblemNotice } from './states.tsx';
 
 /** Asks before something is deleted for good; what goes with it stands above the field. @param name what has to be typed */
 export const DeleteDialog = ({
   title,
   name,
   what,
+  affects,
   remove,
+  onDeleted,
   onClose,
 }: {
   readonly title: string;
   readonly name: string;
   readonly what: string;
+  /** What is read again afterwards: the first part of the keys of its queries. */
+  readonly affects: string;
   readonly remove: () => Promise<{ readonly deletes_pending: boolean }>;
+  readonly onDeleted?: (() => void) | undefined;
   readonly onClose: () => void;
 }) => {
   const client = useQueryClient();
   const [typed, setTyped] = useState('');
   const deletion = useMutation({
     mutationFn: remove,
-    onSuccess: () => client.invalidateQueries({ queryKey: ['datasets'] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: [affects] }),
   });
+  const close = (): void => {
+    if (deletion.data !== undefined) onDeleted?.();
+    onClose();
+  };
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     if (typed === name) deletion.mutate();
   };
   return (
-    <Dialog title={title} isOpen onClose={onClose}>
+    <Dialog title={title} isOpen onClose={close}>
       {deletion.data === undefined ? (
         <form onSubmit={submit} autoComplete="off" style={{ display: 'contents' }}>
           <p>{what}</p>
@@ -51,7 +60,7 @@ export const DeleteDialog = ({
             {deletion.data.deletes_pending ? 'Deleted; bytes of it are still to be removed.' : 'Deleted.'}
           </p>
           <div className={`${dialogCss['row']} ${dialogCss['end']}`}>
-            <Button onClick={onClose}>Close</Button>
+            <Button onClick={close}>Close</Button>
           </div>
         </>
       )}
