@@ -10,3 +10,17 @@ export const leaseClock = ({ status, lease_expires_at: at }: Lease, nowMs: numbe
   if (Date.parse(at) <= nowMs) return `${end}: due ${formatAge(at, nowMs)}`;
   return `${end} ${formatAge(at, nowMs)}${status === 'running' ? ' without a heartbeat' : ''}`;
 };
+
+/** The states of a live lease. */
+export const leaseStates = ['offered', 'running', 'orphaned'] as const;
+
+/** Those whose worker fell silent first; among equals the order of the list. */
+export const inTrouble = <T extends { readonly status: string }>(leases: readonly T[]): readonly T[] =>
+  leases.toSorted((a, b) => Number(b.status === 'orphaned') - Number(a.status === 'orphaned'));
+
+/** A worker that waits for steps or does one is heard of several times in this time. */
+export const SILENT_AFTER_MS = 60_000;
+
+/** @param lastSeenAt when it called last @param nowMs milliseconds since 1970 */
+export const isSilent = (lastSeenAt: string, nowMs: number): boolean =>
+  nowMs - Date.parse(lastSeenAt) > SILENT_AFTER_MS;

@@ -26,6 +26,7 @@ const looks = {
   backoff: { glyph: '↻', word: 'backoff', color: 'backoff' },
   holding: { glyph: '↻', word: 'holding', color: 'backoff' },
   orphaned: { glyph: '⚠', word: 'orphaned', color: 'orphaned' },
+  silent: { glyph: '⚠', word: 'silent', color: 'orphaned' },
   fenced: { glyph: '⚠', word: 'fenced', color: 'orphaned' },
   unservable: { glyph: '⚠', word: 'unservable', color: 'orphaned' },
   acknowledged: { glyph: '◇', word: 'acknowledged', color: 'acknowledged' },

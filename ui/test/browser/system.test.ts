@@ -32,6 +32,20 @@ describe('the pages of the system', () => {
     const lease = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
     await lease.getByText('running').waitFor();
     expect(await lease.getByText(/^orphaned in \d+ s without a heartbeat$/).count()).toBe(1);
+
+    await stage.post('/v1/api/workers/register', { worker_id: 'host-2', definitions: [definition] });
+    const workers = page.getByRole('table', { name: 'Workers' }).getByRole('row');
+    await expect.poll(() => workers.count()).toBe(3);
+    await workers.getByRole('link', { name: 'host-2' }).click();
+    await page.getByText('1 worker of 2 read shown').waitFor();
+    await page.getByText('The filters leave none of 1 lease.').waitFor();
+    await page.getByRole('button', { name: 'Remove filter worker host-2' }).click();
+    await lease.waitFor();
+    await page.goto(new URL('/workers?state=orphaned&definition=night-refund', stage.url).href);
+    await page.getByText('The filters leave none of 1 lease.').waitFor();
+    expect(await workers.count()).toBe(3);
+    await page.getByRole('button', { name: 'Clear all filters' }).click();
+    await lease.waitFor();
   });
 
   it('a schedule is paused and goes on', async () => {

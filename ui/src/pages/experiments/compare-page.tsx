@@ -119,7 +119,7 @@ const Comparison = ({
                 <p className={css['note']}>
                   A side with fewer than {NEEDED_SCORES} scores decides nothing. Verdicts are those of Welch’s t-test.
                 </p>
-                <div role="group" aria-label="Filters">
+                <div role="group" aria-label="Filters" className={css['row']}>
                   {only.map((one) => (
                     <Button
                       key={one}

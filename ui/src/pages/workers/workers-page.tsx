@@ -1,16 +1,19 @@
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { leaseClock } from '../../model/lease-clock.ts';
+import { inTrouble, isSilent, leaseClock, leaseStates } from '../../model/lease-clock.ts';
 import { formatAge, formatCount, plural, shortId } from '../../model/units.ts';
+import { formatState, oneOf, text } from '../../model/url.ts';
+import { Button } from '../../widgets/button.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { FilterBar } from '../../widgets/filter-bar.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { usePolled } from '../../widgets/live.tsx';
 import { useNow } from '../../widgets/now.ts';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePaged } from '../../widgets/paged.ts';
-import { useShared } from '../../widgets/page-state.ts';
+import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { PlainTable } from '../../widgets/plain-table.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
@@ -22,14 +25,29 @@ type Lease = components['schemas']['LiveLease'];
 
 const PAGE_ROWS = 200;
 
+const grammar = { state: oneOf(leaseStates), worker: text(), definition: text() } as const;
+const filterNames = ['state', 'worker', 'definition'] as const;
+
 const workerColumns = (now: number): readonly Column<Worker>[] => [
   {
     id: 'worker',
     head: 'Worker',
     isPinned: true,
-    cell: ({ worker_id, name }) => (name === undefined ? worker_id : `${name} (${worker_id})`),
+    cell: ({ worker_id, name }) => (
+      <PageLink to="/workers" params={{ worker: worker_id }}>
+        {name === undefined ? worker_id : `${name} (${worker_id})`}
+      </PageLink>
+    ),
   },
-  { id: 'seen', head: 'Last seen', cell: ({ last_seen_at }) => formatAge(last_seen_at, now) },
+  {
+    id: 'seen',
+    head: 'Last seen',
+    cell: ({ last_seen_at }) => (
+      <>
+        {isSilent(last_seen_at, now) && <StatusMark state="silent" />} {formatAge(last_seen_at, now)}
+      </>
+    ),
+  },
   {
     id: 'leases',
     head: 'Leases',
@@ -127,6 +145,43 @@ const RefusedCalls = () => {
   );
 };
 
+/** The rows of a list that the filters leave, and how many of those that were read they are. */
+const Listed = <Row,>({
+  what,
+  rows,
+  isListed,
+  hasMore,
+  order,
+  onClear,
+  children,
+}: {
+  readonly what: string;
+  readonly rows: readonly Row[];
+  readonly isListed: (row: Row) => boolean;
+  readonly hasMore: boolean;
+  readonly order?: string;
+  readonly onClear: () => void;
+  readonly children: (listed: readonly Row[], foot: string) => ReactNode;
+}) => {
+  const listed = rows.filter(isListed);
+  const of = listed.length < rows.length ? ` of ${formatCount(rows.length)} read` : '';
+  if (listed.length === 0)
+    return (
+      <p className={css['head']}>
+        The filters leave none of {plural(rows.length, what)}
+        {hasMore && ' read so far'}. <Button onClick={onClear}>Clear all filters</Button>
+      </p>
+    );
+  return (
+    <div className={css['list']}>
+      {children(
+        listed,
+        `${plural(listed.length, what)}${of} shown${order === undefined ? '' : `, ${order}`}${hasMore ? '; scroll for more' : ''}`,
+      )}
+    </div>
+  );
+};
+
 export default function WorkersPage() {
   const [{ project }] = useShared();
   const now = useNow();
@@ -149,11 +204,34 @@ export default function WorkersPage() {
     );
     return { rows: page.leases, next: page.next_cursor };
   });
+  const [state, setState] = usePageState(grammar);
+  const { worker, definition } = state;
+  const active = Object.entries(formatState(grammar, state)).map(([name, value]) => ({ name, value }));
+  const clear = (): void => setState({ state: undefined, worker: undefined, definition: undefined }, 'push');
   const ofWorkers = useMemo(() => workerColumns(now), [now]);
   const ofLeases = useMemo(() => leaseColumns(now), [now]);
+  const isOurs = (row: Worker): boolean =>
+    (worker === undefined || row.worker_id === worker || row.name === worker) &&
+    (definition === undefined || row.definitions.some(({ id }) => id === definition));
+  const isListed = (row: Lease): boolean =>
+    (state.state === undefined || row.status === state.state) &&
+    (worker === undefined || row.worker_id === worker) &&
+    (definition === undefined || row.definition_id === definition);
   return (
     <>
       <PageHead title="Workers" />
+      <FilterBar
+        active={active}
+        names={filterNames}
+        choices={{ state: leaseStates }}
+        onSet={(name, value) =>
+          setState(
+            { [name]: value === undefined ? undefined : grammar[name as keyof typeof grammar].parse(value) },
+            'push',
+          )
+        }
+        onClear={clear}
+      />
       <Loaded query={workers} what="workers">
         {(rows) =>
           rows.length === 0 ? (
@@ -161,14 +239,18 @@ export default function WorkersPage() {
               <p>A worker registers what it serves and then claims steps. Runs wait until one does.</p>
             </EmptyState>
           ) : (
-            <DataTable
-              name="Workers"
-              columns={ofWorkers}
-              rows={rows}
-              idOf={({ worker_id }) => worker_id}
-              onEnd={workers.more}
-              foot={`${plural(rows.length, 'worker')} shown${workers.hasMore ? '; scroll for more' : ''}`}
-            />
+            <Listed what="worker" rows={rows} isListed={isOurs} hasMore={workers.hasMore} onClear={clear}>
+              {(listed, foot) => (
+                <DataTable
+                  name="Workers"
+                  columns={ofWorkers}
+                  rows={listed}
+                  idOf={({ worker_id }) => worker_id}
+                  onEnd={workers.more}
+                  foot={foot}
+                />
+              )}
+            </Listed>
           )
         }
       </Loaded>
@@ -180,14 +262,25 @@ export default function WorkersPage() {
               <p>No worker holds a step at the moment.</p>
             </EmptyState>
           ) : (
-            <DataTable
-              name="Leases"
-              columns={ofLeases}
-              rows={rows}
-              idOf={({ lease_id }) => lease_id}
-              onEnd={leases.more}
-              foot={`${plural(rows.length, 'lease')} shown, oldest first${leases.hasMore ? '; scroll for more' : ''}`}
-            />
+            <Listed
+              what="lease"
+              rows={inTrouble(rows)}
+              isListed={isListed}
+              hasMore={leases.hasMore}
+              order="orphans first, then the oldest"
+              onClear={clear}
+            >
+              {(listed, foot) => (
+                <DataTable
+                  name="Leases"
+                  columns={ofLeases}
+                  rows={listed}
+                  idOf={({ lease_id }) => lease_id}
+                  onEnd={leases.more}
+                  foot={foot}
+                />
+              )}
+            </Listed>
           )
         }
       </Loaded>
