@@ -10,22 +10,44 @@ import { cutRows } from './cut-rows.ts';
  * the same spans is the same text to the last byte, which `test/store/sqlite/span-json.test.ts` holds against drawn spans.
  */
 
-/** Times of one trace lie close together: most of them fall into the second that was spelled last. */
+/** Times of one kind lie close together: most fall into the second that was spelled last, or are that very time. */
 const timeSpeller = () => {
   let lastSeconds = Number.NaN;
+  let lastNanos = Number.NaN;
+  let date = '';
   let spelled = '';
   return (seconds: number, nanos: number): string => {
+    if (seconds === lastSeconds && nanos === lastNanos) return spelled;
     // Before 1970 both are negative, as SQLite divides.
     const fraction = nanos < 0 ? nanos + 1_000_000_000 : nanos;
     const whole = nanos < 0 ? seconds - 1 : seconds;
-    if (whole !== lastSeconds) {
-      lastSeconds = whole;
-      spelled = new Date(whole * 1000).toISOString().slice(0, -5);
-    }
-    if (fraction === 0) return `"${spelled}Z"`;
-    const digits = String(fraction).padStart(9, '0');
-    if (digits.endsWith('000000')) return `"${spelled}.${digits.slice(0, 3)}Z"`;
-    return digits.endsWith('000') ? `"${spelled}.${digits.slice(0, 6)}Z"` : `"${spelled}.${digits}Z"`;
+    if (seconds !== lastSeconds || nanos < 0 !== lastNanos < 0)
+      date = new Date(whole * 1000).toISOString().slice(0, -5);
+    lastSeconds = seconds;
+    lastNanos = nanos;
+    if (fraction === 0) spelled = `"${date}Z"`;
+    else if (fraction % 1_000_000 === 0) spelled = `"${date}.${padded(fraction / 1_000_000, 3)}Z"`;
+    else if (fraction % 1_000 === 0) spelled = `"${date}.${padded(fraction / 1_000, 6)}Z"`;
+    else spelled = `"${date}.${padded(fraction, 9)}Z"`;
+    return spelled;
+  };
+};
+const padded = (value: number, digits: number): string => String(value).padStart(digits, '0');
+
+/** Texts that are spelled once: those of names and models come again and again. They are few, and short. */
+const MOST_SPELLED = 1_000;
+const LONGEST_SPELLED = 100;
+/** `JSON.stringify` of texts, remembered for those that come again. */
+const textSpeller = () => {
+  const spelled = new Map<string, string>();
+  return (text: string): string => {
+    if (text.length > LONGEST_SPELLED) return JSON.stringify(text);
+    const known = spelled.get(text);
+    if (known !== undefined) return known;
+    if (spelled.size >= MOST_SPELLED) spelled.clear();
+    const json = JSON.stringify(text);
+    spelled.set(text, json);
+    return json;
   };
 };
 
@@ -83,46 +105,83 @@ const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 /** The attributes with the payloads that were held apart back under their keys. @see wholeAttributes in model/span.ts */
 const attributesOf = (
-  stored: string | null,
-  added: readonly (readonly [key: string | null, value: string | undefined])[],
+  attributes: string,
+  key: string,
+  value: string,
+  otherKey: string | null,
+  other: string | undefined,
+  spell: (text: string) => string,
 ): string => {
-  const attributes = stored ?? '{}';
-  const held = added.filter((entry): entry is [string, string] => entry[0] !== null && entry[1] !== undefined);
-  if (held.length === 0) return attributes;
-  const isPlain = held.every(
-    ([key], place) =>
-      !ARRAY_INDEX.test(key) &&
-      !attributes.includes(`${JSON.stringify(key)}:`) &&
-      held.findIndex(([other]) => other === key) === place,
-  );
+  const hasOther = otherKey !== null && other !== undefined;
+  const name = `${spell(key)}:`;
+  const otherName = hasOther ? `${spell(otherKey)}:` : '';
+  const isPlain =
+    !ARRAY_INDEX.test(key) &&
+    !attributes.includes(name) &&
+    (!hasOther || (key !== otherKey && !ARRAY_INDEX.test(otherKey) && !attributes.includes(otherName)));
   if (!isPlain) {
     const whole = Object.assign(Object.create(null), JSON.parse(attributes)) as Record<string, unknown>;
-    for (const [key, value] of held) whole[key] = JSON.parse(value);
+    whole[key] = JSON.parse(value);
+    if (hasOther) whole[otherKey] = JSON.parse(other);
     return JSON.stringify(whole);
   }
-  const members = held.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join();
-  return attributes === '{}' ? `{${members}}` : `${attributes.slice(0, -1)},${members}}`;
+  const before = attributes === '{}' ? '{' : `${attributes.slice(0, -1)},`;
+  return hasOther ? `${before}${name}${value},${otherName}${other}}` : `${before}${name}${value}}`;
 };
 
-const eventsOf = (stored: string | null): string =>
-  `[${cutRows(stored ?? '')
+const eventsOf = (stored: string): string =>
+  `[${cutRows(stored)
     .map(
       ([name, at = '', attributes]) =>
         `{"name":${name},"time":"${formatTimestamp(BigInt(at.slice(1, -1)))}","attributes":${attributes}}`,
     )
     .join()}]`;
-const linksOf = (stored: string | null): string =>
-  `[${cutRows(stored ?? '')
+const linksOf = (stored: string): string =>
+  `[${cutRows(stored)
     .map(([traceId, spanId, attributes]) => `{"trace_id":${traceId},"span_id":${spanId},"attributes":${attributes}}`)
     .join()}]`;
 
-const payloadOf = (stored: string | null, isJson: boolean): string | undefined => {
-  if (stored === null) return undefined;
-  return isJson ? stored : JSON.stringify(stored);
-};
-
 /** The member with which the JSON of every span of a trace begins, and a comma before it. */
 export const spanHead = (traceId: string): string => `,{"trace_id":${text(traceId)},"span_id":`;
+
+/** Places in the rows of a writer of spans. */
+const AT = {
+  spanId: 1,
+  parentSpanId: 2,
+  name: 3,
+  kind: 4,
+  status: 5,
+  start: 6,
+  end: 8,
+  isEvent: 10,
+  received: 11,
+  model: 13,
+  provider: 14,
+  entityName: 15,
+  inputTokens: 16,
+  outputTokens: 17,
+  totalTokens: 18,
+  usageDetails: 19,
+  totalCost: 20,
+  inputCost: 21,
+  outputCost: 22,
+  currency: 23,
+  isEstimated: 24,
+  priceBook: 25,
+  listedMessage: 26,
+  errorType: 27,
+  scopeName: 28,
+  forms: 29,
+  input: 30,
+  inputAttribute: 31,
+  output: 32,
+  outputAttribute: 33,
+  attributes: 34,
+  events: 35,
+  links: 36,
+  errorStack: 37,
+  errorMessage: 38,
+} as const;
 
 /**
  * A writer of spans, one after the other. Each is handed over as a row: first a column of the engine's own, then span_id, parent_span_id, name, kind, status;
@@ -132,63 +191,71 @@ export const spanHead = (traceId: string): string => `,{"trace_id":${text(traceI
  * @returns a function of the head, the correlation as JSON, and the row. It gives a comma and the span
  */
 export const spanJsonWriter = (payloads: boolean): ((head: string, correlation: string, row: Row) => string) => {
-  const spell = timeSpeller();
+  const [startTime, endTime, receiptTime] = [timeSpeller(), timeSpeller(), timeSpeller()];
+  const spell = textSpeller();
+  const held = (row: Row, at: number): string | null => (row[at] as string | null | undefined) ?? null;
+  const named = (name: string, value: string | null): string => (value === null ? '' : `${name}${spell(value)}`);
+
   return (head, correlation, row) => {
-    let place = 1;
-    const next = (): Column => row[place++] ?? null;
-    const number = (): number => next() as number;
-    const maybe = (): string | null => next() as string | null;
-    const at = (): string | undefined => {
-      const seconds = next();
-      const nanos = next();
-      return seconds === null ? undefined : spell(seconds as number, nanos as number);
+    const parent = held(row, AT.parentSpanId);
+    let json = `${head}${text(row[AT.spanId])}${named(',"parent_span_id":', parent)},"name":${spell(row[AT.name] as string)}`;
+    json += `,"kind":"${kindOf(row[AT.kind])}","status":"${statusOf(row[AT.status])}"`;
+    json += `,"start_time":${startTime(row[AT.start] as number, row[AT.start + 1] as number)}`;
+    const end = row[AT.end];
+    if (end !== null) json += `,"end_time":${endTime(end as number, row[AT.end + 1] as number)}`;
+    json += parent === null ? ',"is_root":true' : ',"is_root":false';
+    json += row[AT.isEvent] === 1 ? ',"is_event":true' : ',"is_event":false';
+    json += `,"received_at":${receiptTime(row[AT.received] as number, row[AT.received + 1] as number)}`;
+
+    const forms = payloads ? Number(row[AT.forms] ?? 0) : 0;
+    const payload = (at: number, isJson: boolean): string | undefined => {
+      const stored = payloads ? held(row, at) : null;
+      if (stored === null) return undefined;
+      return isJson ? stored : JSON.stringify(stored);
     };
-
-    let json = head + text(next());
-    const parent = next();
-    json += `${member('parent_span_id', parent)},"name":${text(next())},"kind":"${kindOf(next())}","status":"${statusOf(next())}"`;
-    json += `,"start_time":${at() ?? ''}`;
-    const end = at();
-    if (end !== undefined) json += `,"end_time":${end}`;
-    json += `,"is_root":${parent === null},"is_event":${number() === 1},"received_at":${at() ?? ''}`;
-    const described = member('model', next()) + member('provider', next()) + member('entity_name', next());
-    const tokens = member('input_tokens', next()) + member('output_tokens', next()) + member('total_tokens', next());
-    const details = maybe();
-    const total = next();
-    const costs = member('input_cost', next()) + member('output_cost', next());
-    const currency = maybe();
-    const isEstimated = number() === 1;
-    const priceBook = next();
-    const listedMessage = maybe();
-    const errorType = next();
-    const scopeName = next();
-    const forms = payloads ? Number(next() ?? 0) : 0;
-    const input = payloads ? payloadOf(maybe(), (forms & INPUT_IS_JSON) !== 0) : undefined;
-    const inputAttribute = payloads ? maybe() : null;
-    const output = payloads ? payloadOf(maybe(), (forms & OUTPUT_IS_JSON) !== 0) : undefined;
-    const outputAttribute = payloads ? maybe() : null;
-    const attributes = payloads ? maybe() : null;
-    const events = payloads ? maybe() : null;
-    const links = payloads ? maybe() : null;
-    const stack = payloads ? next() : null;
-    const message = (payloads ? maybe() : null) ?? listedMessage;
-
+    const input = payload(AT.input, (forms & INPUT_IS_JSON) !== 0);
+    const output = payload(AT.output, (forms & OUTPUT_IS_JSON) !== 0);
     if (input !== undefined) json += `,"input":${input}`;
     if (output !== undefined) json += `,"output":${output}`;
-    json += described;
+
+    json += named(',"model":', held(row, AT.model));
+    json += named(',"provider":', held(row, AT.provider));
+    json += named(',"entity_name":', held(row, AT.entityName));
+    const tokens =
+      member('input_tokens', row[AT.inputTokens]) +
+      member('output_tokens', row[AT.outputTokens]) +
+      member('total_tokens', row[AT.totalTokens]);
+    const details = held(row, AT.usageDetails);
     if (tokens !== '') json += `,"usage":${object(tokens + (details === null ? '' : detailsOf(details)))}`;
-    if (total !== null && currency !== null)
-      json += `,"cost":${object(
-        `${member('total_cost', total)}${costs},"currency":${text(currency)},"is_estimated":${isEstimated}${member('price_book_id', priceBook)}`,
-      )}`;
+    const total = row[AT.totalCost] ?? null;
+    const currency = held(row, AT.currency);
+    if (total !== null && currency !== null) {
+      json += `,"cost":{"total_cost":${text(total)}${member('input_cost', row[AT.inputCost])}${member('output_cost', row[AT.outputCost])}`;
+      json += `,"currency":${spell(currency)},"is_estimated":${row[AT.isEstimated] === 1}`;
+      json += `${named(',"price_book_id":', held(row, AT.priceBook))}}`;
+    }
+    const message = (payloads ? held(row, AT.errorMessage) : null) ?? held(row, AT.listedMessage);
     if (message !== null)
-      json += `,"error":${object(member('message', message) + member('type', errorType) + member('stack', stack))}`;
+      json += `,"error":${object(
+        member('message', message) +
+          member('type', row[AT.errorType]) +
+          member('stack', payloads ? row[AT.errorStack] : null),
+      )}`;
     json += `,"correlation":${correlation}`;
-    if (payloads)
-      json += `,"attributes":${attributesOf(attributes, [
-        [inputAttribute, input],
-        [outputAttribute, output],
-      ])},"events":${eventsOf(events)},"links":${linksOf(links)}`;
-    return `${json}${member('scope_name', scopeName)}}`;
+    if (payloads) {
+      const attributes = held(row, AT.attributes) ?? '{}';
+      const inputAttribute = held(row, AT.inputAttribute);
+      const outputAttribute = held(row, AT.outputAttribute);
+      json += ',"attributes":';
+      if (input !== undefined && inputAttribute !== null)
+        json += attributesOf(attributes, inputAttribute, input, outputAttribute, output, spell);
+      else if (output !== undefined && outputAttribute !== null)
+        json += attributesOf(attributes, outputAttribute, output, null, undefined, spell);
+      else json += attributes;
+      const events = held(row, AT.events);
+      const links = held(row, AT.links);
+      json += `,"events":${events === null ? '[]' : eventsOf(events)},"links":${links === null ? '[]' : linksOf(links)}`;
+    }
+    return `${json}${named(',"scope_name":', held(row, AT.scopeName))}}`;
   };
 };

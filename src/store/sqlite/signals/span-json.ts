@@ -68,21 +68,24 @@ const encoder = new TextEncoder();
  * sent again is written as it is now.
  */
 export const writeSpans = (statements: Statements, places: SpanPlaces, payloads: boolean): SpansPiece => {
-  const find = statements.raw<Row>(
-    `SELECT ${SPAN}${payloads ? PAYLOADS : ''} FROM spans AS s ${payloads ? 'LEFT JOIN span_payloads AS l ON l.span = s.span' : ''}
-     WHERE s.trace = ? AND s.span_id = ?`,
+  const { traces, ids } = places;
+  const ofOneTrace = typeof traces === 'number';
+  // One statement walks the places in their order: asked one by one, rows take longer to be found than to be read.
+  const find = statements.raw<[...Row, trace: number, place: number]>(
+    `SELECT ${SPAN}${payloads ? PAYLOADS : ''}, s.trace, j.key FROM json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id
+     ON ${ofOneTrace ? 's.trace = ? AND s.span_id = j.value' : 's.trace = j.value ->> 0 AND s.span_id = j.value ->> 1'}
+     ${payloads ? 'LEFT JOIN span_payloads AS l ON l.span = s.span' : ''}`,
   );
+  const rows = ofOneTrace
+    ? find.iterate(JSON.stringify(ids), traces)
+    : find.iterate(JSON.stringify(ids.map((id, place) => [traces[place], id])));
   const write = spanWriter(statements, payloads);
   let json = '';
-  let taken = 0;
-  for (const id of places.ids) {
-    const trace = typeof places.traces === 'number' ? places.traces : (places.traces[taken] ?? 0);
-    const row = find.get(trace, id);
-    taken += 1;
-    if (row !== undefined) json += write(trace, row);
-    if (json.length >= PIECE_CHARACTERS) break;
+  for (const row of rows) {
+    json += write(Number(row.at(-2)), row);
+    if (json.length >= PIECE_CHARACTERS) return [encoder.encode(json), Number(row.at(-1)) + 1];
   }
-  return [encoder.encode(json), taken];
+  return [encoder.encode(json), ids.length];
 };
 
 /**
