@@ -118,6 +118,43 @@ export const searchContract = (engine: string, open: OpenStore): void => {
           expect(idsOf(await store.listTraces(traces({ q: `unique${i}` })))).toEqual([traceIdOf(i + 1)]);
         }
       });
+      // Both sides of the number of words up to which the embedded store names them, with matches that it reads at once and not.
+      it.each([
+        [1, 200],
+        [200, 200],
+        [201, 201],
+        [201, 700],
+        [700, 700],
+      ])(
+        'word* finds what begins so, of %i words in %i spans, alone, beside words and beside a phrase',
+        async (count, of) => {
+          const spans = Array.from({ length: of }, (_, i) =>
+            aSpan({
+              traceId: traceIdOf(i + 1),
+              startTime: T0 + BigInt((i * 7919) % of),
+              input: `other begun${i % count} ${i % 2 === 0 ? 'side by side' : 'side apart'} ${i % 3 === 0 ? 'third' : ''}`,
+            }),
+          );
+          const store = await holding({ spans });
+          const listed = async (q: string) =>
+            (await allPages((after) => store.listTraces(traces({ q, limit: 90, ...(after && { after }) })))).map(
+              ({ traceId }) => traceId,
+            );
+          const expected = (holds: (i: number) => boolean) =>
+            [...spans.entries()]
+              .filter(([i]) => holds(i))
+              .toSorted(([, a], [, b]) => (a.startTime < b.startTime ? 1 : -1))
+              .map(([, { traceId }]) => traceId);
+          expect(await listed('begun*')).toEqual(expected(() => true));
+          expect(await listed('begun1*')).toEqual(expected((i) => String(i % count).startsWith('1')));
+          expect(await listed('BEG* thi*')).toEqual(expected((i) => i % 3 === 0));
+          expect(await listed('begun* "side by side"')).toEqual(expected((i) => i % 2 === 0));
+          expect(await listed('begun0* "side by side" third')).toEqual(
+            expected((i) => String(i % count).startsWith('0') && i % 6 === 0),
+          );
+          expect(await listed('begun* begum*')).toEqual([]);
+        },
+      );
       it('a phrase that most spans hold is paged in order', async () => {
         const spans = Array.from({ length: 700 }, (_, i) =>
           aSpan({

@@ -9,6 +9,8 @@ const WHOLE_SET_SPANS = 10_000;
 const WHOLE_SET_VERIFIED_SPANS = 500;
 /** Words of one search at the most; those after it are not looked at. */
 const SEARCH_WORDS = 64;
+/** Words by which the index is asked for what begins as they do, at the most. */
+const NAMED_WORDS = 200;
 
 /** A search, ready to be asked of the index. */
 export type Search = {
@@ -38,30 +40,110 @@ const scratchOf = () => {
 };
 let scratch: ReturnType<typeof scratchOf> | undefined;
 
-/** Reads `q`. `match` asks the index for all its words; `phrases` remain to be found in the text of each match. */
-const compile = (q: string): { match: string; phrases: string[] } | undefined => {
+/** Reads `q`: words that stand in every match, beginnings of words, and phrases that remain to be found in the text of each match. */
+const compile = (q: string): { words: string[]; prefixes: string[]; phrases: string[] } => {
   const asked = new Set<string>();
+  const begun = new Set<string>();
   const phrases: string[] = [];
   for (const term of parseSearch(q)) {
-    const words = wordsOf(term.text).map((word) => `"${word}"`);
-    if (term.kind === 'phrase' && words.length > 1) phrases.push(words.join(' + '));
-    if (term.kind === 'words' && term.isPrefix && words.length > 0) words.push(`${words.pop() ?? ''}*`);
+    const words = wordsOf(term.text);
+    if (term.kind === 'phrase' && words.length > 1) phrases.push(words.map(quoted).join(' + '));
+    const prefix = term.kind === 'words' && term.isPrefix ? words.pop() : undefined;
     for (const word of words) asked.add(word);
+    if (prefix !== undefined) begun.add(prefix);
   }
-  if (asked.size === 0) return undefined;
-  return { match: [...asked].slice(0, SEARCH_WORDS).join(' AND '), phrases };
+  const words = [...asked].slice(0, SEARCH_WORDS);
+  return { words, prefixes: [...begun].slice(0, SEARCH_WORDS - words.length), phrases };
+};
+/** A word holds letters and digits alone, so no quote. */
+const quoted = (word: string): string => `"${word}"`;
+
+/** The words of the index that begin so, and at most one more than `most`. */
+const wordsThatBegin = (statements: Statements, prefix: string, most: number): string[] => {
+  // The table has a row for each place of a word. Asked for the first row behind a word, it passes over none of them.
+  const next = statements.pluck<string>('SELECT term FROM temp.search_words WHERE term >= ? LIMIT 1');
+  const words: string[] = [];
+  for (let word = next.get(prefix); word?.startsWith(prefix) && words.length <= most; word = next.get(`${word}\0`))
+    words.push(word);
+  return words;
+};
+
+/** What the index is asked: spans with all words, and for each prefix a word that begins so. */
+type Question = {
+  readonly match: string;
+  /**
+   * Whether each time it is asked the index gathers all spans of a prefix first, however few are wanted. It does of a prefix; of
+   * words that are named it reads what is wanted.
+   */
+  readonly gathersAll: boolean;
+};
+
+/** @returns `undefined` when no span can match */
+const questionOf = (
+  statements: Statements,
+  words: readonly string[],
+  prefixes: readonly string[],
+): Question | undefined => {
+  const parts = words.map(quoted);
+  let left = NAMED_WORDS;
+  let gathersAll = false;
+  for (const prefix of prefixes) {
+    const begun = wordsThatBegin(statements, prefix, left);
+    if (begun.length === 0) return undefined;
+    if (begun.length > left) {
+      gathersAll = true;
+      parts.push(`${quoted(prefix)}*`);
+    } else {
+      left -= begun.length;
+      parts.push(`(${begun.map(quoted).join(' OR ')})`);
+    }
+  }
+  return parts.length === 0 ? undefined : { match: parts.join(' AND '), gathersAll };
+};
+
+/** Asks the index for spans in stretches of their numbers, and for the newest. */
+const indexOf = (statements: Statements, { match, gathersAll }: Question) => {
+  const between = statements.pluck<number>(
+    'SELECT rowid FROM search.span_search WHERE span_search MATCH ? AND rowid BETWEEN ? AND ?',
+  );
+  if (gathersAll) {
+    // Once is enough.
+    const all = Float64Array.from(
+      statements.pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ?').all(match),
+    );
+    return {
+      newest: (most: number): number[] => [...all.subarray(Math.max(0, all.length - most))].reverse(),
+      between: (from: number, to: number): number[] => [...all.subarray(placeOf(all, from), placeOf(all, to + 1))],
+    };
+  }
+  return {
+    newest: (most: number): number[] =>
+      statements
+        .pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ? ORDER BY rowid DESC LIMIT ?')
+        .all(match, most),
+    // As bigints: the index narrows a search to a stretch only when its ends are bound as integers, and numbers are not.
+    between: (from: number, to: number): number[] => between.all(match, BigInt(from), BigInt(to)),
+  };
+};
+
+/** The place of the first number that is not below, in numbers that grow. */
+const placeOf = (sorted: Float64Array, number: number): number => {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 };
 
 /** @returns `undefined` when the search can find nothing */
 export const openSearch = (statements: Statements, q: string): Search | undefined => {
-  const compiled = compile(q);
-  if (compiled === undefined) return undefined;
-  const { match, phrases } = compiled;
-  const matches = statements.pluck<number>(
-    'SELECT rowid FROM search.span_search WHERE span_search MATCH ? AND rowid BETWEEN ? AND ?',
-  );
-  // As bigints: the index narrows a search to a stretch only when its ends are bound as integers, and numbers are not.
-  const matchesBetween = (from: number, to: number): number[] => matches.all(match, BigInt(from), BigInt(to));
+  const { words, prefixes, phrases } = compile(q);
+  const question = questionOf(statements, words, prefixes);
+  if (question === undefined) return undefined;
+  const index = indexOf(statements, question);
   const payload = statements.raw<[number, string | null, string | null]>(
     'SELECT forms, input, output FROM span_payloads WHERE span = ?',
   );
@@ -80,9 +162,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
 
   const bound = phrases.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
   /** The newest spans with all words: all there are, or else all from `knownFrom` on. */
-  const newest = statements
-    .pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ? ORDER BY rowid DESC LIMIT ?')
-    .all(match, bound + 1);
+  const newest = index.newest(bound + 1);
   const isWhole = newest.length <= bound;
   const known = new Set(newest);
   const knownFrom = newest.at(-1) ?? 0;
@@ -102,7 +182,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     }
     // Traces that stand together in the order of the list mostly came together: one stretch of the index holds them all.
     if (high - low <= spans.length * 4 + 1_000) {
-      const matching = low >= knownFrom ? known : new Set(matchesBetween(low, high));
+      const matching = low >= knownFrom ? known : new Set(index.between(low, high));
       for (const [trace, span] of spans) {
         if (found.size >= enough) break;
         if (!found.has(trace) && matching.has(span) && holdsPhrases(span)) found.add(trace);
@@ -119,7 +199,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
       if (found.size >= enough) break;
       own.sort((a, b) => a - b);
       const mine = new Set(own);
-      for (const span of stretchesOf(own).flatMap(([from, to]) => matchesBetween(from, to)))
+      for (const span of stretchesOf(own).flatMap(([from, to]) => index.between(from, to)))
         if (mine.has(span) && holdsPhrases(span)) {
           found.add(trace);
           break;

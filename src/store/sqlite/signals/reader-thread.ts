@@ -32,7 +32,7 @@ import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
 import { findView, listViews } from './view-rows.ts';
 import { SIGNALS_FILE } from './schema.ts';
-import { searchPath } from './search-file.ts';
+import { attachSearch } from './search-file.ts';
 import { statementsOf } from './statements.ts';
 import { transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
@@ -87,7 +87,7 @@ const answersInBytes: ReadonlySet<string> = new Set(['writeSpans', 'openTrace', 
 const connect = () => {
   const db = openForReading(options.path, options.cacheMiB);
   try {
-    db.prepare('ATTACH ? AS search').run(searchPath(options.path));
+    attachSearch(db, options.path);
     return { db, statements: statementsOf(db), transactions: transactionsOf(db) };
   } catch (error) {
     db.close();

@@ -47,3 +47,9 @@ export const createSearchFile = (file: string, storeNumber: number): void =>
     db.exec(searchSchema);
     db.prepare('INSERT INTO progress VALUES (1, ?, 0, 0, 0)').run(storeNumber);
   });
+
+/** Lets a reading connection ask the index of its file: `search.span_search`, and its words in `temp.search_words`. */
+export const attachSearch = (db: Database.Database, path: string): void => {
+  db.prepare('ATTACH ? AS search').run(searchPath(path));
+  db.exec('CREATE VIRTUAL TABLE temp.search_words USING fts5vocab (search, span_search, instance)');
+};
