@@ -1,3 +1,5 @@
+import { wordsOf } from './words.ts';
+
 /**
  * What `q` means, for every engine.
  *
@@ -26,8 +28,45 @@ export const parseSearch = (q: string): SearchTerm[] => {
   return terms;
 };
 
+/** Words of one search at the most; those after it are not looked at. */
+const SEARCH_WORDS = 64;
+
+/** What an index is asked for, and what is left to be found in the text of each match. Without words and prefixes it finds nothing. */
+export type SearchPlan = {
+  /** They stand in every match. */
+  readonly words: readonly string[];
+  /** Of each, every match has a word that begins so. */
+  readonly prefixes: readonly string[];
+  /** Each of two words or more, which stand side by side. */
+  readonly phrases: readonly (readonly string[])[];
+};
+
+/** Reads `q` for engines whose index knows which words a span holds, and not where. */
+export const planSearch = (q: string): SearchPlan => {
+  const asked = new Set<string>();
+  const begun = new Set<string>();
+  const phrases: string[][] = [];
+  for (const term of parseSearch(q)) {
+    const words = wordsOf(term.text);
+    if (term.kind === 'phrase' && words.length > 1) phrases.push([...words]);
+    const prefix = term.kind === 'words' && term.isPrefix ? words.pop() : undefined;
+    for (const word of words) asked.add(word);
+    if (prefix !== undefined) begun.add(prefix);
+  }
+  const words = [...asked].slice(0, SEARCH_WORDS);
+  return { words, prefixes: [...begun].slice(0, SEARCH_WORDS - words.length), phrases };
+};
+
+/** Whether words stand side by side among others. */
+export const holdsPhrase = (words: readonly string[], phrase: readonly string[]): boolean => {
+  const [first] = phrase;
+  for (let at = first === undefined ? -1 : words.indexOf(first); at !== -1; at = words.indexOf(first as string, at + 1))
+    if (phrase.every((word, place) => words[at + place] === word)) return true;
+  return false;
+};
+
 /** Characters of one payload that are searched, from its start: 256 Ki UTF-16 units. */
-const SEARCHED_LENGTH = 256 * 1024;
+export const SEARCHED_LENGTH = 256 * 1024;
 
 const BACKSLASH = 0x5c;
 const QUOTE = 0x22;

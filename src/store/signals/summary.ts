@@ -1,9 +1,9 @@
-import { type CallGroup, costOf, MOST_GROUPS, sharesOf } from './call-groups.ts';
+import { type CallGroup, type CallRow, costOf, MOST_GROUPS, sharesOf } from './call-groups.ts';
 import { percentilesOf } from './percentiles.ts';
-import type { SummaryGroup } from './query.ts';
+import type { Percentiles, SummaryGroup } from './query.ts';
 
-/** What a summary adds up, for every engine that reads its traces one by one. */
-export type Tally = {
+/** What a summary says of some traces, as an engine has added it up. */
+export type SummaryTotals = {
   traces: number;
   errors: number;
   cancelled: number;
@@ -11,6 +11,19 @@ export type Tally = {
   cost: number | undefined;
   input: number;
   output: number;
+  latency: Percentiles | undefined;
+};
+export const noTotals = (): SummaryTotals => ({
+  ...{ traces: 0, errors: 0, cancelled: 0 },
+  ...{ cost: undefined, input: 0, output: 0, latency: undefined },
+});
+
+/** A summary counts every use of a model; what a span has that used nothing is no use. */
+export const isUsed = ({ figures: { count, inputTokens, outputTokens } }: CallRow): boolean =>
+  count > 0 || inputTokens > 0 || outputTokens > 0;
+
+/** What a summary adds up, for every engine that reads its traces one by one. */
+export type Tally = Omit<SummaryTotals, 'latency'> & {
   /** In nanoseconds, of the traces that have one. */
   readonly durations: number[];
 };
@@ -47,18 +60,20 @@ export const addTrace = (tally: Tally, trace: TraceFigures): void => {
   tally.output += trace.outputTokens;
 };
 
-export const figuresOf = (tally: Tally): Omit<SummaryGroup, 'key'> => {
-  const latency = percentilesOf(tally.durations);
-  return {
-    traceCount: tally.traces,
-    errorCount: tally.errors,
-    cancelledCount: tally.cancelled,
-    ...costOf(tally),
-    inputTokens: tally.input,
-    outputTokens: tally.output,
-    ...(latency === undefined ? {} : { latency }),
-  };
-};
+export const totalsOf = ({ durations, ...totals }: Tally): SummaryTotals => ({
+  ...totals,
+  latency: percentilesOf(durations),
+});
+
+export const figuresOf = (totals: SummaryTotals): Omit<SummaryGroup, 'key'> => ({
+  traceCount: totals.traces,
+  errorCount: totals.errors,
+  cancelledCount: totals.cancelled,
+  ...costOf(totals),
+  inputTokens: totals.input,
+  outputTokens: totals.output,
+  ...(totals.latency === undefined ? {} : { latency: totals.latency }),
+});
 
 /**
  * The groups of a summary: largest cost first, then most traces, then by key.
@@ -66,22 +81,22 @@ export const figuresOf = (tally: Tally): Omit<SummaryGroup, 'key'> => {
  * is counted there
  */
 export const groupsOf = (
-  byKey: Map<string | undefined, Tally>,
+  byKey: Map<string | undefined, SummaryTotals>,
   calls: ReadonlyMap<string | undefined, CallGroup> = new Map(),
 ): SummaryGroup[] => {
   for (const [key, { figures }] of calls) {
     if (key === undefined) continue;
-    const tally = byKey.get(key) ?? newTally();
-    byKey.set(key, tally);
-    tally.cost = figures.cost;
-    tally.input = figures.inputTokens;
-    tally.output = figures.outputTokens;
+    const totals = byKey.get(key) ?? noTotals();
+    byKey.set(key, totals);
+    totals.cost = figures.cost;
+    totals.input = figures.inputTokens;
+    totals.output = figures.outputTokens;
   }
   return [...byKey]
     .map(
-      ([key, tally]): SummaryGroup => ({
+      ([key, totals]): SummaryGroup => ({
         ...(key === undefined ? {} : { key }),
-        ...figuresOf(tally),
+        ...figuresOf(totals),
         ...sharesOf(key, calls.get(key)?.byModel ?? new Map()),
       }),
     )

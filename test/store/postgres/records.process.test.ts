@@ -4,10 +4,8 @@ import { MOST_SAVED_VIEWS } from '../../../src/store/signals/saved-views.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { type PostgresServer, startPostgres } from '../../postgres.ts';
-import { evaluationContract } from '../signals/evaluation-contract.ts';
 import { aSpan, aUnit, T0, traceIdOf } from '../signals/factories.ts';
 import type { OpenStore } from '../signals/opening.ts';
-import { savedViewsContract } from '../signals/saved-views-contract.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -19,8 +17,7 @@ const openNew: OpenStore = async () => {
   const url = server.create();
   const opened: SignalStore[] = [];
   const open = async (): Promise<SignalStore> => {
-    // The reads that are missing are asked by no test of this file.
-    const store = (await openPostgresSignalStore({ url, connections: 4 })) as SignalStore;
+    const store = await openPostgresSignalStore({ url, connections: 4 });
     opened.push(store);
     return store;
   };
@@ -32,9 +29,6 @@ const openNew: OpenStore = async () => {
     },
   };
 };
-
-evaluationContract('postgres', openNew);
-savedViewsContract('postgres', openNew);
 
 describe('records of a PostgreSQL database with two replicas', () => {
   const pair = async () => {

@@ -6,7 +6,8 @@ import { textArray } from '../arrays.ts';
 import type { Ask, Database } from '../connection.ts';
 import { type Columns, columns, insertInto } from './insert.ts';
 import { signalKey } from './keys.ts';
-import { conditionsOf, isStorable, readRecords, type RecordTable, storable } from './record-page.ts';
+import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
+import { isStorable } from './statement.ts';
 
 const AUDIT: RecordTable = {
   from: 'audit AS r',

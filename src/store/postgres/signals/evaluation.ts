@@ -17,7 +17,8 @@ import type { Ask, Bound, Database } from '../connection.ts';
 import { type Columns, columns, insertInto } from './insert.ts';
 import { lockProject } from './projects.ts';
 import { inReach } from './reach.ts';
-import { conditionsOf, isStorable, readRecords, type RecordTable, storable } from './record-page.ts';
+import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
+import { isStorable } from './statement.ts';
 
 const OF_PROJECT = 'JOIN projects AS p ON p.project = r.project';
 const DATASETS: RecordTable = {

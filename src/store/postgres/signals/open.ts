@@ -8,9 +8,10 @@ import { auditLog, trimRecords } from './audit.ts';
 import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
 import { signalKey, WORD_BYTES } from './keys.ts';
-import { findTrace } from './read-trace.ts';
+import { signalReads } from './reads.ts';
 import { savedViews } from './saved-views.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
+import { isStorable } from './statement.ts';
 import { createSignalWriter } from './writer.ts';
 
 /** The name of the engine, and what it promises. */
@@ -25,40 +26,13 @@ export const postgresEngine: { readonly kind: string; readonly capabilities: Sig
   },
 };
 
-/** Reads that this engine does not have yet; the flag stays refused while there is one. */
-export type MissingReads =
-  | 'listTraces'
-  | 'countFacets'
-  | 'readTrace'
-  | 'projectsOfTrace'
-  | 'findSpan'
-  | 'listSpans'
-  | 'readSpans'
-  | 'listLogs'
-  | 'listMetricNames'
-  | 'listMetricPoints'
-  | 'listScores'
-  | 'listFeedback'
-  | 'listAspectNotes'
-  | 'listRollUps'
-  | 'listProjects'
-  | 'costReport'
-  | 'summaryReport'
-  | 'runTotals'
-  | 'latencyPercentile'
-  | 'scoreSample';
-
-export type PostgresSignalStore = Omit<SignalStore, MissingReads>;
-
 /**
  * Opens the signal store of a PostgreSQL database, and makes or migrates its tables. Several services may have it open.
  * @throws StoreUnavailable with one line for an operator, when the database is away, refuses, belongs to another program, or is
  * newer than this build; nothing was changed then
  * @see Interface specification, "Storage"
  */
-export const openPostgresSignalStore = async (
-  options: Omit<DatabaseOptions, 'store'>,
-): Promise<PostgresSignalStore> => {
+export const openPostgresSignalStore = async (options: Omit<DatabaseOptions, 'store'>): Promise<SignalStore> => {
   const database = connectDatabase({ ...options, store: SIGNALS_SCHEMA.store });
   try {
     await migrate(database, SIGNALS_SCHEMA);
@@ -84,6 +58,7 @@ export const openPostgresSignalStore = async (
 
   return {
     ...postgresEngine,
+    ...signalReads(ask),
     ...evaluationRecords(database),
     ...savedViews(database),
     ...auditLog(database),
@@ -93,8 +68,8 @@ export const openPostgresSignalStore = async (
         ? watched(writer.write(unit))
         : Promise.reject(new StoreUnavailable(`the ${SIGNALS_SCHEMA.store} is closed`)),
     isWritten: async (ingestKey) =>
+      isStorable(ingestKey) &&
       (await ask('SELECT 1 FROM ingest_keys WHERE ingest_key = $1', [signalKey(ingestKey)])).length > 0,
-    findTrace: (traceId, reach, payloads) => findTrace(ask, traceId, reach, payloads),
 
     deleteTraces: async (traceIds, reach) => ({
       deleted: await watched(transaction((within) => eraseTraces(within, traceIds, reach))),

@@ -1,20 +1,17 @@
 import type { ProjectReach } from '../../../model/scope.ts';
-import type { TraceDetail } from '../../signals/query.ts';
+import type { StoredSpan, TraceDetail, TraceSummary } from '../../signals/query.ts';
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
-import { joiningOf } from '../../signals/rows/joined-trace.ts';
+import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
+import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { isTraceId } from './keys.ts';
+import { isSpanId, isTraceId } from './keys.ts';
 import { inReach } from './reach.ts';
+import { summaryColumns } from './read-traces.ts';
 import { groupSpans, HOT } from './span-rows.ts';
-
-const hex = (column: string): string => `replace(${column}::text, '-', '')`;
-
-/** What `decodeTrace` reads. */
-const SUMMARY_COLUMNS = `${hex('t.trace_id')}, p.name, t.name, t.status, t.start_ns, t.duration_ns, t.span_count, t.error_count,
-  t.total_cost, t.currency, t.input_tokens, t.output_tokens, t.total_tokens, t.models, t.tags, t.environment, t.service_name,
-  t.service_version, t.release, t.user_id, t.session_id, t.thread_id, t.run_id, t.experiment_id, t.scores, t.feedback`;
+import { hex } from './statement.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.replaceAll(/(\w+)/g, 's.$1');
 /** What `decodeSpan` reads. */
@@ -31,6 +28,51 @@ const inAnswer: WaterfallReader<Row> = {
   start: (row) => row[7] as bigint,
 };
 
+/** Columns of the spans `s` as `decodeSpan` reads them, and what they are joined with. */
+export const spanColumns = (payloads: boolean): { readonly columns: string; readonly joins: string } => ({
+  columns: `${ANSWERED}${payloads ? PAYLOADS : ''}`,
+  joins: `JOIN projects AS p ON p.project = s.project
+    ${payloads ? 'LEFT JOIN span_payloads AS l ON l.project = s.project AND l.trace_id = s.trace_id AND l.span_id = s.span_id' : ''}`,
+});
+
+type FoundTrace = {
+  readonly trace: TraceSummary;
+  readonly projects: readonly string[];
+  readonly numbers: readonly number[];
+};
+
+/** The summary of a trace, one for the parts that it has in several projects, and these projects. */
+export const findSummary = async (ask: Ask, traceId: string, reach: ProjectReach): Promise<FoundTrace | undefined> => {
+  if (!isTraceId(traceId)) return undefined;
+  const [reached, values] = inReach(reach, 2);
+  const parts = await ask<[number, ...Row]>(
+    `SELECT t.project, ${summaryColumns('t')} FROM traces AS t JOIN projects AS p ON p.project = t.project
+     WHERE t.trace_id = $1 AND ${reached} ORDER BY p.name`,
+    [traceId, ...values],
+  );
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const summaries = parts.map(([, ...row]): Row => row);
+  const projects = summaries.map((row) => row[SUMMARY.project] as string);
+  const numbers = parts.map(([project]) => project);
+  if (parts.length === 1) return { trace: decodeTrace(first.slice(1)), projects, numbers };
+
+  const joining = joiningOf(summaries);
+  const held = groupSpans(
+    await ask<Row>(
+      `SELECT s.project, ${hex('s.trace_id')}, ${HOT}, ${CONTEXTS} FROM spans AS s
+       WHERE s.project = ANY ($1::int4[]) AND s.trace_id = $2::uuid`,
+      [int4Array(numbers), traceId],
+    ),
+    ([project]) => project,
+  );
+  for (const [part, [project]] of parts.entries()) {
+    const own = held.get(project);
+    if (own !== undefined) joining.add(part, own.spans, own.contexts);
+  }
+  return { trace: decodeTrace(joining.joined()), projects, numbers };
+};
+
 /** A trace with its spans in waterfall order, from every project in reach. */
 export const findTrace = async (
   ask: Ask,
@@ -38,36 +80,44 @@ export const findTrace = async (
   reach: ProjectReach,
   payloads: boolean,
 ): Promise<TraceDetail | undefined> => {
-  if (!isTraceId(traceId)) return undefined;
-  const [reached, values] = inReach(reach, 2);
-  const of = `JOIN projects AS p ON p.project = s.project WHERE s.trace_id = $1 AND ${reached}`;
-  const parts = await ask<[number, ...Row]>(
-    `SELECT t.project, ${SUMMARY_COLUMNS} FROM traces AS t JOIN projects AS p ON p.project = t.project
-     WHERE t.trace_id = $1 AND ${reached} ORDER BY p.name`,
-    [traceId, ...values],
-  );
-  const [first] = parts;
-  if (first === undefined) return undefined;
+  const found = await findSummary(ask, traceId, reach);
+  if (found === undefined) return undefined;
+  const { columns, joins } = spanColumns(payloads);
   const rows = await ask<Row>(
-    `SELECT ${ANSWERED}${payloads ? PAYLOADS : ''} FROM spans AS s
-     ${payloads ? 'LEFT JOIN span_payloads AS l ON l.project = s.project AND l.trace_id = s.trace_id AND l.span_id = s.span_id' : ''} ${of}`,
+    `SELECT ${columns} FROM spans AS s ${joins} WHERE s.project = ANY ($1::int4[]) AND s.trace_id = $2::uuid`,
+    [int4Array(found.numbers), traceId],
+  );
+  return {
+    trace: found.trace,
+    spans: await decodeInTurns(waterfall(rows, inAnswer), (row) => decodeSpan(row, payloads)),
+  };
+};
+
+/** Projects in reach that hold a part of a trace. */
+export const projectsOfTrace = async (ask: Ask, traceId: string, reach: ProjectReach): Promise<readonly string[]> => {
+  if (!isTraceId(traceId)) return [];
+  const [reached, values] = inReach(reach, 2);
+  const found = await ask<[string]>(
+    `SELECT p.name FROM traces AS t JOIN projects AS p ON p.project = t.project WHERE t.trace_id = $1 AND ${reached} ORDER BY p.name`,
     [traceId, ...values],
   );
-  const spans = waterfall(rows, inAnswer).map((row) => decodeSpan(row, payloads));
-  if (parts.length === 1) return { trace: decodeTrace(first.slice(1)), spans };
+  return found.map(([project]) => project);
+};
 
-  const summaries = parts.map(([, ...row]): Row => row);
-  const joining = joiningOf(summaries);
-  const held = groupSpans(
-    await ask<Row>(`SELECT s.project, ${hex('s.trace_id')}, ${HOT}, ${CONTEXTS} FROM spans AS s ${of}`, [
-      traceId,
-      ...values,
-    ]),
-    ([project]) => project,
+/** One complete span. The same ids in two projects: the one that arrived last. */
+export const findSpan = async (
+  ask: Ask,
+  traceId: string,
+  spanId: string,
+  reach: ProjectReach,
+): Promise<StoredSpan | undefined> => {
+  if (!isTraceId(traceId) || !isSpanId(spanId)) return undefined;
+  const [reached, values] = inReach(reach, 3);
+  const { columns, joins } = spanColumns(true);
+  const [row] = await ask<Row>(
+    `SELECT ${columns} FROM traces AS t JOIN spans AS s ON s.project = t.project AND s.trace_id = t.trace_id AND s.span_id = $2 ${joins}
+     WHERE t.trace_id = $1 AND ${reached} ORDER BY s.received_ns DESC, s.project DESC LIMIT 1`,
+    [traceId, Buffer.from(spanId, 'hex'), ...values],
   );
-  for (const [part, [project]] of parts.entries()) {
-    const own = held.get(project);
-    if (own !== undefined) joining.add(part, own.spans, own.contexts);
-  }
-  return { trace: decodeTrace(joining.joined()), spans };
+  return row && decodeSpan(row, true);
 };

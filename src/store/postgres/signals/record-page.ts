@@ -29,8 +29,6 @@ export const conditionsOf = (parts: string[] = [], values: Bound[] = []) => ({
 });
 export type Conditions = ReturnType<typeof conditionsOf>;
 
-/** PostgreSQL holds no U+0000 in a text, so nothing is found by one that has it. */
-export const isStorable = (text: string): boolean => !text.includes('\0');
 /** A text as PostgreSQL stores it. */
 export const storable = (text: string): string => text.replaceAll('\0', '\ufffd');
 

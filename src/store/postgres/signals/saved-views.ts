@@ -5,7 +5,8 @@ import type { Ask, Database } from '../connection.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import { lockProject } from './projects.ts';
 import { inReach } from './reach.ts';
-import { conditionsOf, isStorable, readRecords, type RecordTable, storable } from './record-page.ts';
+import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
+import { isStorable } from './statement.ts';
 
 const VIEWS: RecordTable = {
   from: 'saved_views AS r JOIN projects AS p ON p.project = r.project',

@@ -5,6 +5,13 @@ import { records } from './schema-records.ts';
 export const SCHEMA_VERSION = 2;
 
 /**
+ * Spans that a report of calls may read: those that name a model, or carry a cost or tokens. Statements say it in these very words,
+ * without which PostgreSQL does not take the index.
+ */
+export const CALLS = (spans: string): string =>
+  `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
+
+/**
  * Text stands in the order of its bytes (`COLLATE "C"`), which is that of code points, whatever the database was made with. JSON is text:
  * what a sender wrote comes back as it was written. Senders choose the length of names and ids, and an index entry has a bound:
  * `signal_key` is a short text in the place of a long one, and what an index finds by it is compared in full.
@@ -90,6 +97,7 @@ CREATE TABLE spans (
   PRIMARY KEY (project, trace_id, span_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX spans_by_start ON spans (project, start_ns, trace_id, span_id);
+CREATE INDEX spans_calls ON spans (project, start_ns) WHERE ${CALLS('spans')};
 
 CREATE TABLE span_payloads (
   project integer NOT NULL,

@@ -20,6 +20,7 @@ import {
   decodeScore,
   encodeAudit,
 } from '../../signals/rows/decode-records.ts';
+import { decodeInTurns } from '../../signals/rows/in-turns.ts';
 import { type EncodedPiece, encodeUnit } from './encode.ts';
 import {
   decodeDataset,
@@ -73,21 +74,8 @@ const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
 /** How long a fault of a write is reported after the last one, in milliseconds; then a small write tells whether it is over. */
 const FAULT_LINGERS_MS = 5_000;
-/** Spans decoded before other work of the event loop gets its turn. */
-const DECODED_AT_ONCE = 256;
-
 /** Spans that are asked for at once, at the most. */
 const PLACES_AT_ONCE = 512;
-
-/** Decodes many rows without holding up the event loop. */
-const decodeInTurns = async <T>(rows: readonly Row[], decode: (row: Row) => T): Promise<T[]> => {
-  const decoded: T[] = [];
-  for (let i = 0; i < rows.length; i += DECODED_AT_ONCE) {
-    if (i > 0) await new Promise(setImmediate);
-    for (const row of rows.slice(i, i + DECODED_AT_ONCE)) decoded.push(decode(row));
-  }
-  return decoded;
-};
 
 /**
  * Opens the embedded signal store: one data file with a full-text side file, one writing thread, one indexing thread, and

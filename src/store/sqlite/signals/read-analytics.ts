@@ -24,7 +24,17 @@ import type {
   SummaryQuery,
   SummaryReport,
 } from '../../signals/query.ts';
-import { addTrace, countTrace, figuresOf, groupsOf, newTally, type Tally } from '../../signals/summary.ts';
+import {
+  addTrace,
+  countTrace,
+  figuresOf,
+  groupsOf,
+  isUsed,
+  newTally,
+  type SummaryTotals,
+  type Tally,
+  totalsOf,
+} from '../../signals/summary.ts';
 import { facets, kindCode, STATUS_ERROR, statusOf, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
 import { CALLS } from './schema.ts';
 import { projectNumbers, type Statements } from './statements.ts';
@@ -256,7 +266,7 @@ const countGroups = (
   { numbers, from, to }: Scope,
   groupBy: CallGrouping,
   entryOf: (model: string) => string | undefined,
-): Map<string | undefined, Tally> => {
+): Map<string | undefined, SummaryTotals> => {
   const byKey = new Map<string | undefined, Tally>();
   for (const number of numbers) {
     const valuesOf = new Map<string | undefined, number[]>();
@@ -301,8 +311,11 @@ const countGroups = (
       }
     }
   }
-  return byKey;
+  return totalsOfAll(byKey);
 };
+
+const totalsOfAll = (byKey: ReadonlyMap<string | undefined, Tally>): Map<string | undefined, SummaryTotals> =>
+  new Map([...byKey].map(([key, tally]) => [key, totalsOf(tally)]));
 
 export const summaryReport = (statements: Statements, query: SummaryQuery): SummaryReport => {
   const { groupBy } = query;
@@ -339,11 +352,7 @@ export const summaryReport = (statements: Statements, query: SummaryQuery): Summ
         countGroups(statements, scope, groupBy, entryOf),
         groupCalls(readCalls(statements, scope, groupBy), groupBy, entryOf, isUsed),
       )
-    : groupsOf(byKey);
+    : groupsOf(totalsOfAll(byKey));
   const currency = currencyOf(statements, scope);
-  return { ...(currency === undefined ? {} : { currency }), ...figuresOf(whole), groups };
+  return { ...(currency === undefined ? {} : { currency }), ...figuresOf(totalsOf(whole)), groups };
 };
-
-/** A summary counts every use of a model; what a span has that used nothing is no use. */
-const isUsed = ({ figures: { count, inputTokens, outputTokens } }: CallRow): boolean =>
-  count > 0 || inputTokens > 0 || outputTokens > 0;

@@ -1,14 +1,11 @@
 import Database from 'better-sqlite3';
-import { parseSearch, searchText } from '../../signals/search-text.ts';
-import { wordsOf } from '../../signals/words.ts';
+import { planSearch, searchText } from '../../signals/search-text.ts';
 import type { Statements } from './statements.ts';
 
 /** Spans with a match up to which the complete set of a search is read at once. */
 const WHOLE_SET_SPANS = 10_000;
 /** The same where each match must be read to find a phrase in it. */
 const WHOLE_SET_VERIFIED_SPANS = 500;
-/** Words of one search at the most; those after it are not looked at. */
-const SEARCH_WORDS = 64;
 /** Words by which the index is asked for what begins as they do, at the most. */
 const NAMED_WORDS = 200;
 
@@ -40,21 +37,6 @@ const scratchOf = () => {
 };
 let scratch: ReturnType<typeof scratchOf> | undefined;
 
-/** Reads `q`: words that stand in every match, beginnings of words, and phrases that remain to be found in the text of each match. */
-const compile = (q: string): { words: string[]; prefixes: string[]; phrases: string[] } => {
-  const asked = new Set<string>();
-  const begun = new Set<string>();
-  const phrases: string[] = [];
-  for (const term of parseSearch(q)) {
-    const words = wordsOf(term.text);
-    if (term.kind === 'phrase' && words.length > 1) phrases.push(words.map(quoted).join(' + '));
-    const prefix = term.kind === 'words' && term.isPrefix ? words.pop() : undefined;
-    for (const word of words) asked.add(word);
-    if (prefix !== undefined) begun.add(prefix);
-  }
-  const words = [...asked].slice(0, SEARCH_WORDS);
-  return { words, prefixes: [...begun].slice(0, SEARCH_WORDS - words.length), phrases };
-};
 /** A word holds letters and digits alone, so no quote. */
 const quoted = (word: string): string => `"${word}"`;
 
@@ -140,7 +122,8 @@ const placeOf = (sorted: Float64Array, number: number): number => {
 
 /** @returns `undefined` when the search can find nothing */
 export const openSearch = (statements: Statements, q: string): Search | undefined => {
-  const { words, prefixes, phrases } = compile(q);
+  const { words, prefixes, phrases: sideBySide } = planSearch(q);
+  const phrases = sideBySide.map((phrase) => phrase.map(quoted).join(' + '));
   const question = questionOf(statements, words, prefixes);
   if (question === undefined) return undefined;
   const index = indexOf(statements, question);

@@ -1,7 +1,7 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { Position, SpanQuery } from '../../signals/query.ts';
-import type { TraceFacet } from '../../signals/trace-facets.ts';
+import { spanFacets } from '../../signals/span-facets.ts';
 import { facets, kindCode, statusCodesOf, storedFacet } from '../../signals/rows/codes.ts';
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
@@ -161,24 +161,6 @@ export const findSpan = (
 
 /** Traces up to which a filter is so rare that the spans of all of them are read and sorted. */
 const RARE = 2_000;
-
-/** Where traces that hold a wanted span are found. */
-type Places = readonly [TraceFacet, ...TraceFacet[]];
-
-const spanFacets = (query: SpanQuery): (readonly [places: Places, value: string])[] => {
-  const wanted: (readonly [Places, string | undefined])[] = [
-    [['sessionId', 'spanSessionId'], query.sessionId],
-    [['userId', 'spanUserId'], query.userId],
-    [['entityName'], query.entityName],
-    [['model'], query.model],
-    [['provider'], query.provider],
-    [['kind'], query.kind],
-    [['hasError'], query.status === 'error' ? 'yes' : undefined],
-    [['environment', 'spanEnvironment'], query.environment],
-    [['serviceName', 'spanServiceName'], query.serviceName],
-  ];
-  return wanted.filter((entry): entry is readonly [Places, string] => entry[1] !== undefined);
-};
 
 /** Traces that hold every span a filter can match, when they are few enough to read them all. */
 const rareTraces = (statements: Statements, numbers: readonly number[], query: SpanQuery): number[] | undefined => {

@@ -1,0 +1,84 @@
+import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
+import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import type { WrittenSpans } from '../../signals/query.ts';
+import type { Ask } from '../connection.ts';
+import { type Columns, unnest } from './insert.ts';
+import { TRACE_KEY } from './read-search.ts';
+import { hex } from './statement.ts';
+
+export const SPAN_KEY: Columns = [...TRACE_KEY, ['span_id', 'hex']];
+
+/** Where a span stands, and what it will weigh as JSON, in bytes. */
+export type SpanPlace = {
+  readonly project: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly weight: number;
+};
+
+/** What a span weighs without its payloads, its name and its message, in bytes: names of members, ids, times, correlation. */
+const ENVELOPE_BYTES = 700;
+/** A piece ends with the span that brings it to so many bytes. */
+const PIECE_BYTES = 256 * 1024;
+const PIECE_SPANS = 512;
+
+/** The weight of the span `s`, with payloads those in `l` too: what texts weigh is known without reading them. */
+export const weightOf = (payloads: boolean): string => {
+  const size = (column: string): string => `coalesce(octet_length(${column}), 0)`;
+  const held = [size('s.name'), size('s.error_message')];
+  if (payloads)
+    held.push(
+      `${size('l.input')} * (1 + (l.input_attribute IS NOT NULL)::int4)`,
+      `${size('l.output')} * (1 + (l.output_attribute IS NOT NULL)::int4)`,
+      ...['attributes', 'events', 'links', 'error_stack', 'error_message'].map((column) => size(`l.${column}`)),
+    );
+  return `(${ENVELOPE_BYTES} + ${held.join(' + ')})::float8`;
+};
+
+/** Seconds and the rest in nanoseconds: as two numbers a time needs no bigint. */
+const time = (column: string): string => `(${column} / 1000000000)::float8, (${column} % 1000000000)::int4`;
+const count = (column: string): string => `${column}::float8`;
+
+/** What the writer of spans reads, after a column of our own. */
+const SPAN = `k.place, encode(s.span_id, 'hex'), encode(s.parent_span_id, 'hex'), s.name, s.kind, s.status, ${time('s.start_ns')},
+  ${time('s.end_ns')}, s.is_event, ${time('s.received_ns')}, s.model, s.provider, s.entity_name, ${count('s.input_tokens')},
+  ${count('s.output_tokens')}, ${count('s.total_tokens')}, s.usage_details, s.total_cost, s.input_cost, s.output_cost, s.currency,
+  s.is_estimated, s.price_book_id, s.error_message, s.error_type, s.scope_name`;
+const PAYLOADS = `l.forms, l.input, l.input_attribute, l.output, l.output_attribute, l.attributes, l.events, l.links, l.error_stack,
+  l.error_message`;
+const CONTEXTS = CONTEXT_COLUMNS.replaceAll(/(\w+)/g, 's.$1');
+const CONTEXT_WIDTH = CONTEXT_COLUMNS.split(',').length;
+/** Before them stand trace id, project and the context. */
+const HEAD_WIDTH = 2 + CONTEXT_WIDTH;
+
+/** Spans as JSON, some of them at a time, each with a comma before it; the next are read when they are asked for. */
+export async function* writtenSpans(ask: Ask, places: readonly SpanPlace[], payloads: boolean): WrittenSpans {
+  const write = spanJsonWriter(payloads);
+  const encoder = new TextEncoder();
+  for (let from = 0; from < places.length; ) {
+    const some: Row[] = [];
+    let bytes = 0;
+    while (from < places.length && bytes < PIECE_BYTES && some.length < PIECE_SPANS) {
+      const { project, traceId, spanId, weight } = places[from] as SpanPlace;
+      some.push([project, traceId, spanId]);
+      bytes += weight;
+      from += 1;
+    }
+    const { sql, values } = unnest(SPAN_KEY, some);
+    const rows = await ask<Row>(
+      `SELECT ${hex('s.trace_id')}, p.name, ${CONTEXTS}, ${SPAN}${payloads ? `, ${PAYLOADS}` : ''}
+       FROM ${sql} WITH ORDINALITY AS k (project, trace_id, span_id, place) JOIN projects AS p ON p.project = k.project
+       JOIN spans AS s ON s.project = k.project AND s.trace_id = k.trace_id AND s.span_id = k.span_id
+       ${payloads ? 'LEFT JOIN span_payloads AS l ON l.project = s.project AND l.trace_id = s.trace_id AND l.span_id = s.span_id' : ''}
+       ORDER BY k.place`,
+      values,
+    );
+    let json = '';
+    for (const row of rows) {
+      const [traceId, project] = row;
+      const correlation = correlationJson(project as string, row.slice(2, HEAD_WIDTH));
+      json += write(spanHead(traceId as string), correlation, row.slice(HEAD_WIDTH));
+    }
+    yield encoder.encode(json);
+  }
+}
