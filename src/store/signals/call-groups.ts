@@ -1,7 +1,8 @@
 import { resolveModelId } from '../../model/model-id.ts';
 import { roundSum } from '../../model/money.ts';
 import type { SpanKind } from '../../model/span.ts';
-import type { CostGroup, CostGrouping, Latency, ModelShare } from './query.ts';
+import type { UnixNano } from '../../model/time.ts';
+import type { CostGroup, CostGrouping, CostPoint, Latency, ModelShare } from './query.ts';
 
 /** Groups of a report at the most. @see Interface specification, "Limits" */
 export const MOST_GROUPS = 100;
@@ -173,3 +174,17 @@ export const costGroups = (groups: ReadonlyMap<string | undefined, CallGroup>): 
       }),
     )
     .sort(byCost);
+
+/** The points of one bucket of a series, for the groups that the report shows: by key, what has none last. */
+export const pointsOf = (
+  time: UnixNano,
+  bucket: ReadonlyMap<string | undefined, Figures>,
+  shown: ReadonlySet<string | undefined>,
+): CostPoint[] =>
+  [...bucket.keys()]
+    .filter((key) => shown.has(key))
+    .sort((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
+    .map((key) => {
+      const figures = bucket.get(key) ?? noFigures();
+      return { time, ...(key === undefined ? {} : { key }), count: figures.count, ...costOf(figures) };
+    });

@@ -15,6 +15,7 @@ import {
   MOST_GROUPS,
   MOST_POINTS,
   noFigures,
+  pointsOf,
 } from '../../signals/call-groups.ts';
 import type {
   AnalyticsQuery,
@@ -174,7 +175,6 @@ const seriesOf = async (
     });
     if (isOfCalls && !counts(call)) continue;
     const key = keyOf(groupBy, call.value, entryOf);
-    if (!shown.has(key)) continue;
     const points = buckets.get(bucket) ?? new Map<string | undefined, Figures>();
     buckets.set(bucket, points);
     const point = points.get(key);
@@ -183,18 +183,7 @@ const seriesOf = async (
   }
   return [...buckets]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([bucket, points]) =>
-      [...points]
-        .sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))
-        .map(
-          ([key, figures]): CostPoint => ({
-            time: bucket * width,
-            ...(key === undefined ? {} : { key }),
-            count: figures.count,
-            ...costOf(figures),
-          }),
-        ),
-    )
+    .flatMap(([bucket, points]) => pointsOf(bucket * width, points, shown))
     .slice(0, MOST_POINTS);
 };
 
@@ -320,7 +309,10 @@ const countGroups = async (
      ) AS d JOIN traces AS t ON t.project = d.project AND t.trace_id = d.trace_id GROUP BY d.key`,
     [...scope, textArray([...groups.keys()]), textArray([...groups.values()])],
   );
-  return new Map(rows.map(([key, ...summed]) => [key, readSummed(summed)]));
+  // What they cost is not the group's: that is its calls' own.
+  return new Map(
+    rows.map(([key, ...summed]) => [key, { ...readSummed(summed), cost: undefined, input: 0, output: 0 }]),
+  );
 };
 
 export const summaryReport = async (ask: Ask, query: SummaryQuery): Promise<SummaryReport> => {

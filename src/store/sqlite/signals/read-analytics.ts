@@ -15,6 +15,7 @@ import {
   MOST_GROUPS,
   MOST_POINTS,
   noFigures,
+  pointsOf,
 } from '../../signals/call-groups.ts';
 import type {
   AnalyticsQuery,
@@ -229,15 +230,8 @@ const seriesOf = (
   const width = BigInt(bucketSeconds) * NANOS_PER_SECOND;
   const series: CostPoint[] = [];
   for (const [bucket, points] of readBuckets(statements, scope, groupBy, width, entryOf)) {
-    const keys = [...points.keys()].filter((key) => shown.has(key)).sort((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1));
-    for (const key of keys) {
-      const point = points.get(key) ?? noFigures();
-      series.push({
-        time: BigInt(bucket) * width,
-        ...(key === undefined ? {} : { key }),
-        count: point.count,
-        ...costOf(point),
-      });
+    for (const point of pointsOf(BigInt(bucket) * width, points, shown)) {
+      series.push(point);
       if (series.length === MOST_POINTS) return series;
     }
   }
