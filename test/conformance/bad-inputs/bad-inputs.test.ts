@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { aDaemon, type Answer, type Json } from '../client.ts';
+import { answersOfTools, badCalls } from './mcp.ts';
 import { badParameters } from './parameters.ts';
 import { type BadRequest, doors, paths, runs, typedBodies, workers } from './requests.ts';
 
@@ -59,6 +60,20 @@ describe('bad input has a clear answer', () => {
       'each request has a name of its own',
     ).toEqual([]);
     await expect(await table(requests)).toMatchFileSnapshot(`answers/${area}.txt`);
+  });
+
+  it('tools of assistants', async () => {
+    const names = badCalls.map(([name]) => name);
+    expect(
+      names.filter((name, place) => names.indexOf(name) !== place),
+      'each call has a name of its own',
+    ).toEqual([]);
+    const answers = await answersOfTools(client.url);
+    // What a reader of the protocol found wrong comes as several lines of JSON.
+    const lines = answers.map((said) => said.replaceAll(/\s+/g, ' '));
+    expect(lines.filter((said) => !/^(?:error -32\d{3}|refused): \S/.test(said))).toEqual([]);
+    const rows = names.flatMap((name, place) => [shorten(name), `  ${lines[place]}`]);
+    await expect(`${rows.join('\n')}\n`).toMatchFileSnapshot('answers/mcp.txt');
   });
 
   it('none is a success or a fault of ours, and each names what is wrong', () => {
