@@ -120,6 +120,26 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
     }
   };
 
+  /** A call that moves one run, for a reason that may be given, and answers the run as it then stands. */
+  const steer = (verb: 'cancel' | 'pause' | 'resume'): Route => ({
+    method: 'POST',
+    path: `/v1/api/runs/:run/${verb}`,
+    scope: 'execute',
+    operationId: `${verb}Run`,
+    surface: 'runs',
+    body: 'json',
+    maxBodyBytes: RUN_BODY_BYTES,
+    audit: `${verb}_run`,
+    ownerOf,
+    handler: async (request) => {
+      const { run: runId } = request.params as PathOf<'cancelRun'>;
+      const body = request.body as BodyOf<'cancelRun'> | undefined;
+      const { reach } = request.caller;
+      const moved = await runs[`${verb}Run`]({ runId, reach, ...given({ reason: body?.reason }) });
+      return runToWire(await valueOfRead(request, moved));
+    },
+  });
+
   return [
     {
       method: 'POST',
@@ -291,63 +311,9 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         };
       },
     },
-    {
-      method: 'POST',
-      path: '/v1/api/runs/:run/cancel',
-      scope: 'execute',
-      operationId: 'cancelRun',
-      surface: 'runs',
-      body: 'json',
-      maxBodyBytes: RUN_BODY_BYTES,
-      audit: 'cancel_run',
-      ownerOf,
-      handler: async (request) => {
-        const { run: runId } = request.params as PathOf<'cancelRun'>;
-        const body = request.body as BodyOf<'cancelRun'> | undefined;
-        const cancelled = await runs.cancelRun({
-          runId,
-          reach: request.caller.reach,
-          ...given({ reason: body?.reason }),
-        });
-        return runToWire(await valueOfRead(request, cancelled));
-      },
-    },
-    {
-      method: 'POST',
-      path: '/v1/api/runs/:run/pause',
-      scope: 'execute',
-      operationId: 'pauseRun',
-      surface: 'runs',
-      body: 'json',
-      maxBodyBytes: RUN_BODY_BYTES,
-      audit: 'pause_run',
-      ownerOf,
-      handler: async (request) => {
-        const { run: runId } = request.params as PathOf<'pauseRun'>;
-        const body = request.body as BodyOf<'pauseRun'> | undefined;
-        const { reach } = request.caller;
-        const paused = await runs.pauseRun({ runId, reach, ...given({ reason: body?.reason }) });
-        return runToWire(await valueOfRead(request, paused));
-      },
-    },
-    {
-      method: 'POST',
-      path: '/v1/api/runs/:run/resume',
-      scope: 'execute',
-      operationId: 'resumeRun',
-      surface: 'runs',
-      body: 'json',
-      maxBodyBytes: RUN_BODY_BYTES,
-      audit: 'resume_run',
-      ownerOf,
-      handler: async (request) => {
-        const { run: runId } = request.params as PathOf<'resumeRun'>;
-        const body = request.body as BodyOf<'resumeRun'> | undefined;
-        const { reach } = request.caller;
-        const resumed = await runs.resumeRun({ runId, reach, ...given({ reason: body?.reason }) });
-        return runToWire(await valueOfRead(request, resumed));
-      },
-    },
+    steer('cancel'),
+    steer('pause'),
+    steer('resume'),
     {
       method: 'POST',
       path: '/v1/api/runs/:run/restart',
