@@ -75,7 +75,9 @@ const neighbours = new Agent({ connections: 2 });
 const acknowledged: string[] = [];
 const batchMs: number[] = [];
 const healthMs: number[] = [];
-let refused = 0;
+/** What the neighbour was refused with, and how long it waited for that. */
+const refusedWith: Record<string, number> = {};
+const refusedMs: number[] = [];
 const neighbour = async (): Promise<void> => {
   while (performance.now() < until) {
     const traceId = randomBytes(16).toString('hex');
@@ -90,11 +92,15 @@ const neighbour = async (): Promise<void> => {
         ],
       }),
     });
-    const { accepted } = (await answer.body.json()) as { accepted?: number };
+    const { accepted, code } = (await answer.body.json()) as { accepted?: number; code?: string };
     if (answer.statusCode === 200 && accepted === 1) {
       acknowledged.push(traceId);
       batchMs.push(performance.now() - at);
-    } else refused += 1;
+    } else {
+      const why = `${answer.statusCode} ${code}`;
+      refusedWith[why] = (refusedWith[why] ?? 0) + 1;
+      refusedMs.push(performance.now() - at);
+    }
     await sleep(NEIGHBOUR_EACH_MS);
   }
 };
@@ -126,7 +132,8 @@ try {
   console.log(
     JSON.stringify({
       ...{ seed, senders: Number(values.senders), minutes: Number(values.minutes), answers, peakMebibytes: peak },
-      ...{ neighbourAcknowledged: acknowledged.length, neighbourRefused: refused, lost, exit },
+      ...{ neighbourAcknowledged: acknowledged.length, neighbourRefused: refusedWith, lost, exit },
+      ...(refusedMs.length === 0 ? {} : { refusedP50Ms: quantile(refusedMs, 0.5) }),
       ...{ batchP50Ms: quantile(batchMs, 0.5), batchP99Ms: quantile(batchMs, 0.99) },
       ...{ healthP50Ms: quantile(healthMs, 0.5), healthP99Ms: quantile(healthMs, 0.99), cgroupStops: stops },
     }),
