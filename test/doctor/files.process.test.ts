@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -67,6 +67,21 @@ describe('the storage probe', () => {
     cleanups.push(() => db.close());
     for (const table of ['spans', 'span_payloads', 'projects', 'traces'])
       expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), table).toBe(0);
+  });
+
+  it('waits for no writer of a named pipe', ({ skip }) => {
+    const runs = join(folder.path, 'svc-runs.db');
+    if (spawnSync('mkfifo', [path, runs]).status !== 0) skip('this user cannot make a named pipe here');
+    const settings = settingsOf({ data: [path], 'runs-data': [runs] });
+    expect(lines(openSignals(settings, true).findings)).toEqual([
+      expect.stringMatching(/^fault: signal store .*svc\.db: this is a named pipe, not a file -> .*name another file/),
+    ]);
+    expect(lines(openRuns(settings, true).findings)).toEqual([
+      expect.stringMatching(
+        /^fault: runs store .*svc-runs\.db: this is a named pipe, not a file -> .*name another file/,
+      ),
+    ]);
+    expect(readdirSync(folder.path).toSorted()).toEqual(['svc-runs.db', 'svc.db']);
   });
 
   it('leaves the folder as it found it', async () => {

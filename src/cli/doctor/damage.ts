@@ -47,7 +47,7 @@ const isOurs = (path: string, kind: FileKind): boolean => {
   if (!existsSync(path)) return false;
   const hadLog = hasLog(path);
   try {
-    knock(path);
+    knock(path, kind);
     inspectFile(path, kind, inspectedBesideOthers);
     return true;
   } catch (error) {

@@ -80,6 +80,18 @@ const readHeader = (path: string, { store }: FileKind): Header => {
   };
 };
 
+/**
+ * Refuses what is neither file nor folder, before it is opened: opening a named pipe waits for a writer, and a device would be
+ * moved away by the file that is made in its place.
+ * @throws FileRefused
+ */
+const mustBeFile = (path: string, { store }: Pick<FileKind, 'store'>): void => {
+  const facts = statSync(path, { throwIfNoEntry: false });
+  if (facts === undefined || facts.isFile() || facts.isDirectory()) return;
+  const found = facts.isFIFO() ? 'a named pipe' : facts.isSocket() ? 'a socket' : 'a device';
+  throw new FileRefused(path, `this is ${found}, not a file`, store);
+};
+
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** What the file says about itself. Opens it read-only and leaves every byte as it was. */
@@ -139,6 +151,7 @@ export const inspectedBesideOthers: Inspection = { wholeCheckBytes: 0, tidy: tid
  */
 export const inspectFile = (path: string, kind: FileKind, { wholeCheckBytes, tidy } = inspectedByOwner): FileFacts => {
   const { store } = kind;
+  mustBeFile(path, kind);
   const header = readHeader(path, kind);
   const fileBytes = sizeOf(path);
   if (sizeOf(`${path}-wal`) === 0 && fileBytes < header.pages * header.pageBytes)
@@ -259,9 +272,10 @@ export const settlePath = (path: string): string => {
 
 /**
  * Holds a file for this process until the answer is called or the process ends, however it ends.
- * @throws FileRefused when another process, or another store of this one, holds it
+ * @throws FileRefused when another process, or another store of this one, holds it, or when it can be no data file
  */
 export const lockFile = (path: string, { store }: Pick<FileKind, 'store'>): (() => void) => {
+  mustBeFile(path, { store });
   const lockPath = `${path}.lock`;
   closeSync(openSync(lockPath, 'a', FILE_MODE));
   const lock = new Database(lockPath, { timeout: 0 });
@@ -346,6 +360,7 @@ export const openDataFile = (
   cacheMiB: number,
   kind: FileKind,
 ): { db: Database.Database; storeNumber: number } => {
+  mustBeFile(path, kind);
   if (sizeOf(path) === 0) {
     if (sizeOf(`${path}-wal`) > 0)
       throw new FileRefused(
@@ -376,9 +391,11 @@ const KNOCK_MS = 1_000;
 
 /**
  * Asks a file for nothing but an answer.
- * @throws an error of the driver when another process keeps everybody out; any other fault is left for the inspection to name
+ * @throws an error of the driver when another process keeps everybody out, FileRefused for what can be no data file; any other
+ * fault is left for the inspection to name
  */
-export const knock = (path: string): void => {
+export const knock = (path: string, kind: Pick<FileKind, 'store'>): void => {
+  mustBeFile(path, kind);
   let db: Database.Database | undefined;
   try {
     db = openForReading(path, 1);

@@ -34,7 +34,7 @@ const CACHE_MIB = 16;
  * @throws FileRefused when the file is foreign, damaged or newer; an error of the driver when it cannot be opened
  */
 export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => {
-  knock(path);
+  knock(path, RUNS_FILE);
   const { schemaVersion } = inspectFile(path, RUNS_FILE, inspectedBesideOthers);
   if (schemaVersion < RUNS_FILE.schemaVersion) return { schemaVersion, close: () => {} };
   const db = mayWrite ? openForWriting(path, CACHE_MIB, RUNS_FILE) : openForReading(path, CACHE_MIB);

@@ -65,7 +65,7 @@ const readsOf = (path: string, db: Database.Database): SignalReads => {
  * @throws FileRefused when the file is foreign, damaged or newer; an error of the driver when it cannot be opened
  */
 export const inspectSignals = (path: string, mayWrite: boolean): SignalsInspection => {
-  knock(path);
+  knock(path, SIGNALS_FILE);
   const facts = inspectFile(path, SIGNALS_FILE, inspectedBesideOthers);
   const db = mayWrite ? openForWriting(path, CACHE_MIB, SIGNALS_FILE) : openForReading(path, CACHE_MIB);
   return {
