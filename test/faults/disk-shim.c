@@ -28,7 +28,7 @@ enum {
   SYNCS_SEEN,      /* syncs of watched files so far, failed ones included */
   EIO_FIRST,       /* number of the first sync that fails with EIO; 0: none */
   EIO_COUNT,
-  DISK_IS_FULL,    /* not 0: every write that would lengthen a file fails with ENOSPC */
+  DISK_IS_FULL,    /* not 0: every write that would lengthen a file fails with this errno */
   WRITES_SEEN,
   ENOSPC_FIRST,    /* number of the first write that fails with ENOSPC; 0: none */
   ENOSPC_COUNT,
@@ -148,9 +148,9 @@ static int lengthens(int fd, off64_t end) {
 static ssize_t watched_write(int fd, const char *path, const void *data, size_t bytes, off64_t offset) {
   ssize_t written;
   pthread_mutex_lock(&lock);
-  if (hits(WRITES_SEEN, ENOSPC_FIRST, ENOSPC_COUNT) ||
-      (cells[DISK_IS_FULL] != 0 && lengthens(fd, offset + (off64_t)bytes))) {
-    errno = ENOSPC;
+  int is_full = cells[DISK_IS_FULL] != 0 && lengthens(fd, offset + (off64_t)bytes);
+  if (hits(WRITES_SEEN, ENOSPC_FIRST, ENOSPC_COUNT) || is_full) {
+    errno = is_full ? (int)cells[DISK_IS_FULL] : ENOSPC;
     written = -1;
   } else {
     written = real_pwrite(fd, data, bytes, offset);
@@ -184,7 +184,7 @@ int ftruncate64(int fd, off64_t length) {
   pthread_mutex_lock(&lock);
   int result;
   if (cells[DISK_IS_FULL] != 0 && lengthens(fd, length)) {
-    errno = ENOSPC;
+    errno = (int)cells[DISK_IS_FULL];
     result = -1;
   } else {
     result = real_ftruncate(fd, length);

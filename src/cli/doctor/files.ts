@@ -34,6 +34,7 @@ const unread = (findings: readonly Finding[], why: string): Opened<never> => ({
 const mends: readonly (readonly [prefix: string, mend: string])[] = [
   ['SQLITE_FULL', 'free space on the disk, or shorten --retention-days'],
   ['ENOSPC', 'free space on the disk, or shorten --retention-days'],
+  ['EDQUOT', 'free space of this user, raise the quota, or shorten --retention-days'],
   ['SQLITE_READONLY', 'mount the file system writable, and give the user of the service the right to write there'],
   ['EROFS', 'mount the file system writable'],
   [

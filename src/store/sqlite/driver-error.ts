@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** What a code of the driver or of the system says to an operator. Matched by prefix: SQLite refines its codes with suffixes. */
 const causes: readonly (readonly [prefix: string, cause: string])[] = [
   ['SQLITE_FULL', 'the disk is full'],
@@ -26,6 +28,8 @@ const causes: readonly (readonly [prefix: string, cause: string])[] = [
 /** The code of an error of SQLite or of the file system; `undefined` for any other error, which is a bug of ours. */
 export const driverCode = (error: unknown): string | undefined => {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  // The one error of a disk that libuv has no name for.
+  if ('errno' in error && error.errno === -constants.errno.EDQUOT) return 'EDQUOT';
   return error.code.startsWith('SQLITE_') || 'syscall' in error ? error.code : undefined;
 };
 
@@ -37,12 +41,14 @@ export const isStorageFault = (code: string): boolean =>
 export const isLocked = (code: string | undefined): boolean =>
   code !== undefined && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 
+const noRoom = ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'];
 /**
- * Whether an error says that there is no room: for rows, for the shared memory file beside a log, or for a file of ours.
+ * Whether an error says that there is no room, or none for this user: for rows, for the shared memory file beside a log, or for a
+ * file of ours.
  */
 export const isDiskFull = (error: unknown): boolean => {
   const code = driverCode(error);
-  return code !== undefined && (code.startsWith('SQLITE_FULL') || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC');
+  return code !== undefined && noRoom.some((one) => code.startsWith(one));
 };
 
 /** After these the state of the connection is unknown: it is dropped, and opened and checked again. */

@@ -1,7 +1,7 @@
-import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { randomFillSync } from 'node:crypto';
 import { dirname } from 'node:path';
-import { isDiskFull } from './driver-error.ts';
+import { driverCode, isDiskFull } from './driver-error.ts';
 
 /**
  * Room on the disk that a data file keeps for itself: a file of noise beside it. Without any room SQLite can neither open a file,
@@ -20,8 +20,12 @@ export type Room = {
   remove<T>(work: () => T): T;
   /** Makes the reserve where it is missing and fits. Called when there is time. */
   keep(): void;
-  /** Set when the disk was found full, until there is room again. Deletes may succeed meanwhile. */
-  readonly isFull: boolean;
+  /**
+   * Makes the reserve, and where the disk was found full, sees whether it still is: what adds is taken again from then on, before anybody asks.
+   * @param adds a change that adds nothing to speak of, made by `add`
+   * @returns whether that was refused; deletes may succeed meanwhile
+   */
+  isStillFull(adds: () => void): boolean;
 };
 
 /** What the threads of a store know of their disk; stores on one disk share it, as none of them is to use up what another gave up. */
@@ -54,6 +58,35 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
  * is larger than what is free could not be moved any more, and deletes would be stuck behind it.
  */
 export const isShortOfRoom = (path: string): boolean => freeBytesAt(path) < sizeOf(`${path}-wal`) + OPENING_BYTES;
+
+/** More than any single write of the engine. */
+const PROBE_BYTES = 64 * 1024;
+
+/**
+ * What an error of a change means. SQLite knows a full disk, but takes a user's quota that is used up for a fault of the disk, after which
+ * the file would be opened and checked again, and given up after some. A write beside the file tells which of the two it was.
+ * @returns the error of the system where the quota is used up, else the given one
+ */
+export const nameQuota = (path: string, error: unknown): unknown => {
+  if (driverCode(error) !== 'SQLITE_IOERR_WRITE') return error;
+  const probe = `${path}.probe`;
+  try {
+    writeFileSync(probe, randomFillSync(Buffer.alloc(PROBE_BYTES)), { mode: RESERVE_MODE });
+    return error;
+  } catch (refused) {
+    return driverCode(refused) === 'EDQUOT' ? refused : error;
+  } finally {
+    rmSync(probe, { force: true });
+  }
+};
+/** Makes a change. @throws what the change throws, by its right name */
+export const namingQuota = <T>(path: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    throw nameQuota(path, error);
+  }
+};
 
 /** Where the reserve of a data file lies. */
 export const reservePath = (path: string): string => `${path}.reserve`;
@@ -127,6 +160,12 @@ export const createRoom = (file: {
     }
   };
 
+  const keep = (): void => {
+    if (reserveBytes === 0 || isHeld()) return;
+    // Beside a full disk the reserve is made again as soon as it fits, before another program takes its room; at other times it leaves some.
+    if (freeBytes() >= (isFull ? 1 : 2) * reserveBytes) make();
+  };
+
   return {
     open: (work) => {
       if (reserveBytes > 0 && isHeld() && freeBytes() < OPENING_BYTES) {
@@ -134,7 +173,7 @@ export const createRoom = (file: {
         giveUp();
       }
       try {
-        return work();
+        return namingQuota(path, work);
       } catch (error) {
         if (!isDiskFull(error) || !isHeld()) throw error;
         setFull(true);
@@ -164,13 +203,16 @@ export const createRoom = (file: {
       throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
     },
     remove: (work) => (reserveBytes === 0 ? work() : withReserve(work)),
-    keep: () => {
-      if (reserveBytes === 0 || isHeld()) return;
-      // Beside a full disk the reserve is made again as soon as it fits, before another program takes its room; at other times it leaves some.
-      if (freeBytes() >= (isFull ? 1 : 2) * reserveBytes) make();
-    },
-    get isFull() {
-      return isFull;
+    keep,
+    isStillFull: (adds) => {
+      keep();
+      if (!isFull) return false;
+      try {
+        adds();
+        return false;
+      } catch {
+        return true;
+      }
     },
   };
 };

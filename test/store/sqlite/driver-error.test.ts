@@ -1,5 +1,6 @@
+import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { describeFault } from '../../../src/store/sqlite/driver-error.ts';
+import { describeFault, isDiskFull } from '../../../src/store/sqlite/driver-error.ts';
 
 const lineOf = (code: string): string =>
   describeFault(
@@ -22,4 +23,16 @@ describe('what an operator reads of a fault', () => {
     ['ENOTDIR', 'a part of the path is a file, not a folder'],
     ['ESTALE', 'the storage engine failed'],
   ])('%s: %s', (code, cause) => expect(lineOf(code)).toBe(`signal store /data/svc.db: ${cause} (${code})`));
+});
+
+it('a quota that is used up is a full disk for its user, though libuv has no name for it', () => {
+  const error = Object.assign(new Error('unknown error'), {
+    code: 'UNKNOWN',
+    errno: -constants.errno.EDQUOT,
+    syscall: 'write',
+  });
+  expect(isDiskFull(error)).toBe(true);
+  expect(describeFault('/data/svc.db', error, 'signal store')).toBe(
+    'signal store /data/svc.db: the quota of this user is used up (EDQUOT)',
+  );
 });

@@ -6,7 +6,7 @@ import type { WatchEntry, WatchSnapshot } from '../../runs/watch-journal.ts';
 import { inspectFile, lockFile, openDataFile, openForWriting, settlePath, unusedBytesOf } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
 import { mainPort, openingError, post, whenIdle } from '../inbox.ts';
-import { createRoom, type RoomFlag } from '../room.ts';
+import { createRoom, namingQuota, type RoomFlag } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
@@ -56,7 +56,7 @@ const engineOf = (db: Database.Database): Engine => {
 let engine: Engine | undefined;
 let faults = 0;
 const emptyLog = (): void => {
-  reach().db.pragma('wal_checkpoint(TRUNCATE)');
+  namingQuota(path, () => reach().db.pragma('wal_checkpoint(TRUNCATE)'));
 };
 const room = createRoom({
   path,
@@ -91,7 +91,7 @@ const noteFault = (error: unknown, counts: boolean): void => {
 
 const commit = <T>(work: (engine: Engine) => T): T => {
   const current = reach();
-  const value = current.transactions.run(() => work(current));
+  const value = namingQuota(path, () => current.transactions.run(() => work(current)));
   faults = 0;
   return value;
 };
@@ -105,13 +105,7 @@ const writeTrivially = (): void =>
 
 const idle = whenIdle(() => {
   engine?.db.pragma('shrink_memory');
-  room.keep();
-  if (!room.isFull) return;
-  try {
-    writeTrivially();
-  } catch {
-    idle.refresh(); // the disk is still full
-  }
+  if (room.isStillFull(writeTrivially)) idle.refresh();
 });
 
 const methods = {

@@ -7,7 +7,7 @@ import { openForReading, openForWriting } from '../connection.ts';
 import { driverCode, isDiskFull } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
-import { isRefusing, isShortOfRoom } from '../room.ts';
+import { isRefusing, isShortOfRoom, nameQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
@@ -142,8 +142,9 @@ const commitProgress = (current: Index, highWater: number): void => {
 };
 
 /** Drops the open transaction and the connection; what was lost is read from the data file before the next rows. */
-const fail = (error: unknown): ErrorInfo => {
+const fail = (thrown: unknown): ErrorInfo => {
   behind = true;
+  const error = nameQuota(file, thrown);
   const code = driverCode(error);
   const attempt = (letGo: () => unknown): boolean => {
     try {

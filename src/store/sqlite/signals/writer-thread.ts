@@ -13,7 +13,7 @@ import {
 import { driverCode, isDiskFull, needsReopening } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, openingError, post, standBack, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
-import { createRoom } from '../room.ts';
+import { createRoom, namingQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { SIGNALS_FILE } from './schema.ts';
@@ -73,7 +73,7 @@ const engineOf = (db: Database.Database): Engine => {
 
 let engine: Engine | undefined;
 const truncateLog = (): boolean => {
-  const [result] = reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  const [result] = namingQuota(path, () => reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]);
   return result?.busy === 0;
 };
 const room = createRoom({
@@ -159,7 +159,7 @@ const tellSearch = (notice: WriterNotice): void => {
 const commit = <T>(work: (engine: Engine) => T): T => {
   try {
     const current = reach();
-    const value = current.transactions.run(() => work(current));
+    const value = namingQuota(path, () => current.transactions.run(() => work(current)));
     faults = 0;
     return value;
   } catch (error) {
@@ -422,13 +422,7 @@ const take = (request: Request): void => {
 const idle = whenIdle(() => {
   engine?.db.pragma('wal_checkpoint(PASSIVE)'); // a log that lies in the file already needs no room there
   engine?.db.pragma('shrink_memory');
-  room.keep();
-  if (!room.isFull) return;
-  try {
-    writeTrivially();
-  } catch {
-    idle.refresh(); // the disk is still full
-  }
+  if (room.isStillFull(writeTrivially)) idle.refresh();
 });
 
 const onRequest = (first: Request): void => {
