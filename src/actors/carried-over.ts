@@ -5,8 +5,12 @@ import type { Message } from './kernel/message.ts';
 import { addresseeOf } from '../store/runs/records.ts';
 import type { TimerMessage } from './timer-message.ts';
 
-/** Messages that are sent together. Each commit has its own bound on what it starts and cancels; this one bounds what is asked in vain. */
-const SLICE = 32;
+/**
+ * What is sent together, and how much of it each message is. Each commit has its own bound on what it starts and cancels; this one bounds
+ * what is asked in vain. A cancel is never that: it ends its run at least, and mostly no more, where a start begins many.
+ */
+const SLICE = 256;
+const sizeOf = ({ name }: CarriedOverTimer): number => (name === 'cancel' ? 1 : 8);
 /** Most timers that memory holds. One tree gets half of what the others leave; beyond that its rows are found again later. */
 const MOST_TIMERS = 100_000;
 /** Rows that one look reads at a time, and how often one look reads while memory holds little. */
@@ -93,8 +97,10 @@ export const createCarriedOver = (host: {
     going = true;
     while (!closing.aborted) {
       const slice: Entry[] = [];
-      for (let entry = next(); entry !== undefined; entry = slice.length < SLICE ? next() : undefined)
+      for (let [entry, size] = [next(), 0]; entry !== undefined; entry = size < SLICE ? next() : undefined) {
         slice.push(entry);
+        size += sizeOf(entry.timer);
+      }
       if (slice.length === 0) break;
       const from = clock.monotonic();
       await Promise.all(slice.map(deliver));

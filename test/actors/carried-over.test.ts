@@ -57,12 +57,15 @@ const aTimer = (runId: string, traceId = 'tree', project = 'p', name = 'children
 const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
 describe('work that commits carry over', () => {
-  it('goes in slices of 32, however much waits', async () => {
+  it.each([
+    ['32 for starts', 'children', 100, [1, 32, 32, 32, 3, 0, 0]],
+    ['256 for cancels, each of which ends a run', 'cancel', 600, [1, 256, 256, 87, 0, 0, 0]],
+  ])('goes in slices, however much waits: %s', async (_, name, count, slices) => {
     const { add, sent, land, queue } = aQueue();
-    for (const id of numbered('a', 100)) add(aTimer(id));
+    for (const id of numbered('a', count)) add(aTimer(id, 'tree', 'p', name));
     for (let slice = 0; slice < 6; slice += 1) await land();
     // The first was alone when it came.
-    expect(sent.map(({ length }) => length)).toEqual([1, 32, 32, 32, 3, 0, 0]);
+    expect(sent.map(({ length }) => length)).toEqual(slices);
     expect(queue.size()).toBe(0);
   });
 
@@ -83,7 +86,10 @@ describe('work that commits carry over', () => {
     for (const id of numbered('start', 40)) add(aTimer(id));
     for (const id of numbered('cancel', 32)) add(aTimer(id, 'tree', 'p', 'cancel'));
     await land();
-    expect(sent[1]?.every((id) => id.startsWith('cancel'))).toBe(true);
+    expect(sent[1]?.slice(0, 32).every((id) => id.startsWith('cancel'))).toBe(true);
+    expect(sent[1]?.slice(32).every((id) => id.startsWith('start'))).toBe(true);
+    // As much as 256 cancels are.
+    expect(sent[1]).toHaveLength(32 + (256 - 32) / 8);
   });
 
   it('one message a timer is on its way, however often it is carried over meanwhile', async () => {
