@@ -483,55 +483,79 @@ const benchOpen = async (): Promise<void> => {
 /** Steps of runs with keys against those of runs without, in turn on services of their own. */
 const benchKeys = async (): Promise<void> => {
   for (const inFlight of [1, 50]) {
-    const figures: { plain: RunsFigures; keyed: RunsFigures }[] = [];
-    const measure = async (definition: string): Promise<RunsFigures> => {
+    type Measured = RunsFigures & { readonly cpuMicros: number };
+    const figures: { plain: Measured; keyed: Measured }[] = [];
+    const measure = async (definition: string): Promise<Measured> => {
       const folder = benchFolder();
       const daemon = await serveRuns(folder.path);
+      const before = cpuMs(daemon.process.pid);
       const one = await load({ url: daemon.url, definition, inFlight, seconds: SECONDS });
+      const cpuMicros = (1000 * (cpuMs(daemon.process.pid) - before)) / (one.runs * STEPS);
       await daemon.stop();
       folder.remove();
-      return one;
+      return { ...one, cpuMicros };
     };
     for (let pair = 0; pair < PAIRS; pair += 1)
       figures.push({ plain: await measure('five'), keyed: await measure('keyed') });
     const share = median(figures.map((one) => one.keyed.stepsPerSecond / one.plain.stepsPerSecond));
+    const cost = median(figures.map((one) => one.keyed.cpuMicros / one.plain.cpuMicros));
     console.log(
       `keys, ${inFlight} in flight: ${spread(figures.map((one) => one.keyed.stepsPerSecond))} steps/s with a key and a rate on every run, ` +
-        `${spread(figures.map((one) => one.plain.stepsPerSecond))} without, ratio ${percent(share)}`,
+        `${spread(figures.map((one) => one.plain.stepsPerSecond))} without, ratio ${percent(share)}; processor time of the daemon a step ` +
+        `${spread(figures.map((one) => one.keyed.cpuMicros))} us, without ${spread(figures.map((one) => one.plain.cpuMicros))}, ratio ${percent(cost)}`,
     );
   }
 };
 
-/** A long line for one key: what it costs at the start, in memory, and to the steps of others. */
+/**
+ * A long line for one key: what it costs at the start, in memory, and to the steps of others; beside as many open runs that wait for an event, and
+ * beside none.
+ */
 const benchLine = async (): Promise<void> => {
   const count = Number(process.env['BENCH_LINE'] ?? 100_000);
-  const figures: { ms: number; mib: number; steps: number }[][] = [[], []];
-  const folders = [benchFolder(), benchFolder()];
-  const [none, many] = folders;
-  if (none === undefined || many === undefined) throw new Error('no folders');
-  const filling = await serveRuns(many.path);
-  const from = performance.now();
-  await startMany(filling.url, 'lined', count, (n) => ({ n: String(n) }));
-  const startsPerSecond = (1000 * count) / (performance.now() - from);
-  await filling.stop();
+  type Figures = { readonly ms: number; readonly cpuMs: number; readonly mib: number; readonly steps: number };
+  const cases = ['none', 'idles', 'lined'].map((filledWith) => ({
+    filledWith,
+    folder: benchFolder(),
+    figures: [] as Figures[],
+  }));
+  for (const { filledWith, folder } of cases) {
+    if (filledWith === 'none') continue;
+    const filling = await serveRuns(folder.path);
+    const from = performance.now();
+    await startMany(filling.url, filledWith, count, (n) => ({ n: String(n) }));
+    const startsPerSecond = (1000 * count) / (performance.now() - from);
+    console.log(`${count} runs of "${filledWith}" were started, ${Math.round(startsPerSecond)} a second`);
+    await filling.stop();
+    // What the stop left in the outbox is sent by this start: it is no part of the figures.
+    const settling = await startDaemon(folder.path);
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    await settling.stop();
+  }
   for (let pair = 0; pair < PAIRS; pair += 1)
-    for (const [at, folder] of folders.entries()) {
+    for (const { folder, figures } of cases) {
       const began = performance.now();
       const daemon = await serveRuns(folder.path);
       const ms = performance.now() - began;
+      const spent = cpuMs(daemon.process.pid);
       const one = await load({ url: daemon.url, definition: 'five', inFlight: 50, seconds: SECONDS });
       const mib = residentMiB(daemon.process.pid ?? Number.NaN);
-      figures[at]?.push({ ms, mib, steps: one.stepsPerSecond });
+      figures.push({ ms, cpuMs: spent, mib, steps: one.stepsPerSecond });
       await daemon.stop();
     }
-  const of = (at: number, read: (one: { ms: number; mib: number; steps: number }) => number): string =>
-    spread((figures[at] ?? []).map(read));
-  console.log(
-    `${count} runs in line for one key, ${Math.round(startsPerSecond)} starts/s into it: start to registered ${of(1, (one) => one.ms)} ms, without ` +
-      `${of(0, (one) => one.ms)} ms; memory after load ${of(1, (one) => one.mib)} MiB, without ${of(0, (one) => one.mib)} MiB; ` +
-      `${of(1, (one) => one.steps)} steps/s of another workflow, without ${of(0, (one) => one.steps)}`,
-  );
-  for (const folder of folders) folder.remove();
+  const named: Record<string, string> = {
+    none: 'no open runs',
+    idles: `${count} runs that wait for an event`,
+    lined: `${count} runs in line for one key`,
+  };
+  for (const { filledWith, folder, figures } of cases) {
+    console.log(
+      `${named[filledWith]}: start to registered ${spread(figures.map(({ ms }) => ms))} ms, processor time until then ` +
+        `${spread(figures.map((one) => one.cpuMs))} ms; memory after load ${spread(figures.map(({ mib }) => mib))} MiB; ` +
+        `${spread(figures.map(({ steps }) => steps))} steps/s of another workflow`,
+    );
+    folder.remove();
+  }
 };
 
 /** Each is due at 09:00, and no two of them at the same times. */

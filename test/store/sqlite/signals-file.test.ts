@@ -16,7 +16,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
-import { SCHEMA_VERSION } from '../../../src/store/sqlite/signals/schema.ts';
+import { inspectFile } from '../../../src/store/sqlite/connection.ts';
+import { SCHEMA_VERSION, SIGNALS_FILE } from '../../../src/store/sqlite/signals/schema.ts';
 import { aSpan, aUnit, inDefault, T0, traceIdOf, traces } from '../signals/factories.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
@@ -192,6 +193,15 @@ describe('data file', () => {
       bytes.fill(0xa5, 16_384 * 3, 16_384 * 4);
       writeFileSync(path, bytes);
       await refusedUnchanged(folder, path, /damaged/);
+    });
+    it('a page that is overwritten, in a file that is not too large to be read completely at the start', async () => {
+      const { path } = await aFile();
+      const bytes = readFileSync(path);
+      bytes.fill(0xa5, 16_384 * 3, 16_384 * 4);
+      writeFileSync(path, bytes);
+      const inspect = (wholeCheckBytes: number) => inspectFile(path, SIGNALS_FILE, { wholeCheckBytes, tidy: () => {} });
+      expect(() => inspect(bytes.length)).toThrow(/damaged/);
+      expect(inspect(bytes.length - 1).fileBytes).toBe(bytes.length);
     });
     it('a write-ahead log of another file', async () => {
       const mine = await aFile();
