@@ -7,17 +7,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from '../test/daemon.ts';
 import { hostileBodies } from '../test/ingest/hostile-bodies.ts';
-import { benchFolder } from './serve.ts';
+import { benchFolder, processorSeconds } from './serve.ts';
 
-const TICKS_PER_SECOND = 100;
 /** What an answer leaves behind (the index, a checkpoint) is done by then. */
 const SETTLE_MS = 600;
 const WARM_UP_ROUNDS = 6;
 
-const processorSeconds = (pid: number): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-};
 const kibibytes = (pid: number, name: 'VmHWM' | 'VmRSS'): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');

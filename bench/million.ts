@@ -1,27 +1,36 @@
 /**
  * Reads and ingest at a large file: 1,000,000 spans in 100,000 traces over 30 days, and one trace of 10,000 spans.
- * Every read goes over HTTP to the daemon in a process of its own. Ingest there is set against an empty file, alternated.
- * Run: `node bench/million.ts [spans] [pairs]`.
+ * Every read goes over HTTP to the daemon in a process of its own; large traces stand beside what SQLite takes to read the same rows
+ * and a bare server to send the same bytes. Ingest there is set against an empty file, alternated.
+ * Run: `node bench/million.ts [spans] [pairs] [folder to keep the file in]`; with a folder the next run reads the same file, and
+ * with 0 pairs nothing is written.
  */
-import { statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { priceSpans } from '../src/ingest/price.ts';
 import { builtinPriceBook } from '../src/ingest/price-book.ts';
 import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
+import { openForReading } from '../src/store/sqlite/connection.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
 import { type Daemon, startDaemon } from '../test/daemon.ts';
-import { measurePairs, quantile, spread } from './pairs.ts';
-import { benchFolder, load, residentMiB } from './serve.ts';
+import { measurePairs, median, quantile, spread } from './pairs.ts';
+import { benchFolder, load, processorSeconds, residentMiB } from './serve.ts';
 import { realisticBatches } from './store-limit.ts';
 
 const totalSpans = Number(process.argv[2] ?? 1_000_000);
 const pairs = Number(process.argv[3] ?? 3);
+const kept = process.argv[4];
 const SPANS_PER_TRACE = 10;
 const LONG_TRACE_SPANS = 10_000;
 const DAYS = 30;
 const READS = 40;
+const LONG_READS = 8;
 const BATCH = 1_000;
 const NANOS_PER_DAY = 86_400_000_000_000n;
 
@@ -95,31 +104,131 @@ const fill = async (path: string): Promise<number> => {
   return (traces * SPANS_PER_TRACE + LONG_TRACE_SPANS) / seconds;
 };
 
-const timeReads = async (daemon: Daemon, what: string, pathOf: () => string, reads = READS): Promise<void> => {
+const processorMs = (daemon: Daemon): number => processorSeconds(daemon.process.pid ?? 0) * 1000;
+
+/** Times reads one after the other. `pathsOf` names what is asked at once; the processor time is that of the whole daemon. */
+const timeReads = async (
+  daemon: Daemon,
+  what: string,
+  pathsOf: () => string | readonly string[],
+  reads = READS,
+): Promise<void> => {
   const times: number[] = [];
   let rows = 0;
+  const processorBefore = processorMs(daemon);
   for (let read = 0; read < reads; read += 1) {
-    const path = pathOf();
+    const paths = [pathsOf()].flat();
     const asked = performance.now();
-    const response = await fetch(`${daemon.url}${path}`);
-    const body = (await response.json()) as { traces?: readonly unknown[]; spans?: readonly unknown[] };
+    const bodies = await Promise.all(
+      paths.map(async (path) => {
+        const response = await fetch(`${daemon.url}${path}`);
+        const body = (await response.json()) as { traces?: readonly unknown[] | number; spans?: readonly unknown[] };
+        if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(body)}`);
+        return body;
+      }),
+    );
     times.push(performance.now() - asked);
-    if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(body)}`);
-    rows += (body.traces ?? body.spans ?? []).length;
+    for (const { traces, spans } of bodies) rows += (Array.isArray(traces) ? traces : (spans ?? [])).length;
   }
-  console.log(
-    `${what.padEnd(44)} p50 ${quantile(times, 0.5).toFixed(1).padStart(7)} ms   p95 ${quantile(times, 0.95).toFixed(1).padStart(7)} ms   ${(rows / reads).toFixed(0)} rows`,
-  );
+  print(what, times, (processorMs(daemon) - processorBefore) / reads, `${(rows / reads).toFixed(0)} rows`);
 };
 
-const folder = benchFolder();
+const print = (what: string, times: readonly number[], processor: number, detail: string): void =>
+  console.log(
+    `${what.padEnd(44)} p50 ${quantile(times, 0.5).toFixed(1).padStart(7)} ms   p95 ${quantile(times, 0.95).toFixed(1).padStart(7)} ms   processor ${processor.toFixed(1).padStart(6)} ms   ${detail}`,
+  );
+
+/** Bytes of an answer, taken as they come and thrown away. */
+const takeBytes = (url: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    get(url, (response) => {
+      let bytes = 0;
+      response.on('data', (piece: Buffer) => {
+        bytes += piece.length;
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve(bytes));
+    }).on('error', reject);
+  });
+
+/** A server that has the bytes in memory and does nothing but send them, as fast as they are taken. */
+const SENDER = `
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+const piece = Buffer.alloc(262144, 'x');
+createServer((request, response) => {
+  let left = Number(request.url.slice(1));
+  const read = function () {
+    const size = Math.min(left, piece.length);
+    left -= size;
+    this.push(size === 0 ? null : piece.subarray(0, size));
+  };
+  new Readable({ read }).pipe(response);
+}).listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+
+/** The long trace to its last byte, in turn with its rows read bare and with its bytes sent by a bare server. */
+const timeLongTrace = async (daemon: Daemon, path: string): Promise<void> => {
+  const sender = spawn(process.execPath, ['--input-type=module', '-e', SENDER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [port] = (await once(sender.stdout, 'data')) as [Buffer];
+  const db = openForReading(path, 16);
+  const bare = {
+    '?payloads=none': db.prepare('SELECT * FROM spans WHERE trace = (SELECT trace FROM traces WHERE trace_id = ?)'),
+    '': db.prepare(
+      `SELECT * FROM spans JOIN span_payloads USING (span) WHERE trace = (SELECT trace FROM traces WHERE trace_id = ?)`,
+    ),
+  } as const;
+  for (const [query, statement] of Object.entries(bare)) {
+    const rows = statement.raw();
+    const times: number[] = [];
+    const limits: number[] = [];
+    const waits: number[] = [];
+    let bytes = 0;
+    let processor = 0;
+    for (let read = 0; read < LONG_READS; read += 1) {
+      const limited = performance.now();
+      for (const _row of rows.iterate(LONG_TRACE));
+      if (bytes > 0) await takeBytes(`http://127.0.0.1:${Number(port)}/${bytes}`);
+      if (bytes > 0) limits.push(performance.now() - limited);
+      let isOver = false;
+      const health = (async () => {
+        while (!isOver) {
+          const asked = performance.now();
+          await takeBytes(`${daemon.url}/healthz`);
+          waits.push(performance.now() - asked);
+          await sleep(5);
+        }
+      })();
+      const before = processorMs(daemon);
+      const asked = performance.now();
+      bytes = await takeBytes(`${daemon.url}/v1/api/traces/${LONG_TRACE}${query}`);
+      if (read > 0) times.push(performance.now() - asked);
+      isOver = true;
+      await health;
+      if (read > 0) processor += processorMs(daemon) - before;
+    }
+    const what = `a trace of 10,000 spans${query === '' ? '' : ', no payloads'}`;
+    print(what, times, processor / times.length, `${(bytes / 1e6).toFixed(1)} MB`);
+    console.log(
+      `${''.padEnd(44)} bare rows and bytes ${median(limits).toFixed(1)} ms: ${(median(times) / median(limits)).toFixed(2)} times; /healthz beside it p99 ${quantile(waits, 0.99).toFixed(1)} ms`,
+    );
+  }
+  db.close();
+  sender.kill();
+};
+
+const folder = kept === undefined ? benchFolder() : { path: kept, remove: () => undefined };
+mkdirSync(folder.path, { recursive: true });
 try {
   const path = join(folder.path, 'svc.db');
-  console.log(
-    `filled at ${Math.round(await fill(path))} spans/s; ${(statSync(path).size / totalSpans).toFixed(0)} bytes a span`,
-  );
+  if (!existsSync(path))
+    console.log(
+      `filled at ${Math.round(await fill(path))} spans/s; ${(statSync(path).size / totalSpans).toFixed(0)} bytes a span`,
+    );
   const opened = performance.now();
   const daemon = await startDaemon(folder.path);
+  console.log(`load before: ${loadavg()[0]?.toFixed(1)}`);
   console.log(`start to listening: ${(performance.now() - opened).toFixed(0)} ms`);
   await sleep(2_000);
   console.log(`idle memory: ${residentMiB(daemon.process.pid ?? 0).toFixed(0)} MiB`);
@@ -160,6 +269,10 @@ try {
     ['q, phrase', () => 'q=%22in%20the%20haystack%22'],
     ['q, common phrase', () => 'q=%22the%20agent%22'],
     ['q, prefix', () => 'q=needl*'],
+    ['q, common prefix', () => 'q=ref*'],
+    ['q, two short prefixes', () => 'q=re*%20cu*'],
+    ['q, common prefix, sort=cost', () => 'q=ref*&sort=cost'],
+    ['q, common prefix, environment=staging', () => 'q=ref*&environment=staging'],
     ['q, no match', () => `q=zzz${random(1e9)}`],
     ['q and user_id', () => `q=refund&user_id=user-${random(9_973)}`],
   ];
@@ -168,6 +281,8 @@ try {
     '(warm up)',
     list(() => ''),
   );
+  await timeReads(daemon, 'list: limit=1000, first', () => '/v1/api/traces?limit=1000', 1);
+  await timeReads(daemon, 'list: limit=1000', () => '/v1/api/traces?limit=1000');
   for (const [what, query] of lists) await timeReads(daemon, `list: ${what}`, list(query));
   await timeReads(daemon, 'spans: model=rare-model', () => '/v1/api/spans?limit=50&model=rare-model');
   await timeReads(
@@ -175,8 +290,20 @@ try {
     'a trace of 10 spans',
     () => `/v1/api/traces/${hex(1 + random(totalSpans / SPANS_PER_TRACE), 32)}`,
   );
-  await timeReads(daemon, 'a trace of 10,000 spans', () => `/v1/api/traces/${LONG_TRACE}`, 5);
-  await timeReads(daemon, 'the same without payloads', () => `/v1/api/traces/${LONG_TRACE}?payloads=none`, 5);
+  await timeLongTrace(daemon, path);
+  for (const filter of ['', 'environment=staging', 'status=error', 'q=refund', 'q=ref*'])
+    await timeReads(daemon, `facets${filter && `: ${filter}`}`, () => `/v1/api/traces/facets?${filter}`, 10);
+  await timeReads(
+    daemon,
+    'overview, 7 days: its reads at once',
+    () => [
+      '/v1/api/analytics/summary?from=-7d',
+      '/v1/api/analytics/cost?from=-7d&group_by=model&bucket=1h',
+      '/v1/api/analytics/cost?from=-1d&group_by=model',
+      '/v1/api/traces?from=-7d&has_error=true&limit=10',
+    ],
+    10,
+  );
   await timeReads(daemon, 'analytics/cost, 7 days by model', () => '/v1/api/analytics/cost?from=-7d', 10);
   await timeReads(
     daemon,
@@ -199,14 +326,16 @@ try {
       other.remove();
     }
   };
-  const ingest = await measurePairs(
-    pairs,
-    async () => (await load(folder.path, daemon.url, door)).signalsPerSecond,
-    emptyFile,
-  );
-  console.log(
-    `ingest here ${spread(ingest.a)}, into an empty file ${spread(ingest.b)} spans/s: ${ingest.ratio.toFixed(2)} (aim 0.75)`,
-  );
+  if (pairs > 0) {
+    const ingest = await measurePairs(
+      pairs,
+      async () => (await load(folder.path, daemon.url, door)).signalsPerSecond,
+      emptyFile,
+    );
+    console.log(
+      `ingest here ${spread(ingest.a)}, into an empty file ${spread(ingest.b)} spans/s: ${ingest.ratio.toFixed(2)} (aim 0.75)`,
+    );
+  }
   await daemon.stop();
 } finally {
   folder.remove();

@@ -82,3 +82,10 @@ export const residentMiB = (pid: number): number => {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1] ?? Number.NaN) / 1024;
 };
+
+const TICKS_PER_SECOND = 100;
+/** Processor time of a process so far, all its threads. @see proc(5) */
+export const processorSeconds = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+};

@@ -105,7 +105,7 @@ const readFigures = ([count, errors, cost, input, output, timed, totalNs, maxNs]
 const CALL_DURATION = 'max(0, r.end_ns - r.start_ns)';
 const CALL_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost),
   coalesce(sum(r.input_tokens * (1 - r.repeats_usage)), 0), coalesce(sum(r.output_tokens * (1 - r.repeats_usage)), 0),
-  count(r.end_ns), total(${CALL_DURATION}), max(${CALL_DURATION})`;
+  count(r.end_ns), total(${CALL_DURATION}), max(0, max(r.end_ns - r.start_ns))`;
 const TRACE_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost), coalesce(sum(r.input_tokens), 0),
   coalesce(sum(r.output_tokens), 0), count(r.duration_ns), total(r.duration_ns), max(r.duration_ns)`;
 
@@ -125,15 +125,43 @@ const readCall = ([value, model, is, ...figures]: CallColumns): CallRow => {
   return { ...row, is: 'usage', figures: { ...noFigures(), inputTokens, outputTokens } };
 };
 
-/** Model calls of a window, added up by value, model and class. The index alone is read. */
-const readCalls = (statements: Statements, scope: Scope, groupBy: CallGrouping): CallRow[] =>
-  statements
-    .raw<CallColumns>(
-      `SELECT r.${groupBy}, r.model, ${CLASS}, ${CALL_FIGURES} FROM spans AS r INDEXED BY spans_calls
-       WHERE ${CALLS('r')} AND ${IN_SCOPE} GROUP BY ${groupBy === 'model' ? '2, 3' : '1, 2, 3'}`,
+/** Up to so many groups it is faster to read the index once for each than to sort what it holds. */
+const FEW_GROUPS = 8;
+
+type GroupOfCalls = readonly [value: string | null, model: string | null, is: number];
+const IN_GROUP = (groupBy: CallGrouping): string => `r.${groupBy} IS ? AND r.model IS ? AND ${CLASS} = ?`;
+
+/** The groups that the calls of a window make, when they are few. */
+const fewGroups = (statements: Statements, scope: Scope, groupBy: CallGrouping): GroupOfCalls[] | undefined => {
+  const groups = statements
+    .raw<[string | null, string | null, number]>(
+      `SELECT DISTINCT r.${groupBy}, r.model, ${CLASS} FROM spans AS r INDEXED BY spans_calls
+       WHERE ${CALLS('r')} AND ${IN_SCOPE} LIMIT ?`,
     )
-    .all(...bindingsOf(scope))
-    .map(readCall);
+    .all(...bindingsOf(scope), FEW_GROUPS + 1);
+  return groups.length > FEW_GROUPS ? undefined : groups;
+};
+
+/** Model calls of a window, added up by value, model and class. The index alone is read. */
+const readCalls = (statements: Statements, scope: Scope, groupBy: CallGrouping): CallRow[] => {
+  const few = fewGroups(statements, scope, groupBy);
+  if (few === undefined)
+    return statements
+      .raw<CallColumns>(
+        `SELECT r.${groupBy}, r.model, ${CLASS}, ${CALL_FIGURES} FROM spans AS r INDEXED BY spans_calls
+         WHERE ${CALLS('r')} AND ${IN_SCOPE} GROUP BY ${groupBy === 'model' ? '2, 3' : '1, 2, 3'}`,
+      )
+      .all(...bindingsOf(scope))
+      .map(readCall);
+  const read = statements.raw<FiguresRow>(
+    `SELECT ${CALL_FIGURES} FROM spans AS r INDEXED BY spans_calls
+     WHERE ${CALLS('r')} AND ${IN_SCOPE} AND ${IN_GROUP(groupBy)}`,
+  );
+  return few.flatMap((group) => {
+    const figures = read.get(...bindingsOf(scope), ...group);
+    return figures === undefined ? [] : [readCall([...group, ...figures])];
+  });
+};
 
 /** Traces of a window, added up by value: groups without models beneath. */
 const groupTraces = (
