@@ -111,6 +111,30 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
         expect(total).toBe(1.75);
         expect((series ?? []).every(({ time }) => time % (30n * SECOND) === 0n)).toBe(true);
       });
+      // Both sides of the number of groups that the embedded store adds up one by one.
+      it.each([1, 8, 9, 12])(
+        '%i models have figures of their own, each with calls that failed and calls that ended before they began',
+        async (count) => {
+          const models = Array.from({ length: count }, (_, n) => `m${String(n).padStart(2, '0')}`);
+          const store = await holding({
+            spans: models.flatMap((model, n) => [
+              call(1 + n, model, 2 ** -n, 100 + n),
+              call(40 + n, model, 2 ** -(n + 1), -50, { status: 'error', error: { message: 'x' } }),
+            ]),
+          });
+          expect((await store.costReport({ ...window, groupBy: 'model' })).groups).toEqual(
+            models.map((key, n) => ({
+              key,
+              count: 2,
+              errorCount: 1,
+              totalCost: 2 ** -n + 2 ** -(n + 1),
+              inputTokens: 20,
+              outputTokens: 2,
+              latency: { mean: (100 + n) / 2, max: 100 + n },
+            })),
+          );
+        },
+      );
       it('at most 100 groups', async () => {
         const store = await holding({
           spans: Array.from({ length: 120 }, (_, i) => call(i % 90, `m${i}`, i, 1, { spanId: spanIdOf(i + 1) })),

@@ -216,6 +216,29 @@ describe('spans that the store writes as JSON', () => {
     expect((expected[0] ?? 0) / weight).toBeLessThan(1.5);
   });
 
+  it('of several projects come in the order of the waterfall, each under its project, over several pieces', async () => {
+    const traceId = traceIdOf(++drawn);
+    const projects = ['default', 'other', 'third'];
+    const spans = Array.from({ length: 600 }, (_, i) =>
+      aSpan({
+        traceId,
+        spanId: spanIdOf(600 - i),
+        startTime: T0 + BigInt((i * 7) % 11) * SECOND - BigInt(i % 3),
+        ...(i % 5 === 0 ? {} : { parentSpanId: spanIdOf(600 - (i % 40)) }),
+        input: 'x'.repeat(2_000),
+        correlation: { project: projects[i % 3] ?? 'default', userId: `user-${i % 4}` },
+      }),
+    );
+    await store.write(aUnit({ spans }));
+    const detail = await store.findTrace(traceId, 'all', true);
+    const reading = await store.readTrace(traceId, 'all', true, noBound);
+    const pieces = await Array.fromAsync(reading?.spans ?? []);
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(Buffer.concat(pieces).toString()).toBe(
+      detail?.spans.map((span) => `,${JSON.stringify(spanToWire(span, true))}`).join(''),
+    );
+  });
+
   it('are not read when they would weigh too much, nor beyond what a client takes', async () => {
     const traceId = await large(2);
     const full = new Error('no room');
