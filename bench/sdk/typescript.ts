@@ -88,7 +88,7 @@ const runs = async (plan: Plan): Promise<object> => {
   let isOver = false;
   const driver = async (n: number): Promise<void> => {
     while (!isOver) {
-      const { run_id, status } = await client.start(plan.definition, { n }, { waitMs: 30_000 });
+      const { run_id, status } = await client.start(plan.definition, { n }, { waitMs: 60_000 });
       if (status !== 'succeeded') throw new Error(`run ${run_id} is ${status}`);
     }
   };

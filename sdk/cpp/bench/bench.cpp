@@ -98,25 +98,24 @@ double processor_us() {
 
 /// A worker and a client in one process; each run is started and awaited, so many at a time.
 nlohmann::json runs(const nlohmann::json& plan) {
-  const svc::Settings settings{.endpoint = plan.at("url").get<std::string>()};
+  const auto url = plan.at("url").get<std::string>();
   const auto definition_id = plan.at("definition").get<std::string>();
   const auto in_flight = plan.at("inFlight").get<int>();
-  svc::Client client{{.settings = settings}};
-  const auto definition = client.get_definition(definition_id).latest;
-  std::atomic<std::int64_t> steps{0};
-  svc::Workflow workflow{definition};
+  svc::Client client{{.endpoint = url}};
+    std::atomic<std::int64_t> steps{0};
+  svc::Workflow workflow{client.get_definition(definition_id).latest};
   for (const auto& step_id : workflow.tasks())
     workflow.step(step_id, [&](svc::Step& /*step*/) -> nlohmann::json {
       ++steps;
       return {{"ok", true}};
     });
-  svc::Worker worker{{workflow}, {.settings = settings, .concurrency = in_flight, .stop_on_signals = false}};
+  svc::Worker worker{{workflow}, {.settings = {.endpoint = url}, .concurrency = in_flight, .stop_on_signals = false}};
   std::jthread serving{[&] { worker.run(); }};
 
   std::atomic<bool> over{false};
   const auto drive = [&](int number) {
     while (!over) {
-      const auto run = client.start(definition_id, nlohmann::json{{"n", number}}, {.wait = std::chrono::seconds{30}});
+      const auto run = client.start(definition_id, nlohmann::json{{"n", number}}, {.wait = std::chrono::seconds{60}});
       if (run.snapshot().status != svc::wire::RunStatus::succeeded)
         throw std::runtime_error("run " + run.run_id() + " is " + std::string{run.snapshot().status.text()});
     }

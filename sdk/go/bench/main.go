@@ -213,7 +213,7 @@ func runs() (any, error) {
 }
 
 func drive(ctx context.Context, client *svc.Client, definition string, number int) error {
-	run, err := client.StartRun(ctx, definition, map[string]int{"n": number}, svc.WaitFor(30*time.Second))
+	run, err := client.StartRun(ctx, definition, map[string]int{"n": number}, svc.WaitFor(time.Minute))
 	if err == nil && run.Status != wire.RunStatusSucceeded {
 		err = fmt.Errorf("run %s is %s", run.RunID, run.Status)
 	}

@@ -181,7 +181,7 @@ public final class Bench {
   private static void drive(SvcClient client, String id, int number, Queue<String> faults) {
     ObjectNode input = JSON.createObjectNode().put("n", number);
     try {
-      var run = client.start(id, input, JsonNode.class, start -> start.waitFor(Duration.ofSeconds(30)));
+      var run = client.start(id, input, JsonNode.class, start -> start.waitFor(Duration.ofSeconds(60)));
       if (!RunStatus.SUCCEEDED.equals(run.run().status())) {
         faults.add("run " + run.id() + " is " + run.run().status());
       }

@@ -110,7 +110,7 @@ def runs() -> dict[str, float]:
 
         def drive(number: int) -> None:
             while not over.is_set():
-                run = client.start(plan["definition"], {"n": number}, wait_ms=30_000).run
+                run = client.start(plan["definition"], {"n": number}, wait_ms=60_000).run
                 if run.status != "succeeded":
                     faults.append(f"run {run.run_id} is {run.status}")
                     return

@@ -141,7 +141,7 @@ async fn runs(plan: Value) -> Result<Value, Box<dyn std::error::Error>> {
 
 async fn drive(client: Client, id: String, number: u64, over: Arc<AtomicBool>) -> Result<(), String> {
     while !over.load(Ordering::Relaxed) {
-        let start = client.start::<Value>(&id, &json!({"n": number})).wait_for_end(Duration::from_secs(30));
+        let start = client.start::<Value>(&id, &json!({"n": number})).wait_for_end(Duration::from_secs(60));
         let run = start.await.map_err(|error| error.to_string())?;
         if run.as_started().status != RunStatus::Succeeded {
             return Err(format!("run {} is {}", run.id(), run.as_started().status));
