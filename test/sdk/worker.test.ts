@@ -312,8 +312,10 @@ describe.each([
     });
 
     it('fails as fatal when its output is not JSON, or is refused', async () => {
-      start((context) => (context.stepKey === 'bigint' ? 5n : 'large'));
-      service.offer(aLease({ step_key: 'bigint' }));
+      const cycle: { self?: object } = {};
+      cycle.self = cycle;
+      start((context) => (context.stepKey === 'cycle' ? cycle : 'large'));
+      service.offer(aLease({ step_key: 'cycle' }));
       expect((await service.seen('fail')).body).toMatchObject({ error: { class: 'fatal', code: 'invalid_output' } });
       service.answer('complete', refusal(413, 'payload_too_large'));
       service.offer(aLease({ lease_id: 'b' }));

@@ -43,7 +43,7 @@ const jsonForUnknown = (nodes: ts.Node[]): ts.Node[] => {
   return nodes.map(visit);
 };
 const JSON_TYPES = `/** Any JSON value, as data. */
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export type Json = string | number | bigint | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 `;
 

@@ -3,12 +3,21 @@ import { Console } from 'node:console';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as svc from '../src/index.ts';
+import { bridgeOpenTelemetry } from '../src/otel.ts';
+import { openTelemetry, underSpan } from './opentelemetry.ts';
 import { type BodyHost, scriptedBody } from './scripted-body.ts';
 
 type With = Record<string, unknown>;
 type Verb = (input: With, call: { readonly id: number; readonly signal: AbortSignal }) => unknown;
 
-const emit = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+const { rawJSON: rawJson } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+const emit = (line: object): void => {
+  // What the library gives as a bigint is an integer of JSON.
+  const text = JSON.stringify(line, (_name, value: unknown) =>
+    typeof value === 'bigint' ? rawJson(String(value)) : value,
+  );
+  process.stdout.write(`${text}\n`);
+};
 /** Members of the wire, in the spelling of this library. */
 const camel = (input: With): With =>
   Object.fromEntries(
@@ -26,7 +35,8 @@ let madeClient: svc.Client | undefined;
 // Standard output belongs to the kit.
 globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr });
 let unbridge: (() => void) | undefined;
-const instrumentation = (): svc.Instrumentation => (made ??= svc.createInstrumentation(options));
+const instrumentation = (): svc.Instrumentation =>
+  (made ??= svc.createInstrumentation({ ...options, bridge: bridgeOpenTelemetry(openTelemetry) }));
 const client = (): svc.Client => (madeClient ??= svc.createClient(options));
 const workers = new Map<string, svc.Worker>();
 const calls = new Map<number, AbortController>();
@@ -65,6 +75,15 @@ const hostile: Record<string, () => unknown> = {
   }),
 };
 
+/** In order: one after the other. */
+const runInside = async (input: With): Promise<unknown[]> => {
+  const results: unknown[] = [];
+  // oxlint-disable-next-line eslint/no-await-in-loop
+  for (const { do: verb, with: more = {} } of (input['inside'] ?? []) as { do: string; with?: With }[])
+    results.push((await verbNamed(verb)(more, { id: 0, signal: new AbortController().signal })) ?? {});
+  return results;
+};
+
 type SpanResult = { trace_id: string; span_id: string; traceparent: string; inside: unknown[]; raised?: string };
 const span = async (input: With): Promise<SpanResult> => {
   const given = without(input, 'name', 'output', 'usage', 'events', 'error', 'hop', 'inside');
@@ -78,10 +97,7 @@ const span = async (input: With): Promise<SpanResult> => {
       for (const event of (input['events'] ?? []) as { name: string; attributes?: With }[])
         open.addEvent(event.name, event.attributes);
       if (input['hop'] === true) await sleep(1);
-      // In order: one after the other.
-      // oxlint-disable-next-line eslint/no-await-in-loop
-      for (const { do: verb, with: more = {} } of (input['inside'] ?? []) as { do: string; with?: With }[])
-        result.inside.push((await verbNamed(verb)(more, { id: 0, signal: new AbortController().signal })) ?? {});
+      result.inside = await runInside(input);
       if (input['error'] !== undefined) throw new Error(input['error'] as string);
     });
   } catch (error) {
@@ -152,7 +168,7 @@ const verbs: Record<string, Verb> = {
     language: 'typescript',
     library: '@svc/sdk',
     version: '0.1.0',
-    capabilities: ['batch', 'log_bridge'],
+    capabilities: ['batch', 'int64', 'log_bridge', 'otel_bridge'],
   }),
   configure: (input) => {
     const { retry } = input;
@@ -176,6 +192,7 @@ const verbs: Record<string, Verb> = {
     instrumentation().log(input['severity'] as svc.Severity, input['message'] as string, input);
     return {};
   },
+  'otel.span': (input) => underSpan(() => runInside(input)),
   metric: (input) => {
     instrumentation().metric(camel(input) as svc.MetricInput);
     return {};

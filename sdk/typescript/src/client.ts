@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bulkBody, type BulkFilter, type BulkWork } from './bulk.ts';
 import { readEvents } from './event-stream.ts';
 import { ConnectionError, RunFailed, ServiceError } from './errors.ts';
+import { parseExactly } from './exact-json.ts';
 import type {
   CheckedDefinitions,
   Definition,
@@ -166,7 +167,7 @@ export const createClient = (options: ClientOptions = {}) => {
     for await (const event of readEvents(bytes, options.streamIdleMs ?? DEFAULT_STREAM_IDLE_MS)) {
       let entry: JournalEntry;
       try {
-        entry = JSON.parse(event.data) as JournalEntry;
+        entry = parseExactly(event.data) as JournalEntry;
       } catch (cause) {
         throw new ConnectionError('the journal stream holds something that is not JSON', { cause });
       }

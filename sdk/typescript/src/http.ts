@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { ConnectionError, ServiceError } from './errors.ts';
+import { parseExactly, writeExactly } from './exact-json.ts';
 import { DEFAULT_TIMEOUT_MS, type HttpRequest, refusalOf, targetOf, type Transport } from './transport.ts';
 
 /** One keep-alive pool of connections to one service. */
@@ -12,7 +13,7 @@ export type Http = Transport & {
 /** What is sent for a body; bytes are not copied. */
 const payloadOf = (body: unknown): Uint8Array => {
   if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return Buffer.from(typeof body === 'string' ? body : writeExactly(body));
 };
 
 /** An answer larger than this is refused: no read of the service is. */
@@ -104,7 +105,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
         const text = await readText(answer);
         const status = answer.statusCode ?? 0;
         if (status < 200 || status > 299) throw refused(answer, text);
-        return (text === '' ? undefined : JSON.parse(text)) as T;
+        return (text === '' ? undefined : parseExactly(text)) as T;
       } catch (error) {
         if (error instanceof ServiceError || error instanceof ConnectionError) throw error;
         throw new ConnectionError(`${request.method} ${request.path}: the answer broke off`, { cause: error });

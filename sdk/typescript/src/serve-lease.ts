@@ -1,4 +1,5 @@
 import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+import { writeExactly } from './exact-json.ts';
 import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from './generated/wire.ts';
 import { startHeart } from './heart.ts';
 import type { Instrumentation, TraceContext } from './recorder.ts';
@@ -121,7 +122,7 @@ const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease
     }
   };
   /** @throws TypeError on what is not JSON */
-  const bodyOf = (fields: object): string => JSON.stringify({ worker_id: workerId, ...fields });
+  const bodyOf = (fields: object): string => writeExactly({ worker_id: workerId, ...fields });
 
   return {
     started: (how: How) => call('started', bodyOf({}), how),
@@ -245,7 +246,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     lease,
     signal: interruption.signal,
     heartbeat: (details) => {
-      const text = JSON.stringify(details);
+      const text = writeExactly(details);
       const bytes = Buffer.byteLength(text);
       if (bytes > DETAILS_LIMIT_BYTES)
         throw new RangeError(`heartbeat details have ${bytes} bytes as JSON, more than ${DETAILS_LIMIT_BYTES}`);
