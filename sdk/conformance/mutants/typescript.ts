@@ -269,9 +269,30 @@ export const mutants: readonly Mutant[] = [
   {
     fault: 'loses the details that were given just before a failure',
     file: 'src/serve-lease.ts',
-    find: 'await heart.flush();',
-    replace: '',
+    find: 'await heart.flush(',
+    replace: 'await Promise.resolve(',
     caughtBy: ['worker/details'],
+  },
+  {
+    fault: 'gives the details up after a heartbeat without an answer',
+    file: 'src/heart.ts',
+    find: 'if (details === undefined || stopped) flushed();',
+    replace: 'flushed();',
+    caughtBy: ['worker/details-after-a-miss'],
+  },
+  {
+    fault: 'begins an action on many runs without a key',
+    file: 'src/client.ts',
+    find: '{ idempotencyKey = randomUUID() }: {',
+    replace: '{ idempotencyKey }: {',
+    caughtBy: ['client/bulk-after-a-cut'],
+  },
+  {
+    fault: 'loses the last digits of a large integer',
+    file: 'src/http.ts',
+    find: 'parseExactly(text)',
+    replace: 'JSON.parse(text)',
+    caughtBy: ['client/decoding', 'worker/int64'],
   },
   {
     fault: 'asks for a span of usage that spans hold',
