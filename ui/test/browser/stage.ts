@@ -32,6 +32,8 @@ export type Stage = {
   /** @throws Error when the service refuses */
   readonly post: (path: string, body: unknown, key?: string) => Promise<Record<string, unknown>>;
   readonly get: (path: string, key?: string) => Promise<Record<string, unknown>>;
+  /** Deletes what stands at a path. @throws Error when the service refuses */
+  readonly remove: (path: string, key?: string) => Promise<Record<string, unknown>>;
   /** Ends the service and starts it again on its files; only one of its own, with a port of its own. */
   readonly restartService: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -140,6 +142,8 @@ export const openStage = async (wish: Wish = {}): Promise<Stage> => {
           body: JSON.stringify(body),
         }),
       ),
+    remove: async (path, key) =>
+      answerOf(await fetch(new URL(path, url), { method: 'DELETE', headers: headersOf(key) })),
     get: async (path, key) => answerOf(await fetch(new URL(path, url), { headers: headersOf(key) })),
     ingest: async (body) => {
       const answer = await stage.post('/v1/ingest', body);
@@ -203,6 +207,7 @@ export const useStage = (wish: Wish = {}, seed: (stage: Stage) => Promise<void> 
     ingest: (body) => get().ingest(body),
     post: (path, body, key) => get().post(path, body, key),
     get: (path, key) => get().get(path, key),
+    remove: (path, key) => get().remove(path, key),
     restartService: () => get().restartService(),
     close: () => get().close(),
   };

@@ -35,7 +35,7 @@ export const MonitorFacts = ({ monitor }: { readonly monitor: Monitor }) => (
       <dt>Samples</dt>
       <dd>
         {isHolding(monitor)
-          ? `holding (${formatCount(monitor.samples)} of ${formatCount(monitor.min_samples)} ${samplesOf(monitor)})`
+          ? `holding (${formatCount(monitor.samples)} of ${formatCount(monitor.min_samples)} ${samplesOf(monitor)})${monitor.condition === 'nominal' ? '' : `, still ${monitor.condition}`}`
           : `${formatCount(monitor.samples)} ${samplesOf(monitor)}, ${formatCount(monitor.min_samples)} needed`}
       </dd>
       <dt>Read</dt>
