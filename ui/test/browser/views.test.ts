@@ -69,6 +69,26 @@ describe('the list of traces', () => {
   });
 });
 
+describe('the columns of the list', () => {
+  it('are chosen by their boxes, which the address keeps; all of them are no choice', async () => {
+    const page = await stage.open('/traces');
+    const heads = page.getByRole('table', { name: 'Traces' }).getByRole('columnheader');
+    await heads.first().waitFor();
+    const all = await heads.allInnerTexts();
+    await page.getByText('Columns', { exact: true }).first().click();
+    const choice = page.getByRole('group', { name: 'Columns' });
+    await choice.getByRole('checkbox', { name: 'Errors' }).uncheck();
+    const less = all.filter((head) => head !== 'Errors');
+    await expect.poll(() => heads.allInnerTexts()).toEqual(less);
+    await page.reload();
+    await expect.poll(() => heads.allInnerTexts()).toEqual(less);
+    await page.getByText('Columns', { exact: true }).first().click();
+    await choice.getByRole('checkbox', { name: 'Errors' }).check();
+    await expect.poll(() => heads.allInnerTexts()).toEqual(all);
+    expect(new URL(page.url()).searchParams.has('cols')).toBe(false);
+  });
+});
+
 describe('saved views', () => {
   it('are kept under a name, opened again, shown on a board, and deleted; a name is text', async () => {
     const page = await stage.open('/traces?status=error');
@@ -120,6 +140,16 @@ describe('what ingest did', () => {
     const row = page.getByRole('table', { name: 'Refusals' }).getByRole('row', { name: /\/v1\/ingest/ });
     await row.getByText('invalid_id').waitFor();
     expect(await row.textContent()).toContain('trace_id');
+  });
+
+  it('the overview says when the newest trace began, and what the doors refused last', async () => {
+    const page = await stage.open('/');
+    const ingest = page.getByRole('region', { name: 'Ingest' });
+    await ingest.getByText(/^The newest trace, .+, began /).waitFor();
+    await ingest.getByText('invalid_id').waitFor();
+    await ingest.getByText('Refused once since').waitFor();
+    await ingest.getByRole('link', { name: 'Refusals' }).click();
+    await page.getByRole('table', { name: 'Refusals' }).waitFor();
   });
 });
 

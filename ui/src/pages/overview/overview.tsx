@@ -15,6 +15,7 @@ import { useShared } from '../../widgets/page-state.ts';
 import { Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { Firing } from './firing.tsx';
+import { IngestHealth } from './ingest.tsx';
 import css from './overview.module.css';
 import { SpendOfToday, SpendOverTime } from './spend.tsx';
 import { TroubledRuns } from './troubled-runs.tsx';
@@ -128,6 +129,7 @@ export const Overview = () => {
         <SpendOfToday />
         <SpendOverTime />
       </section>
+      <IngestHealth />
     </div>
   );
 };

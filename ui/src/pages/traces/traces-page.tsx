@@ -14,6 +14,7 @@ import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { useSelection } from '../../widgets/selection.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
+import { ColumnChoice } from './column-choice.tsx';
 import { scoreColumns, traceColumns, type TraceRow } from './columns.tsx';
 import { FacetRail } from './facet-rail.tsx';
 import { filterChoices, filterFields, type FilterName, filterNames, isComplete } from './filters.ts';
@@ -159,6 +160,7 @@ export default function TracesPage() {
                   <summary>Duration and cost</summary>
                   <Scatter rows={rows} onBox={(filter) => setState({ ...filter, peek: undefined }, 'push')} />
                 </details>
+                <ColumnChoice columns={columns} shown={state.cols} onChoose={(cols) => setState({ cols })} />
                 <div className={css['panes']}>
                   <FacetRail query={facetQuery} active={params} onChoose={setFilter} />
                   <DataTable

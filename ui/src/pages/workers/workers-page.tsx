@@ -2,6 +2,7 @@ import { type ReactNode, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { inTrouble, isSilent, leaseClock, leaseStates } from '../../model/lease-clock.ts';
+import { LEASE_CALLS } from '../../model/refusals.ts';
 import { formatAge, formatCount, plural, shortId } from '../../model/units.ts';
 import { formatState, oneOf, text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -95,8 +96,6 @@ const leaseColumns = (now: number): readonly Column<Lease>[] => [
 ];
 
 type Refusal = components['schemas']['Refusals']['refusals'][number];
-/** Under which calls on a lease stand among the refusals. */
-const LEASE_CALLS = '/v1/api/steps/:lease/';
 
 const refusalColumns: readonly Column<Refusal>[] = [
   { id: 'call', head: 'Call', cell: ({ door }) => <code>{door.slice(LEASE_CALLS.length)}</code> },
