@@ -88,16 +88,11 @@ const indexOf = (statements: Statements, { match, gathersAll }: Question) => {
   const between = statements.pluck<number>(
     'SELECT rowid FROM search.span_search WHERE span_search MATCH ? AND rowid BETWEEN ? AND ?',
   );
-  if (gathersAll) {
-    // Once is enough.
-    const all = Float64Array.from(
-      statements.pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ?').all(match),
+  // Once is enough.
+  if (gathersAll)
+    return numberSetOf(
+      statements.pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ?').iterate(match),
     );
-    return {
-      newest: (most: number): number[] => [...all.subarray(Math.max(0, all.length - most))].reverse(),
-      between: (from: number, to: number): number[] => [...all.subarray(placeOf(all, from), placeOf(all, to + 1))],
-    };
-  }
   return {
     newest: (most: number): number[] =>
       statements
@@ -108,16 +103,41 @@ const indexOf = (statements: Statements, { match, gathersAll }: Question) => {
   };
 };
 
-/** The place of the first number that is not below, in numbers that grow. */
-const placeOf = (sorted: Float64Array, number: number): number => {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? 0) < number) low = middle + 1;
-    else high = middle;
+/** Numbers that grow, a bit for each from the first to the last: spans of a broad prefix may be most of all that are stored. */
+const numberSetOf = (numbers: Iterable<number>) => {
+  let bits = new Uint8Array(4096);
+  let first: number | undefined;
+  let end = 0;
+  for (const number of numbers) {
+    first ??= number;
+    const place = number - first;
+    if (place >= bits.length * 8) {
+      const wider = new Uint8Array(Math.max(bits.length * 2, (place >>> 3) + 1));
+      wider.set(bits);
+      bits = wider;
+    }
+    bits[place >>> 3] = (bits[place >>> 3] ?? 0) | (1 << (place & 7));
+    end = number + 1;
   }
-  return low;
+  const start = first ?? 0;
+  const has = (number: number): boolean => {
+    const place = number - start;
+    return ((bits[place >>> 3] ?? 0) & (1 << (place & 7))) !== 0;
+  };
+  return {
+    newest: (most: number): number[] => {
+      const found: number[] = [];
+      for (let number = end - 1; number >= start && found.length < most; number -= 1)
+        if (has(number)) found.push(number);
+      return found;
+    },
+    between: (from: number, to: number): number[] => {
+      const found: number[] = [];
+      for (let number = Math.max(from, start); number < end && number <= to; number += 1)
+        if (has(number)) found.push(number);
+      return found;
+    },
+  };
 };
 
 /** @returns `undefined` when the search can find nothing */
