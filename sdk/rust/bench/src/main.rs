@@ -112,14 +112,14 @@ async fn runs(plan: Value) -> Result<Value, Box<dyn std::error::Error>> {
             async { Ok::<_, StepError>(json!({"ok": true})) }
         });
     }
-    let worker = Worker::builder().endpoint(&url).workflow(workflow).concurrency(usize::try_from(in_flight)?).build()?;
+    let worker =
+        Worker::builder().endpoint(&url).workflow(workflow).concurrency(usize::try_from(in_flight)?).build()?;
     let handle = worker.handle();
     let serving = tokio::spawn(worker.run());
 
     let over = Arc::new(AtomicBool::new(false));
-    let drivers: Vec<_> = (0..in_flight)
-        .map(|number| tokio::spawn(drive(client.clone(), id.clone(), number, over.clone())))
-        .collect();
+    let drivers: Vec<_> =
+        (0..in_flight).map(|number| tokio::spawn(drive(client.clone(), id.clone(), number, over.clone()))).collect();
     tokio::time::sleep(seconds("warmUpSeconds")).await;
     println!("measuring");
     let (began, cpu, before) = (Instant::now(), processor_us(), steps.load(Ordering::Relaxed));

@@ -10,9 +10,11 @@ import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
@@ -23,12 +25,8 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Connections to one service, kept alive between calls. */
@@ -43,20 +41,23 @@ final class Http implements AutoCloseable {
   private static final MethodHandle SHUTDOWN_NOW = shutdownNow();
 
   private final HttpClient client;
+  /** Computes TLS; null without it. */
   private final ExecutorService executor;
   private final String base;
   private final String authorization;
   private final Signal closing = new Signal();
 
   Http(Settings settings) {
-    executor = Executors.newCachedThreadPool(Threads.daemons("svc-http"));
+    String endpoint = settings.endpoint();
+    boolean secure = endpoint.regionMatches(true, 0, "https:", 0, 6);
+    executor = secure ? Executors.newCachedThreadPool(Threads.daemons("svc-http")) : null;
     client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT)
-            .executor(executor)
+            // Plain answers are read by the thread that selects: handing a piece over costs more than reading it.
+            .executor(secure ? executor : Runnable::run)
             .build();
-    String endpoint = settings.endpoint();
     base = endpoint.endsWith("/") ? endpoint.substring(0, endpoint.length() - 1) : endpoint;
     authorization = settings.apiKey().map(key -> "Bearer " + key).orElse(null);
   }
@@ -123,16 +124,22 @@ final class Http implements AutoCloseable {
   @Override
   public void close() {
     closing.fire();
-    if (SHUTDOWN_NOW != null) {
-      try {
-        SHUTDOWN_NOW.invoke(client);
-      } catch (Throwable e) {
-        // It ends by itself once nobody holds it.
-        executor.shutdown();
-        return;
-      }
+    shutDownClient();
+    if (executor != null) {
+      executor.shutdown();
     }
-    executor.shutdown();
+  }
+
+  private void shutDownClient() {
+    if (SHUTDOWN_NOW == null) {
+      return;
+    }
+    try {
+      SHUTDOWN_NOW.invoke(client);
+    } catch (Throwable e) {
+      // It ends by itself once nobody holds it.
+      return;
+    }
   }
 
   private URI uriOf(Request request) {
@@ -151,9 +158,11 @@ final class Http implements AutoCloseable {
     return URI.create(url.toString());
   }
 
-  private HttpRequest requestOf(Request request) {
+  private HttpRequest requestOf(Request request, long nanos) {
     HttpRequest.Builder builder =
-        HttpRequest.newBuilder(uriOf(request)).header("user-agent", "svc-java/" + Version.TEXT);
+        HttpRequest.newBuilder(uriOf(request))
+            .timeout(Duration.ofNanos(Math.max(1, nanos)))
+            .header("user-agent", "svc-java/" + Version.TEXT);
     if (authorization != null) {
       builder.header("authorization", authorization);
     }
@@ -225,40 +234,65 @@ final class Http implements AutoCloseable {
     }
   }
 
-  /** One request and its answer, which a signal, an interrupt or a deadline breaks off. */
+  /**
+   * One request and its answer, which a signal, an interrupt or a deadline breaks off. The calling thread
+   * sends and waits: the asynchronous call of the JDK starts a thread for each answer where a machine has
+   * few processors.
+   */
   final class Exchange implements AutoCloseable {
     private final Request request;
     private final ByteStream stream = new ByteStream();
-    private final CompletableFuture<HttpResponse<ByteStream>> future;
     private final Runnable forgetClosing;
     private final Runnable forgetSignal;
+    private final Object waitLock = new Object();
+    /** The thread that waits for the answer to begin; with the lock. */
+    private Thread waiting;
     private volatile boolean brokenOff;
 
     Exchange(Request request, Signal signal) {
       this.request = request;
-      if (closing.fired() || (signal != null && signal.fired())) {
-        throw new ConnectionFailedException(request + " was broken off");
-      }
-      future = client.sendAsync(requestOf(request), info -> stream);
       forgetClosing = closing.onFire(this::breakOff);
       forgetSignal = signal == null ? () -> {} : signal.onFire(this::breakOff);
     }
 
     private void breakOff() {
-      brokenOff = true;
-      future.cancel(true);
+      synchronized (waitLock) {
+        brokenOff = true;
+        if (waiting != null) {
+          waiting.interrupt();
+        }
+      }
       stream.close();
     }
 
     HttpResponse<ByteStream> begin(long deadline) {
+      synchronized (waitLock) {
+        if (brokenOff) {
+          throw wasBrokenOff(null);
+        }
+        waiting = Thread.currentThread();
+      }
       try {
-        return future.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+        return client.send(requestOf(request, deadline - System.nanoTime()), info -> stream);
       } catch (InterruptedException e) {
+        if (brokenOff) {
+          throw wasBrokenOff(e);
+        }
         throw interrupted();
-      } catch (TimeoutException e) {
-        throw tooLate();
-      } catch (ExecutionException | CancellationException e) {
+      } catch (HttpConnectTimeoutException e) {
         throw failed(e);
+      } catch (HttpTimeoutException e) {
+        throw tooLate();
+      } catch (IOException e) {
+        throw failed(e);
+      } finally {
+        synchronized (waitLock) {
+          waiting = null;
+          if (brokenOff) {
+            // It was meant for this wait, which is over.
+            Thread.interrupted();
+          }
+        }
       }
     }
 
@@ -310,13 +344,17 @@ final class Http implements AutoCloseable {
       return new ConnectionFailedException(request + " got no answer within " + limit.toMillis() + " ms");
     }
 
+    private ConnectionFailedException wasBrokenOff(Exception cause) {
+      return new ConnectionFailedException(request + " was broken off", cause);
+    }
+
     private ConnectionFailedException failed(Exception error) {
       if (brokenOff) {
-        return new ConnectionFailedException(request + " was broken off");
+        return wasBrokenOff(error);
       }
       Throwable cause = error;
       while (cause.getCause() != null
-          && (cause instanceof ExecutionException || cause.getMessage() == null || cause instanceof ConnectException)) {
+          && (cause.getMessage() == null || cause instanceof ConnectException)) {
         cause = cause.getCause();
       }
       String words = cause.getMessage();
@@ -333,9 +371,6 @@ final class Http implements AutoCloseable {
     public void close() {
       forgetClosing.run();
       forgetSignal.run();
-      if (!future.isDone()) {
-        future.cancel(true);
-      }
       stream.close();
     }
   }

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /** The worker calls of one lease, and what their answers mean. */
@@ -53,12 +54,40 @@ final class LeaseCalls {
     return JsonNodeFactory.instance.objectNode().put("worker_id", host.workerId());
   }
 
-  Answer started(How how) {
-    return call(StepCalls.Verb.STARTED, Json.encodeOwn(body()), how);
+  /**
+   * Sends the first declaration that the body starts, without waiting for its answer, so that those of all leases
+   * that came together travel together; {@code answered} takes what {@link #started} needs.
+   */
+  void declare(Consumer<First> answered) {
+    StepCalls.Call call = callOf(StepCalls.Verb.STARTED, bodyText());
+    host.calls().submit(call, (body, error) -> answered.accept(new First(body, error)));
+  }
+
+  /** Goes on from the answer to the first declaration. */
+  Answer started(First first, How how) {
+    return call(callOf(StepCalls.Verb.STARTED, bodyText()), first, how);
+  }
+
+  /** What came of a first try: its answer, or why there is none. */
+  record First(JsonNode body, RuntimeException error) {
+    JsonNode get() {
+      if (error != null) {
+        throw error;
+      }
+      return body;
+    }
+  }
+
+  private byte[] bodyText() {
+    return Json.encodeOwn(body());
+  }
+
+  private StepCalls.Call callOf(StepCalls.Verb verb, byte[] body) {
+    return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null);
   }
 
   Answer complete(byte[] report, How how) {
-    return call(StepCalls.Verb.COMPLETE, report, how);
+    return call(callOf(StepCalls.Verb.COMPLETE, report), null, how);
   }
 
   Answer fail(Failure failure, List<ObjectNode> usage, How how) {
@@ -71,7 +100,7 @@ final class LeaseCalls {
       report.put("retry_after_ms", failure.retryAfterMs());
     }
     putUsage(report, usage);
-    return call(StepCalls.Verb.FAIL, Json.encodeOwn(report), how);
+    return call(callOf(StepCalls.Verb.FAIL, Json.encodeOwn(report)), null, how);
   }
 
   static void putUsage(ObjectNode report, List<ObjectNode> usage) {
@@ -87,13 +116,20 @@ final class LeaseCalls {
         : message;
   }
 
-  private Answer call(StepCalls.Verb verb, byte[] body, How how) {
-    StepCalls.Call call =
-        new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null);
+  /** Calls until it is answered; the first try may have been made before, null for none. */
+  private Answer call(StepCalls.Call call, First first, How how) {
+    AtomicReference<First> made = new AtomicReference<>(first);
     JsonNode answer;
     try {
       // The signal ends the waiting between tries. A call on its way goes on: it may be the one that lands.
-      answer = how.retries().call(() -> host.calls().make(call), how.signal());
+      answer =
+          how.retries()
+              .call(
+                  () -> {
+                    First before = made.getAndSet(null);
+                    return before == null ? host.calls().make(call) : before.get();
+                  },
+                  how.signal());
     } catch (SvcException e) {
       return read(null, e);
     }
@@ -102,7 +138,7 @@ final class LeaseCalls {
 
   /** Sends one heartbeat, and calls back with what it found. */
   void beat(byte[] details, Signal cut, Consumer<Answer> found) {
-    byte[] body = Json.encodeOwn(body());
+    byte[] body = bodyText();
     if (details != null) {
       byte[] start = ",\"details\":".getBytes(StandardCharsets.UTF_8);
       ByteBuffer joined =

@@ -50,13 +50,25 @@ final class ServedLease {
     return lease.definitionId() + "@" + lease.definitionVersion() + "/" + lease.stepId() + " of run " + lease.runId();
   }
 
+  /**
+   * Declares the lease started, and hands what lives it to {@code rest}, which gives it a thread at once.
+   * Where this worker does not hold the step, nothing is declared. Neither throws nor waits.
+   */
+  void begin(Consumer<Runnable> rest) {
+    if (body == null) {
+      rest.accept(() -> live(null));
+    } else {
+      calls.declare(first -> rest.accept(() -> live(first)));
+    }
+  }
+
   /** Lives the lease. Never throws. */
-  void serve() {
+  private void live(LeaseCalls.First first) {
     try {
       if (body == null) {
         refuseUnheld();
       } else {
-        startAndRun();
+        startAndRun(first);
       }
     } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
       // Without its stack, which may hold payloads.
@@ -99,10 +111,10 @@ final class ServedLease {
     settle(calls.fail(failure, List.of(), new LeaseCalls.How(Retries.UNTIL_ANSWERED, host.force())));
   }
 
-  private void startAndRun() {
+  private void startAndRun(LeaseCalls.First first) {
     // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
     Retries untilTtl = Retries.UNTIL_ANSWERED.within(host.leaseTtl().toNanos());
-    LeaseCalls.Answer started = calls.started(new LeaseCalls.How(untilTtl, host.force()));
+    LeaseCalls.Answer started = calls.started(first, new LeaseCalls.How(untilTtl, host.force()));
     // Without its word that the body may run, the body does not run: its own earlier report is no such word.
     if (started.kind() != LeaseCalls.Kind.TAKEN) {
       settle(started);

@@ -554,16 +554,20 @@ public final class Worker implements AutoCloseable {
               log.log(System.Logger.Level.WARNING, words, served.name());
               counted.fire();
             });
-    try {
-      pool.execute(
-          () -> {
-            served.serve();
+    served.begin(
+        rest -> {
+          try {
+            pool.execute(
+                () -> {
+                  rest.run();
+                  counted.fire();
+                });
+          } catch (RejectedExecutionException | OutOfMemoryError e) {
+            String words = "no thread can be started for {0}; another worker gets its step";
+            log.log(System.Logger.Level.ERROR, words, served.name());
             counted.fire();
-          });
-    } catch (RejectedExecutionException | OutOfMemoryError e) {
-      log.log(System.Logger.Level.ERROR, "no thread can be started for {0}; its offer lapses", served.name());
-      counted.fire();
-    }
+          }
+        });
   }
 
   private void release() {
