@@ -110,6 +110,10 @@ def _failure_of(error: BaseException) -> _Failure:
     return _Failure({"class": error.error_class, **code, "message": message}, later)
 
 
+_First = tuple[Any, "SvcError | None"]
+"""What came of a first try: its answer, or why there is none."""
+
+
 class _LeaseCalls:
     """The four worker calls of one lease."""
 
@@ -121,11 +125,22 @@ class _LeaseCalls:
         """Raises TypeError, ValueError or RecursionError on what is not JSON."""
         return _json.encode({"worker_id": self._host.worker_id, **fields})
 
-    def call(self, verb: StepVerb, body: bytes, how: _How) -> _Answer:
+    def call(self, verb: StepVerb, body: bytes, how: _How, first: _First | None = None) -> _Answer:
+        """Calls until it is answered; `first` is what came of a first try that was made before."""
         step_call = StepCall(verb, self._lease.lease_id, body)
+        made = [] if first is None else [first]
+
+        def make() -> Any:
+            if not made:
+                return self._host.calls.make(step_call)
+            answer, error = made.pop()
+            if error is not None:
+                raise error
+            return answer
+
         try:
             # The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
-            answer = with_retries(how.policy, lambda: self._host.calls.make(step_call), how.signal)
+            answer = with_retries(how.policy, make, how.signal)
         except SvcError as error:
             return self.read(None, error)
         return self.read(answer, None)
@@ -146,8 +161,16 @@ class _LeaseCalls:
             return _Answer("refused", error.code)
         return _Answer("rejected", error=error)
 
-    def started(self, how: _How) -> _Answer:
-        return self.call("started", self.body_of(), how)
+    def declare(self, answered: Callable[[_First], None]) -> None:
+        """Sends the first declaration that the body starts, and calls back with what came of it.
+
+        Nobody waits for it, so those of all leases that came together travel together.
+        """
+        step_call = StepCall("started", self._lease.lease_id, self.body_of())
+        self._host.calls.submit(step_call, lambda answer, error: answered((answer, error)))
+
+    def started(self, how: _How, first: _First) -> _Answer:
+        return self.call("started", self.body_of(), how, first)
 
     def fail(self, failure: _Failure, usage: Sequence[object], how: _How) -> _Answer:
         fields: dict[str, object] = {"error": failure.error}
@@ -183,10 +206,21 @@ class ServedLease:
         """Fires when the body did not end in time: its worker no longer waits for it."""
         self.name = f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
 
-    def serve(self) -> LeaseEnd:
+    def begin(self, go_on: Callable[[Callable[[], LeaseEnd]], None]) -> None:
+        """Declares the lease started, and hands on what lives it, which needs a thread at once. It does not wait.
+
+        Where this worker does not hold the step, nothing is declared. Raises RuntimeError where no thread can be started.
+        """
+        body = self._body
+        if body is None:
+            go_on(lambda: self._live(self._refuse_unheld))
+        else:
+            self._calls.declare(lambda first: go_on(lambda: self._live(lambda: self._serve(body, first))))
+
+    def _live(self, lease: Callable[[], LeaseEnd]) -> LeaseEnd:
         """Lives the lease. Never raises."""
         try:
-            return self._refuse_unheld() if self._body is None else self._serve(self._body)
+            return lease()
         except Exception as error:
             self._host.logger.error("%s: %s", self.name, _message_of(error))  # noqa: TRY400  A stack may hold payloads.
             return "lost"
@@ -230,11 +264,11 @@ class ServedLease:
         failure = _Failure({"class": "unservable", "message": message})
         return self._settle(self._calls.fail(failure, [], _How(self._host.force)), "unservable")
 
-    def _serve(self, body: Body) -> LeaseEnd:
+    def _serve(self, body: Body, first: _First) -> LeaseEnd:
         host = self._host
         # A late declaration is refused as fenced; one that is never answered must not be repeated without end.
         until_ttl = RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.lease_ttl_seconds)
-        started = self._calls.started(_How(host.force, until_ttl))
+        started = self._calls.started(_How(host.force, until_ttl), first)
         # Without its word that the body may run, the body does not run: its own earlier report is no such word either.
         if started.kind != "taken":
             return self._settle(started, "lost")

@@ -27,7 +27,7 @@ from ._timers import Timers
 from ._wire import Lease, Registration, RunDetail, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from ._workflow import Workflow
@@ -278,19 +278,28 @@ class Worker:
             )
             counted.fire()
 
-        def work() -> None:
-            served.serve()
+        def no_thread() -> None:
+            self._logger.error("no thread can be started for %s; another worker gets its step", served.name)
             counted.fire()
+
+        def go_on(rest: Callable[[], object]) -> None:
+            def work() -> None:
+                rest()
+                counted.fire()
+
+            try:
+                self._pool.submit(work)
+            except RuntimeError:
+                no_thread()
 
         with self._lock:
             self._active += 1
         counted.on_fire(count)
         served.left_behind.on_fire(leave)
         try:
-            self._pool.submit(work)
+            served.begin(go_on)
         except RuntimeError:
-            self._logger.error("no thread can be started for %s; its offer lapses", served.name)  # noqa: TRY400
-            counted.fire()
+            no_thread()
 
     def _on_run_end(self, run_id: str) -> None:
         # The one run that this worker serves is over.
