@@ -2,7 +2,7 @@ import { facetCounts } from '../../signals/facet-counts.ts';
 import type { FacetQuery, FacetReport } from '../../signals/query.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { countedFacets, type TraceFacet } from '../../signals/trace-facets.ts';
-import { facetOf } from '../../signals/rows/codes.ts';
+import { facetOf, facets } from '../../signals/rows/codes.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import {
@@ -18,6 +18,9 @@ import {
 
 /** Traces that a search for frequent words is asked about, at the most: each is a question to the index. */
 const MOST_SEARCHED = 2_000;
+
+/** Properties that are counted, as they stand in the file. */
+const COUNTED = countedFacets.map((facet) => facets[facet]).join(', ');
 
 /** Traces to look at: a SELECT of their row numbers, those that began last first where it lies in that order. */
 type Source = {
@@ -160,7 +163,9 @@ export const countFacets = (statements: Statements, query: FacetQuery): FacetRep
     const facetById = new Map<number, TraceFacet>();
     const named = statements
       .raw<[number, number, string]>(
-        'SELECT id, facet, value FROM facet_values WHERE id IN (SELECT value FROM json_each(?))',
+        // Without those that are not counted: of sessions and runs there are nearly as many as traces.
+        `SELECT v.id, v.facet, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value
+         WHERE v.facet IN (${COUNTED})`,
       )
       .iterate(JSON.stringify([...countById.keys()]));
     for (const [id, number, stored] of named) {
