@@ -26,6 +26,12 @@ const answer = async (ask: () => Promise<string>) => {
   }
 };
 
+/** What went wrong beside the calls, on one line: the schema of a message would say it as a page of JSON. */
+const faultOf = ({ name, message }: Error): string =>
+  name.endsWith('ZodError')
+    ? 'a line of the input was passed over: it is no message of JSON-RPC 2.0'
+    : message.replaceAll('\n', ' ').slice(0, 500);
+
 /** An empty variable is one that a launcher did not fill. */
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
@@ -91,7 +97,7 @@ export const mcp = async ({ err, project, ...address }: McpOptions): Promise<num
       );
       return server;
     },
-    { onerror: (error) => err(`svc: ${error.message.replaceAll('\n', ' ').slice(0, 500)}`) },
+    { onerror: (error) => err(`svc: ${faultOf(error)}`) },
   );
   await ended;
   await connection.close();

@@ -68,7 +68,10 @@ describe('bad input has a clear answer', () => {
       names.filter((name, place) => names.indexOf(name) !== place),
       'each call has a name of its own',
     ).toEqual([]);
-    const answers = await answersOfTools(client.url);
+    const { answers, logged } = await answersOfTools(client.url);
+    expect(new Set(logged)).toEqual(
+      new Set(['svc: a line of the input was passed over: it is no message of JSON-RPC 2.0']),
+    );
     // What a reader of the protocol found wrong comes as several lines of JSON.
     const lines = answers.map((said) => said.replaceAll(/\s+/g, ' '));
     expect(lines.filter((said) => !/^(?:error -32\d{3}|refused): \S/.test(said))).toEqual([]);

@@ -89,10 +89,17 @@ const noise = ['nonsense', '[]', '"a"', '{"jsonrpc":"1.0","id":0,"method":"tools
 
 const BIN = join(import.meta.dirname, '..', '..', '..', 'bin', 'svc.mjs');
 
-/** What the tool server answers to each call, by raw lines, as an assistant sees it; noise comes before each. */
-export const answersOfTools = async (url: string): Promise<readonly string[]> => {
-  const child = spawn(process.execPath, [BIN, 'mcp', '--endpoint', url], { stdio: ['pipe', 'pipe', 'ignore'] });
+/**
+ * What the tool server answers to each call, by raw lines, as an assistant sees it; noise comes before each.
+ * @returns the answers, and what it logged meanwhile
+ */
+export const answersOfTools = async (
+  url: string,
+): Promise<{ readonly answers: readonly string[]; readonly logged: readonly string[] }> => {
+  const child = spawn(process.execPath, [BIN, 'mcp', '--endpoint', url], { stdio: ['pipe', 'pipe', 'pipe'] });
   const ended = once(child, 'close');
+  const logged: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => logged.push(line));
   const waiting = new Map<number, (answer: Json) => void>();
   const unasked: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
@@ -129,5 +136,5 @@ export const answersOfTools = async (url: string): Promise<readonly string[]> =>
   const [status] = (await ended) as [number];
   if (status !== 0 || unasked.length > 0)
     throw new Error(`exit ${status}; lines that nobody asked for: ${unasked.join()}`);
-  return said;
+  return { answers: said, logged };
 };
