@@ -114,7 +114,11 @@ const act = async (
   if (action.feedback !== undefined) context.feedback(action.feedback as svc.FeedbackInput);
   if (action.throw !== undefined) throw errorOf(action.throw);
   if ('return' in action) return { output: action.return };
-  if (action.return_not_json !== undefined) return { output: { big: 1n } };
+  if (action.return_not_json !== undefined) {
+    const cycle: { self?: object } = {};
+    cycle.self = cycle;
+    return { output: cycle };
+  }
   if (action.return_bytes !== undefined) return { output: 'x'.repeat(action.return_bytes) };
   return undefined;
 };
