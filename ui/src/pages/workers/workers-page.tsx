@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { inTrouble, isSilent, leaseClock, leaseStates } from '../../model/lease-clock.ts';
@@ -29,7 +29,18 @@ const PAGE_ROWS = 200;
 const grammar = { state: oneOf(leaseStates), worker: text(), definition: text() } as const;
 const filterNames = ['state', 'worker', 'definition'] as const;
 
-const workerColumns = (now: number): readonly Column<Worker>[] => [
+/** Times count on by themselves: columns that changed with them would draw every cell anew, under the reader's hand. */
+const Seen = ({ at }: { readonly at: string }) => {
+  const now = useNow();
+  return (
+    <>
+      {isSilent(at, now) && <StatusMark state="silent" />} {formatAge(at, now)}
+    </>
+  );
+};
+const Clock = ({ lease }: { readonly lease: Lease }) => leaseClock(lease, useNow());
+
+const workerColumns: readonly Column<Worker>[] = [
   {
     id: 'worker',
     head: 'Worker',
@@ -43,11 +54,7 @@ const workerColumns = (now: number): readonly Column<Worker>[] => [
   {
     id: 'seen',
     head: 'Last seen',
-    cell: ({ last_seen_at }) => (
-      <>
-        {isSilent(last_seen_at, now) && <StatusMark state="silent" />} {formatAge(last_seen_at, now)}
-      </>
-    ),
+    cell: ({ last_seen_at }) => <Seen at={last_seen_at} />,
   },
   {
     id: 'leases',
@@ -65,7 +72,7 @@ const workerColumns = (now: number): readonly Column<Worker>[] => [
   },
 ];
 
-const leaseColumns = (now: number): readonly Column<Lease>[] => [
+const leaseColumns: readonly Column<Lease>[] = [
   {
     id: 'step',
     head: 'Step',
@@ -77,7 +84,7 @@ const leaseColumns = (now: number): readonly Column<Lease>[] => [
     ),
   },
   { id: 'status', head: 'Status', cell: ({ status }) => <StatusMark state={status} /> },
-  { id: 'clock', head: 'By itself', cell: (lease) => leaseClock(lease, now) },
+  { id: 'clock', head: 'By itself', cell: (lease) => <Clock lease={lease} /> },
   {
     id: 'run',
     head: 'Run',
@@ -183,7 +190,6 @@ const Listed = <Row,>({
 
 export default function WorkersPage() {
   const [{ project }] = useShared();
-  const now = useNow();
   const query = { limit: PAGE_ROWS, ...(project === undefined ? {} : { project }) };
   const workers = usePaged<Worker>(['workers', query], async (cursor, signal) => {
     const page = await ask(
@@ -207,8 +213,6 @@ export default function WorkersPage() {
   const { worker, definition } = state;
   const active = Object.entries(formatState(grammar, state)).map(([name, value]) => ({ name, value }));
   const clear = (): void => setState({ state: undefined, worker: undefined, definition: undefined }, 'push');
-  const ofWorkers = useMemo(() => workerColumns(now), [now]);
-  const ofLeases = useMemo(() => leaseColumns(now), [now]);
   const isOurs = (row: Worker): boolean =>
     (worker === undefined || row.worker_id === worker || row.name === worker) &&
     (definition === undefined || row.definitions.some(({ id }) => id === definition));
@@ -242,7 +246,7 @@ export default function WorkersPage() {
               {(listed, foot) => (
                 <DataTable
                   name="Workers"
-                  columns={ofWorkers}
+                  columns={workerColumns}
                   rows={listed}
                   idOf={({ worker_id }) => worker_id}
                   onEnd={workers.more}
@@ -272,7 +276,7 @@ export default function WorkersPage() {
               {(listed, foot) => (
                 <DataTable
                   name="Leases"
-                  columns={ofLeases}
+                  columns={leaseColumns}
                   rows={listed}
                   idOf={({ lease_id }) => lease_id}
                   onEnd={leases.more}
