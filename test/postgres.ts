@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,15 +19,15 @@ const programs = (): string => {
   return join(HOME, newest, 'bin');
 };
 
-/** The server refuses to run as root; Debian's package made a user for it. */
-const owner = (): { readonly uid: number; readonly gid: number } | undefined => {
+/** The server refuses to run as root, and so does PgBouncer; Debian's package made a user for it. */
+export const owner = (): { readonly uid: number; readonly gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined;
   const [uid, gid] = ['-u', '-g'].map((which) => Number(spawnSync('id', [which, 'postgres']).stdout));
   if (!Number.isInteger(uid) || !Number.isInteger(gid) || !uid || !gid) throw new Error('there is no user "postgres"');
   return { uid, gid };
 };
 
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
@@ -38,12 +38,16 @@ const freePort = (): Promise<number> =>
   });
 
 export type PostgresServer = {
+  readonly port: number;
   /** The address of a database that does not exist before. */
   readonly create: () => string;
   /** Runs SQL with the server's own client. @param url of a database; the maintenance database when absent. @returns what it prints */
   readonly run: (sql: string, url?: string) => string;
   /** Sends a signal to the postmaster: SIGINT ends all sessions at once, SIGKILL is a crash. */
   readonly kill: (signal: NodeJS.Signals) => Promise<void>;
+  /** Stops all of its processes where they are, as a host that hangs does; the system still accepts connections for it. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
   /** Starts it again on the same data and port. */
   readonly start: () => Promise<void>;
   /** Ends the server and removes its data. */
@@ -56,13 +60,24 @@ export type PostgresOptions = {
    * waits all the same until its log is written.
    */
   readonly isDurable?: boolean;
+  /** Settings beside ours, as `name=value`. */
+  readonly settings?: readonly string[];
+  /** With these PEM texts the server speaks TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** A server that this one follows, read-only until it is promoted. */
+  readonly standbyOf?: PostgresServer;
 };
 
 /**
  * A server of its own, on a free port of the loopback address, with its data in a temporary folder.
  * @throws Error with what the server said when it does not start
  */
-export const startPostgres = async ({ isDurable = false }: PostgresOptions = {}): Promise<PostgresServer> => {
+export const startPostgres = async ({
+  isDurable = false,
+  settings: given = [],
+  tls,
+  standbyOf,
+}: PostgresOptions = {}): Promise<PostgresServer> => {
   const bin = programs();
   const user = owner();
   const folder = mkdtempSync(join(tmpdir(), 'svc-postgres-'));
@@ -70,15 +85,24 @@ export const startPostgres = async ({ isDurable = false }: PostgresOptions = {})
   const data = join(folder, 'data');
   const port = await freePort();
   const as = { ...user, cwd: folder, env: { PATH: `${bin}:/usr/bin:/bin`, LC_ALL: 'C.UTF-8' } };
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'svc', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'],
-    { ...as, encoding: 'utf8' },
-  );
+  const [program, args] =
+    standbyOf === undefined
+      ? ['initdb', ['-D', data, '-U', 'svc', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']]
+      : [
+          'pg_basebackup',
+          ['-D', data, '-U', 'svc', '-h', '127.0.0.1', '-p', String(standbyOf.port), '-R', '-c', 'fast', '--no-sync'],
+        ];
+  const made = spawnSync(join(bin, program), args, { ...as, encoding: 'utf8' });
   if (made.status !== 0) {
     rmSync(folder, { recursive: true, force: true });
-    throw new Error(`initdb: ${made.stderr || String(made.error)}`);
+    throw new Error(`${program}: ${made.stderr || String(made.error)}`);
   }
+  const ownFile = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (user !== undefined) chownSync(path, user.uid, user.gid);
+    return path;
+  };
 
   let server: ChildProcess | undefined;
   let said = '';
@@ -86,6 +110,14 @@ export const startPostgres = async ({ isDurable = false }: PostgresOptions = {})
     ...['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`, 'max_connections=200'],
     ...['shared_buffers=64MB', 'autovacuum=off', 'log_min_messages=fatal'],
     ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
+    ...(tls === undefined
+      ? []
+      : [
+          'ssl=on',
+          `ssl_cert_file=${ownFile('server.crt', tls.certificate)}`,
+          `ssl_key_file=${ownFile('server.key', tls.key)}`,
+        ]),
+    ...given,
   ];
   const psql = (sql: string, url: string) =>
     spawnSync(join(bin, 'psql'), ['-X', '-q', '-t', '-A', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', sql], {
@@ -108,14 +140,29 @@ export const startPostgres = async ({ isDurable = false }: PostgresOptions = {})
       if (started.exitCode !== null || Date.now() > until) throw new Error(`PostgreSQL did not start: ${said}`);
     }
   };
+  const childrenOf = (pid: number): number[] =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .filter((child) => child !== '')
+      .map(Number);
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     const running = server;
-    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const sessions = childrenOf(running.pid);
     const ended = new Promise<void>((resolve) => running.once('exit', () => resolve()));
     running.kill(signal);
     const late = setTimeout(() => running.kill('SIGKILL'), STOP_MS);
     await ended;
     clearTimeout(late);
+    // Sessions outlive a killed postmaster for a moment, and nobody may start on their memory.
+    while (sessions.some((session) => existsSync(`/proc/${session}`))) await sleep(LOOK_MS);
+  };
+  /** To all of its processes: a session has one of its own. */
+  const signal = (which: 'SIGSTOP' | 'SIGCONT'): void => {
+    const pid = server?.pid;
+    if (pid === undefined) throw new Error('the server is not running');
+    process.kill(pid, which);
+    for (const session of childrenOf(pid)) process.kill(session, which);
   };
   const run = (sql: string, url = urlOf('postgres')): string => {
     const { status, stdout, stderr } = psql(sql, url);
@@ -140,8 +187,11 @@ export const startPostgres = async ({ isDurable = false }: PostgresOptions = {})
       run(`CREATE DATABASE ${name}`);
       return urlOf(name);
     },
+    port,
     run,
     kill,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     start,
     remove,
   };

@@ -1,6 +1,9 @@
-import { type ClientBase, type CustomTypesConfig, Pool, type PoolClient, types as known } from 'pg';
+import PQueue from 'p-queue';
+import type { ClientBase, PoolClient } from 'pg';
 import { StoreUnavailable } from '../unavailable.ts';
-import { hasClashed, judgeError } from './driver-error.ts';
+import { parseAddress } from './address.ts';
+import { errorCode, hasClashed, judgeError } from './driver-error.ts';
+import { openRoute } from './route.ts';
 
 /** What a statement binds. A Buffer goes as binary: that of an array is made by `arrays.ts`. */
 export type Bound = string | number | bigint | boolean | Buffer | null;
@@ -9,6 +12,7 @@ export type Bound = string | number | bigint | boolean | Buffer | null;
 export type Ask = <R extends readonly unknown[]>(sql: string, values?: readonly Bound[]) => Promise<R[]>;
 
 export type Database = {
+  /** Reads. What changes something is a transaction, whose commit is known to have reached the disk. */
   readonly ask: Ask;
   /**
    * Runs a unit of work in one transaction, and again from its beginning, up to three times, when it clashed with another. An error
@@ -20,10 +24,11 @@ export type Database = {
 };
 
 export type DatabaseOptions = {
+  /** @see parseAddress */
   readonly url: string;
   /** Names the store in errors. */
   readonly store: string;
-  /** Connections at the most. */
+  /** Connections at the most. One of four is kept for transactions. */
   readonly connections: number;
   /** Longest time that a statement may take, in milliseconds. */
   readonly statementMs?: number;
@@ -34,31 +39,41 @@ const STATEMENT_MS = 30_000;
 const LOCK_MS = 5_000;
 /** A transaction of ours never waits for anything but the database. */
 const IDLE_IN_TRANSACTION_MS = 30_000;
-const CONNECT_MS = 10_000;
+/**
+ * The server ends a statement that takes too long; one that does not even do that is frozen, or cut off. It is given up after a quarter
+ * of that time more, within these bounds, in milliseconds.
+ */
+const SILENCE_MS = { least: 1_000, most: 5_000 };
 const ATTEMPTS = 3;
-
-const INT8 = 20;
-/** Of the types that we read, the driver leaves 64-bit integers as text. */
-const types: CustomTypesConfig = {
-  getTypeParser: (oid: number) => (oid === INT8 ? (text: string) => BigInt(text) : known.getTypeParser(oid, 'text')),
-};
+const READ_ONLY = '25006';
 
 /**
  * Connections to one database, made when they are needed, and made again after the server was away. Nothing depends on a session, so a
  * pooler that hands out one a transaction may stand between.
+ * @throws StoreUnavailable when the address is none, or a file that it names cannot be read
  */
 export const connectDatabase = ({ url, store, connections, statementMs = STATEMENT_MS }: DatabaseOptions): Database => {
-  const pool = new Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: CONNECT_MS,
-    application_name: 'svc',
-    // With the start of a session, not by SET, which a pooler would hand to another's transaction.
-    options: `-c statement_timeout=${statementMs} -c lock_timeout=${LOCK_MS} -c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_MS}`,
-    types,
+  const address = parseAddress(url);
+  if (!address.ok) throw new StoreUnavailable(`${store}: the address of the database ${address.problem}`);
+  // What is acknowledged is on the disk, whatever the server's own default is.
+  const settings = {
+    synchronous_commit: 'on',
+    statement_timeout: String(statementMs),
+    lock_timeout: String(LOCK_MS),
+    idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
+  };
+  const route = openRoute({
+    address: address.value,
+    store,
+    connections,
+    settings,
+    silenceMs: statementMs + Math.min(SILENCE_MS.most, Math.max(SILENCE_MS.least, statementMs / 4)),
   });
-  // An idle connection that breaks is replaced when it is needed; unheard, the event would end the process.
-  pool.on('error', () => {});
+  // A pooler may keep what a session starts with to itself, and a plain SET would reach another's transaction.
+  const begin = `BEGIN; ${Object.entries(settings)
+    .map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
+    .join('; ')}`;
+  const reading = new PQueue({ concurrency: Math.max(1, connections - Math.ceil(connections / 4)) });
   let closing: Promise<void> | undefined;
 
   const askOf =
@@ -73,7 +88,7 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
     if (closing !== undefined) throw new StoreUnavailable(`the ${store} is closed`);
     let client: PoolClient;
     try {
-      client = await pool.connect();
+      client = await route.connect();
     } catch (error) {
       throw judgeError(store, error);
     }
@@ -85,6 +100,7 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
       return await work(client);
     } catch (error) {
       failure = judgeError(store, error);
+      if (failure instanceof StoreUnavailable && errorCode(failure.cause) === READ_ONLY) route.leave();
       throw failure;
     } finally {
       client.off('error', ignore);
@@ -95,20 +111,20 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
   const once = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
     lend(async (client) => {
       const ask = askOf(client);
-      await ask('BEGIN');
+      await client.query(begin);
       try {
         const done = await work(ask);
         await ask('COMMIT');
         return done;
       } catch (error) {
-        // A connection that is lost rolls back by itself.
-        await ask('ROLLBACK').catch(() => {});
+        // A connection that is not used again rolls back by its end, and one that is silent would be waited for.
+        if (!(judgeError(store, error) instanceof StoreUnavailable)) await ask('ROLLBACK').catch(() => {});
         throw error;
       }
     });
 
   return {
-    ask: (sql, values) => lend((client) => askOf(client)(sql, values)),
+    ask: (sql, values) => reading.add(() => lend((client) => askOf(client)(sql, values))),
     transaction: async (work) => {
       for (let attempt = 1; ; attempt += 1)
         try {
@@ -118,6 +134,6 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
           if (attempt >= ATTEMPTS || !hasClashed(cause)) throw error;
         }
     },
-    close: () => (closing ??= pool.end()),
+    close: () => (closing ??= route.close()),
   };
 };

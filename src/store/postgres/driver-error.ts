@@ -6,9 +6,16 @@ export const errorCode = (error: unknown): string | undefined => {
   return typeof error.code === 'string' ? error.code : undefined;
 };
 
-/** What the driver throws without a code when a connection ends under a statement. */
+/** What the driver throws without a code when a connection ends under a statement, or it is silent. */
 const BROKEN =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
+/** What it throws where TLS was asked for, and the server has none. */
+const WITHOUT_TLS = 'The server does not support SSL connections';
+export const isWithoutTls = (error: unknown): boolean => error instanceof Error && error.message === WITHOUT_TLS;
+
+const PROTOCOL_VIOLATION = '08P01';
+/** Whether a pooler refuses what a session should start with. It says so with a code of its own making. */
+export const refusesOptions = (error: unknown): boolean => errorCode(error) === PROTOCOL_VIOLATION;
 
 /**
  * Codes that say the server is away, full, starting or stopping, or not the one that takes writes: classes 08 (connection), 53
@@ -22,9 +29,19 @@ const CLASHED = /^(?:40001|40P01)$/;
 /** The database refuses who asks: no retry helps, and the start says why. */
 const REFUSED = /^(?:28...|3D000|42501)$/;
 
+/** The certificate of the server, or ours, is not taken: codes of OpenSSL as Node gives them. */
+const TLS = /^(?:ERR_(?:TLS|SSL|OSSL)_\w+|UNABLE_TO_[A-Z_]+|HOSTNAME_MISMATCH|[A-Z_]*(?:CERT|CRL)[A-Z_]*)$/;
+
 /** Values that the database does not take: classes 22 (data) and 23 (constraints), and a row too large for an index. */
 const OF_VALUES = /^(?:22...|23...|54000)$/;
 export const isOfValues = (error: unknown): boolean => OF_VALUES.test(errorCode(error) ?? '');
+
+/** Whether an error of connecting is one of the server, and not of ours: another host, or a later attempt, may do better. */
+export const isAway = (error: unknown): boolean => {
+  const code = errorCode(error);
+  if (code === undefined) return error instanceof Error && BROKEN.test(error.message);
+  return AWAY.test(code);
+};
 
 export const hasClashed = (error: unknown): boolean => CLASHED.test(errorCode(error) ?? '');
 
@@ -36,10 +53,16 @@ export const hasClashed = (error: unknown): boolean => CLASHED.test(errorCode(er
 export const judgeError = (store: string, error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof StoreUnavailable) return error;
   const code = errorCode(error);
+  if (isWithoutTls(error))
+    return new StoreUnavailable(`${store}: the server has no TLS, and sslmode asks for it`, { cause: error });
   if (code === undefined)
     return BROKEN.test(error.message)
       ? new StoreUnavailable(`${store}: the connection to the database was lost`, { cause: error })
       : error;
+  if (TLS.test(code))
+    return new StoreUnavailable(`${store}: the certificates do not fit what sslmode asks for (${code})`, {
+      cause: error,
+    });
   if (REFUSED.test(code))
     return new StoreUnavailable(`${store}: the database refuses (${code}): ${error.message}`, { cause: error });
   if (CLASHED.test(code)) return new StoreUnavailable(`${store}: too many writes at once (${code})`, { cause: error });

@@ -3,7 +3,7 @@ import type { Row } from '../../signals/rows/columns.ts';
 import { decodeAudit, encodeAudit } from '../../signals/rows/decode-records.ts';
 import type { SignalStore } from '../../signals/signal-store.ts';
 import { textArray } from '../arrays.ts';
-import type { Ask, Database } from '../connection.ts';
+import type { Database } from '../connection.ts';
 import { type Columns, columns, insertInto } from './insert.ts';
 import { signalKey } from './keys.ts';
 import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
@@ -22,13 +22,13 @@ const COLUMNS: Columns = [
 ];
 
 /** The audit log. @see SignalStore.appendAudit */
-export const auditLog = ({ ask }: Database): Pick<SignalStore, 'appendAudit' | 'listAudit'> => ({
+export const auditLog = ({ ask, transaction }: Database): Pick<SignalStore, 'appendAudit' | 'listAudit'> => ({
   appendAudit: async (entries) => {
     if (entries.length === 0) return;
     const rows = entries.map(
       (entry): Row => encodeAudit(entry).map((value) => (typeof value === 'string' ? storable(value) : value)),
     );
-    await ask(...insertInto('audit', COLUMNS, rows));
+    await transaction((within) => within(...insertInto('audit', COLUMNS, rows)));
   },
   listAudit: async (query) => {
     if (![query.operation, query.subject].every((text) => text === undefined || isStorable(text))) return { items: [] };
@@ -48,17 +48,23 @@ export const auditLog = ({ ask }: Database): Pick<SignalStore, 'appendAudit' | '
 const SLICE = 5_000;
 
 /** Removes audit rows and ingest keys older than their boundaries, in slices. */
-export const trimRecords = async (ask: Ask, auditBefore: UnixNano, ingestKeysBefore: UnixNano): Promise<void> => {
+export const trimRecords = async (
+  { transaction }: Database,
+  auditBefore: UnixNano,
+  ingestKeysBefore: UnixNano,
+): Promise<void> => {
   for (const [table, key, before] of [
     ['audit', 'entry', auditBefore],
     ['ingest_keys', 'ingest_key', ingestKeysBefore],
   ] as const)
     for (let gone = SLICE; gone === SLICE; ) {
-      const removed = await ask(
-        `DELETE FROM ${table} WHERE ${key} IN (
-           SELECT ${key} FROM ${table} WHERE at_ns < $1 ORDER BY at_ns LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
-         ) RETURNING 1`,
-        [before],
+      const removed = await transaction((within) =>
+        within(
+          `DELETE FROM ${table} WHERE ${key} IN (
+             SELECT ${key} FROM ${table} WHERE at_ns < $1 ORDER BY at_ns LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
+           ) RETURNING 1`,
+          [before],
+        ),
       );
       gone = removed.length;
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { wordsOf } from '../../signals/words.ts';
 import { searchText } from '../../signals/search-text.ts';
+import { WORD_BYTES } from './capabilities.ts';
 
 const SHORT_BYTES = 512;
 const KEPT_CHARACTERS = 64;
@@ -23,8 +24,6 @@ const SPAN_ID = /^[0-9a-f]{16}$/;
 export const isTraceId = (text: string): boolean => TRACE_ID.test(text);
 export const isSpanId = (text: string): boolean => SPAN_ID.test(text);
 
-/** Longest word that is searched, in bytes of UTF-8. */
-export const WORD_BYTES = 1_000;
 /** Bytes of all words of a span: beyond 1 MiB PostgreSQL would lose words without an error. */
 const WORDS_BYTES = 900 * 1024;
 

@@ -4,7 +4,7 @@ import type { Row } from '../../signals/rows/columns.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask, Bound } from '../connection.ts';
 import { type Columns, unnest } from './insert.ts';
-import { WORD_BYTES } from './keys.ts';
+import { WORD_BYTES } from './capabilities.ts';
 import { hex } from './statement.ts';
 
 /** Spans with a match up to which the complete set of a search is read at once. */

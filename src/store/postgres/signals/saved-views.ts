@@ -58,20 +58,24 @@ export const savedViews = ({ ask, transaction }: Database): SavedViewStore => ({
   },
   deleteView: async (project, viewId) => {
     if (!isStorable(project) || !isStorable(viewId)) return { deleted: 0, pending: false };
-    const gone = await ask(
-      `DELETE FROM saved_views AS r USING projects AS p WHERE p.project = r.project AND p.name = $1
+    const gone = await transaction((within) =>
+      within(
+        `DELETE FROM saved_views AS r USING projects AS p WHERE p.project = r.project AND p.name = $1
          AND signal_key(r.view_id) = signal_key($2) AND r.view_id = $2 RETURNING 1`,
-      [project, viewId],
+        [project, viewId],
+      ),
     );
     return { deleted: gone.length, pending: false };
   },
   deleteViewsOfUser: async (userId, reach) => {
     if (!isStorable(userId)) return { deleted: 0, pending: false };
     const [reached, values] = inReach(reach, 2);
-    const gone = await ask(
-      `DELETE FROM saved_views AS r USING projects AS p WHERE p.project = r.project AND ${reached}
+    const gone = await transaction((within) =>
+      within(
+        `DELETE FROM saved_views AS r USING projects AS p WHERE p.project = r.project AND ${reached}
          AND signal_key(r.user_id) = signal_key($1) AND r.user_id = $1 RETURNING 1`,
-      [userId, ...values],
+        [userId, ...values],
+      ),
     );
     return { deleted: gone.length, pending: false };
   },
