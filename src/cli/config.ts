@@ -1,5 +1,7 @@
 import { type Scope, scopes } from '../model/scope.ts';
 import { capabilitiesToWire } from '../http/codec/capabilities.ts';
+import { parseAddress, showAddress } from '../store/postgres/address.ts';
+import { postgresEngine } from '../store/postgres/signals/capabilities.ts';
 import { sqliteEngine } from '../store/sqlite/signals/capabilities.ts';
 import { camelName, flagNames, flags, snakeName } from './flags.ts';
 import type { Settings } from './settings.ts';
@@ -8,6 +10,12 @@ import type { Settings } from './settings.ts';
 export const originOf = (url: string): string => {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
+};
+
+/** The address of a database as it was understood, without its password. */
+export const databaseOf = (url: string): string => {
+  const address = parseAddress(url);
+  return address.ok ? showAddress(address.value) : '...';
 };
 
 const setOrUnset = (secret: string | undefined): 'set' | 'unset' => (secret ? 'set' : 'unset');
@@ -30,6 +38,7 @@ const withOrigin = <T extends { readonly webhook?: string }>(entry: T): T =>
  */
 export const describeSettings = (settings: Settings): Record<string, unknown> => {
   const { redaction, forward, judge } = settings;
+  const engine = settings.sqlstoreUrl === undefined ? sqliteEngine : postgresEngine;
   const fromFlags = flagNames.map((name): [string, unknown] => {
     const held = (settings as Readonly<Record<string, unknown>>)[camelName(name)];
     switch (flags[name].shows) {
@@ -37,6 +46,8 @@ export const describeSettings = (settings: Settings): Record<string, unknown> =>
         return [snakeName(name), describeKeys(settings.keys[name.slice(0, -'-key'.length) as Scope])];
       case 'origin':
         return [snakeName(name), held === undefined ? undefined : originOf(held as string)];
+      case 'database':
+        return [snakeName(name), held === undefined ? undefined : databaseOf(held as string)];
       case 'secret':
         return [snakeName(name), setOrUnset(held as string | undefined)];
       default:
@@ -59,8 +70,8 @@ export const describeSettings = (settings: Settings): Record<string, unknown> =>
     redaction: { ...redaction, hash_key: setOrUnset(redaction.hash_key) },
     ...(forward && { forward: { endpoint: originOf(forward.endpoint), headers: Object.keys(forward.headers ?? {}) } }),
     ...(judge && { judge: { ...judge, endpoint: originOf(judge.endpoint), api_key: setOrUnset(judge.api_key) } }),
-    storage: sqliteEngine.kind,
-    capabilities: capabilitiesToWire(sqliteEngine.capabilities),
+    storage: engine.kind,
+    capabilities: capabilitiesToWire(engine.capabilities),
     monitor_interval_seconds: settings.monitorIntervalSeconds,
     monitors_armed: settings.monitors.filter((monitor) => monitor.enabled).length,
     slos_armed: settings.slos.length,

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { createAuthenticator } from '../http/access/auth.ts';
 import { nowUnixNano } from '../model/time.ts';
-import { examineDamage } from './doctor/damage.ts';
+import { type Damage, examineDamage } from './doctor/damage.ts';
 import type { RefusedSample } from './doctor/deployment.ts';
+import { type OpenedDatabase, openDatabase } from './doctor/database.ts';
 import { examine } from './doctor/examine.ts';
 import { openRuns, openSignals } from './doctor/files.ts';
 import { takeRefusedSamples } from './doctor/lenient-config.ts';
 import { reportText } from './doctor/text.ts';
 import { EXIT_USAGE } from './exit-status.ts';
-import { type GivenFlags, readSettings } from './settings.ts';
+import { type GivenFlags, readSettings, type Settings } from './settings.ts';
 
 /** A fault was found. */
 const EXIT_FAULT = 2;
@@ -24,6 +25,13 @@ export type DoctorOptions = {
   readonly json: boolean;
   readonly out: (text: string) => void;
   readonly err: (line: string) => void;
+};
+
+/** The store of the signals that the settings name. */
+const openStore = async (settings: Settings, readOnly: boolean, damage: Damage): Promise<OpenedDatabase> => {
+  if (settings.sqlstoreUrl !== undefined) return openDatabase(settings.sqlstoreUrl, readOnly);
+  const opened = openSignals(settings, readOnly, damage.signals, damage.index);
+  return { ...opened, close: async () => opened.close() };
 };
 
 /**
@@ -60,7 +68,7 @@ export const doctor = async ({
   }
   const { keys, projects } = settings.value;
   const damage = await examineDamage(settings.value, checkSeconds);
-  const signals = openSignals(settings.value, readOnly, damage.signals, damage.index);
+  const signals = await openStore(settings.value, readOnly, damage);
   const runs = openRuns(settings.value, readOnly, damage.runs);
   try {
     const report = await examine(
@@ -82,7 +90,7 @@ export const doctor = async ({
     out(json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
     return report.summary.fault > 0 ? EXIT_FAULT : 0;
   } finally {
-    signals.close();
+    await signals.close();
     runs.close();
   }
 };

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { type Scope, scopes } from '../model/scope.ts';
+import { parseAddress } from '../store/postgres/address.ts';
 
 /** What reading one flag gives: its value, or what is wrong with it, in words that never repeat a secret. */
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -22,8 +23,11 @@ export type Flag<T> = {
   readonly defaultText?: string;
   readonly schema: JsonSchema;
   readonly read: (texts: readonly string[]) => Read<T>;
-  /** How `svc config` prints the value: `keys` as a count and last characters, `origin` without path or user, `secret` as set or unset. */
-  readonly shows?: 'keys' | 'origin' | 'secret';
+  /**
+   * How `svc config` prints the value: `keys` as a count and last characters, `origin` without path or user, `database`
+   * without its password, `secret` as set or unset.
+   */
+  readonly shows?: 'keys' | 'origin' | 'database' | 'secret';
 };
 
 const value = <T>(given: T): Read<T> => ({ ok: true, value: given });
@@ -137,6 +141,19 @@ const url = (schemes: readonly string[], about: About): Flag<string> =>
     },
   );
 
+/** The address of a PostgreSQL database. What is wrong with one is said without repeating it. */
+const databaseUrl = (about: About): Flag<string> => ({
+  ...about,
+  argument: '<url>',
+  bound: 'a URL that begins with postgres:// or postgresql://',
+  schema: { type: 'string', pattern: '^(postgres|postgresql)://[^\\s]' },
+  shows: 'database',
+  read: (texts) => {
+    const address = parseAddress(last(texts));
+    return address.ok ? value(last(texts)) : refused(address.problem);
+  },
+});
+
 /** A range of addresses in CIDR notation; a bare address is the range of itself. */
 const isAddressRange = (given: string): boolean => {
   const [address = '', bits, ...rest] = given.split('/');
@@ -195,8 +212,9 @@ const table = {
     meaning: 'File of the durable runs; `off` disables every run endpoint (503).',
     default: 'svc-runs.db',
   }),
-  'sqlstore-url': url(['postgres', 'postgresql'], {
-    meaning: 'Store signals in PostgreSQL instead of a file. Not in this release: the start is refused.',
+  'sqlstore-url': databaseUrl({
+    meaning:
+      'Store signals in a PostgreSQL database, 14 to 18, instead of the file of `--data`. Several services may share it.',
   }),
   'colstore-url': url(['http', 'https'], {
     meaning: 'Store signals in ClickHouse instead of a file. Not in this release: the start is refused.',

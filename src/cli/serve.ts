@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,6 +42,7 @@ import { createOutbound, type Outbound } from '../ingest/outbound.ts';
 import { createPipeline } from '../ingest/pipeline.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';
 import { createQuota } from '../ingest/quota.ts';
+import { createSharedQuota } from '../ingest/shared-quota.ts';
 import { createSampler } from '../ingest/sample.ts';
 import { createCounters } from '../model/counters.ts';
 import { createJudge, type Judge } from '../scoring/judge.ts';
@@ -51,7 +53,9 @@ import type { SignalStore } from '../store/signals/signal-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { createRoomFlags, type RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
+import { databaseOf } from './config.ts';
 import { examineRunning } from './doctor/running.ts';
+import { type Duty, ownDuty, startDuty } from './duty.ts';
 import { createLogger } from './logger.ts';
 import { exitNow } from './exit-now.ts';
 import { listenHost } from './listen-host.ts';
@@ -71,6 +75,8 @@ const SETTLE_AFTER_MS = 1_000;
 const STOP_GRACE_MS = 4_000;
 /** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
 const FORWARD_DRAIN_MS = 2_000;
+/** Of the time of a request, what a statement of it may take: the store answers a caller before its time is over. */
+const STATEMENT_SHARE = 0.75;
 /** Model calls of judged scoring that are open at once, over all requests. */
 const JUDGE_CONNECTIONS = 16;
 
@@ -107,13 +113,19 @@ const openSignalStore = async (
   roomFlag: RoomFlag,
   onFatal: (message: string) => void,
 ): Promise<SignalStore> => {
-  const elsewhere = settings.sqlstoreUrl === undefined ? 'colstore-url' : 'sqlstore-url';
-  if (settings.sqlstoreUrl !== undefined || settings.colstoreUrl !== undefined)
+  if (settings.colstoreUrl !== undefined)
     throw new StartRefused(
-      `--${elsewhere}: this release stores signals in the file of --data alone; leave it out`,
+      '--colstore-url: this release stores signals in the file of --data, or in PostgreSQL (--sqlstore-url); leave it out',
       EXIT_USAGE,
     );
-  return openSqliteSignalStore({ path: settings.data, reserveBytes: settings.diskReserveBytes, roomFlag, onFatal });
+  if (settings.sqlstoreUrl === undefined)
+    return openSqliteSignalStore({ path: settings.data, reserveBytes: settings.diskReserveBytes, roomFlag, onFatal });
+  // The driver is loaded by who uses it: a start on a file need not wait for it.
+  const { openPostgresSignalStore } = await import('../store/postgres/signals/open.ts');
+  return openPostgresSignalStore({
+    url: settings.sqlstoreUrl,
+    statementMs: settings.requestTimeoutSeconds * 1000 * STATEMENT_SHARE,
+  });
 };
 
 const urlOf = ({ address, family, port }: AddressInfo): string =>
@@ -129,15 +141,27 @@ const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: num
   }
 };
 
-/** The hourly deletion of what is too old; a failed pass is logged, and the next one tries again. */
-const startRetention = (settings: Settings, store: SignalStore, runs: RunningRuns, log: Logger): Schedule => {
+/**
+ * The hourly deletion of what is too old; a failed pass is logged, and the next one tries again. Of a store that several services share
+ * the one with the duty trims the signals; runs are each service's own.
+ */
+const startRetention = (
+  settings: Settings,
+  store: SignalStore,
+  runs: RunningRuns,
+  duty: Duty,
+  log: Logger,
+): Schedule => {
   let stopping = false;
   const windows = retentionWindows(settings);
   const schedule = scheduleHourly(async () => {
     try {
       await runRetentionPass(
         {
-          store,
+          store: {
+            trim: async (...slice) => (duty.isHeld() ? store.trim(...slice) : 0),
+            trimRecords: async (...before) => (duty.isHeld() ? store.trimRecords(...before) : undefined),
+          },
           runs,
           windows,
           auditRetentionDays: settings.auditRetentionDays,
@@ -194,6 +218,11 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...(hash_identifiers === undefined ? {} : { hashIdentifiers: hash_identifiers }),
     ...(hash_key === undefined ? {} : { hashKey: hash_key }),
   };
+  const { sharing } = store;
+  const quotaPolicy = {
+    ...(settings.quotaPerMinute === undefined ? {} : { perMinute: settings.quotaPerMinute }),
+    projects: perProject(settings, ({ quota_per_minute }) => quota_per_minute),
+  };
   // The halves do not know each other. This is how the one leaves the event loop to the other.
   let runsWantLoop = (): boolean => false;
   const pipeline = createPipeline({
@@ -203,10 +232,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     admission,
     defaultProject,
     sample: createSampler({ default: settings.sample, projects: perProject(settings, ({ sample }) => sample) }),
-    quota: createQuota({
-      ...(settings.quotaPerMinute === undefined ? {} : { perMinute: settings.quotaPerMinute }),
-      projects: perProject(settings, ({ quota_per_minute }) => quota_per_minute),
-    }),
+    quota: sharing === undefined ? createQuota(quotaPolicy) : createSharedQuota(quotaPolicy, sharing),
     finish: { redaction },
     loopIsWanted: () => runsWantLoop(),
     ...(forwarder === undefined ? {} : { forward: forwarder.forward }),
@@ -222,7 +248,9 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
 
   runsWantLoop = runs.isBusy;
 
+  let watchDuty = ownDuty;
   const watchers = await openWatchers(settings, {
+    shared: sharing === undefined ? undefined : { sharing, reports: () => watchDuty.isHeld() },
     signals: store,
     runs: hasRuns ? runs : undefined,
     journal: watchJournal,
@@ -350,7 +378,12 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     await store.close();
     throw error;
   }
-  const retention = startRetention(settings, store, runs, log);
+  const holder = randomUUID();
+  const dutyOf = (name: string, taken?: () => void): Duty =>
+    sharing === undefined ? ownDuty : startDuty({ name, holder, sharing, ...(taken === undefined ? {} : { taken }) });
+  const retentionDuty = dutyOf('retention');
+  watchDuty = dutyOf('monitors', () => void watchers.takeOver());
+  const retention = startRetention(settings, store, runs, retentionDuty, log);
   watchers.start();
 
   const stages: Stage[] = [
@@ -363,6 +396,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     },
     { name: 'monitors', run: () => watchers.close() },
     { name: 'retention', run: () => retention.stop() },
+    { name: 'duties', run: async () => void (await Promise.all([watchDuty.stop(), retentionDuty.stop()])) },
     { name: 'runs', run: () => runs.stop() }, // before the pipeline and the trace store: it sends spans
     { name: 'pipeline', run: () => pipeline.close() },
     { name: 'judge', run: async () => judgeOutbound.close() },
@@ -402,7 +436,9 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     {
       address: urlOf(bound),
       storage: store.kind,
-      data: resolve(settings.data),
+      ...(settings.sqlstoreUrl === undefined
+        ? { data: resolve(settings.data) }
+        : { database: databaseOf(settings.sqlstoreUrl) }),
       runs: settings.runsData === undefined ? 'off' : resolve(settings.runsData),
       version,
     },

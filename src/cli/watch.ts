@@ -5,6 +5,7 @@ import type { Counters } from '../model/counters.ts';
 import type { Monitor, Slo } from '../model/watch.ts';
 import type { WatchJournal } from '../store/runs/watch-journal.ts';
 import type { WatchStore } from '../store/signals/watch.ts';
+import type { SharedWatch } from '../watch/shared-reports.ts';
 import type { Monitor as MonitorSetting, Settings, Slo as SloSetting } from './settings.ts';
 
 const monitorOf = ({ window_seconds, min_samples, scorer_id, ...monitor }: MonitorSetting): Monitor => ({
@@ -28,6 +29,8 @@ export type WatchDeps = {
   readonly journal: WatchJournal;
   readonly counters: Pick<Counters, 'watchTransitionsDropped'>;
   readonly log: Logger;
+  /** Where other services watch the same. */
+  readonly shared?: SharedWatch | undefined;
 };
 
 /**
@@ -36,7 +39,7 @@ export type WatchDeps = {
  */
 export const openWatchers = async (
   { monitors, slos, monitorIntervalSeconds }: Pick<Settings, 'monitors' | 'slos' | 'monitorIntervalSeconds'>,
-  { signals, runs, journal, counters, log }: WatchDeps,
+  { signals, runs, journal, counters, log, shared }: WatchDeps,
 ): Promise<Watchers> =>
   createWatchers({
     monitors: monitors.map(monitorOf),
@@ -46,6 +49,7 @@ export const openWatchers = async (
     ...(runs === undefined ? {} : { runs }),
     record: { journal, heads: await journal.heads() },
     counters,
+    ...(shared === undefined ? {} : { shared }),
     log: {
       info: (fields, message) => log.info(fields, message),
       warn: (fields, message) => log.warn(fields, message),

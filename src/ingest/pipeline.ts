@@ -193,6 +193,17 @@ const joinBatches = (parts: readonly SignalBatch[]): SignalBatch => {
   return joined as SignalBatch;
 };
 
+/** Signals of a request by project: what it may take from ceilings, where nothing of it is dropped. */
+const demandOf = (elements: Elements): Map<string, number> => {
+  const demand = new Map<string, number>();
+  for (const { slices } of elements.values())
+    for (const { batch } of slices)
+      for (const [list] of batchLists)
+        for (const { correlation } of batch[list])
+          demand.set(correlation.project, (demand.get(correlation.project) ?? 0) + 1);
+  return demand;
+};
+
 export const createPipeline = (options: PipelineOptions): Pipeline => {
   const { store, counters, limits, admission, sample, quota, defaultProject } = options;
   const clock = options.clock ?? nowUnixNano;
@@ -337,6 +348,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         return failure;
       },
     };
+    const reserved = how.quota ? await quota.reserve?.(demandOf(elements), takenAtMs) : undefined;
     try {
       for (const [index, { slices, finished }] of elements) {
         if (pace.isDue()) await pace.nextTurn();
@@ -362,6 +374,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     } catch (error) {
       for (const unit of [...keyed, unkeyed]) refund(unit);
       throw error;
+    } finally {
+      reserved?.();
     }
     return { keyed, unkeyed, refusals, sampledOut, beyondCeiling };
   };

@@ -17,6 +17,11 @@ export type QuotaVerdict = 'admitted' | 'over_quota' | 'unbounded';
  *     const kept = batch.spans.filter((span, index) => quota.admit(span.correlation.project, nowMs) !== 'over_quota' || refuse(index));
  */
 export type Quota = {
+  /**
+   * Where services share the ceilings: takes from them what a request may need, before its signals are let through. Resolves with what
+   * is to be called when they have been. Rejects with `StoreUnavailable`.
+   */
+  readonly reserve?: (demand: ReadonlyMap<string, number>, nowMs: number) => Promise<() => void>;
   /** Takes one signal from the project's minute, if the minute still has one. */
   readonly admit: (project: string, nowMs: number) => QuotaVerdict;
   /** Gives back signals that were admitted in this same minute and then not written. Of an earlier minute: nothing. */
@@ -25,12 +30,38 @@ export type Quota = {
   readonly refusal: (project: string, nowMs: number) => Failure;
 };
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 /** Senders name projects as they like. Past this many in one minute, the names not in the configuration share a count. */
 const MAX_COUNTED_PROJECTS = 10_000;
 /** A name longer than this is not remembered; it shares that count as well. */
 const MAX_NAME_LENGTH = 256;
+
+/** Which ceiling a project has. */
+export const ceilingsOf = (
+  policy: QuotaPolicy,
+): {
+  readonly of: (project: string) => number | undefined;
+  /** Whether the configuration names the project. */
+  readonly isNamed: (project: string) => boolean;
+} => {
+  const own = new Map(Object.entries(policy.projects));
+  return { of: (project) => own.get(project) ?? policy.perMinute, isNamed: (project) => own.has(project) };
+};
+
+/** Why a signal beyond a ceiling is refused, and in how many seconds the next minute begins. */
+export const overQuota = (project: string, ceiling: number | undefined, nowMs: number): Failure => {
+  const name = project.length <= MAX_NAME_LENGTH ? project : `${project.slice(0, MAX_NAME_LENGTH)}…`;
+  const retryAfterSeconds = Math.max(
+    1,
+    Math.ceil((MINUTE_MS - (((nowMs % MINUTE_MS) + MINUTE_MS) % MINUTE_MS)) / 1000),
+  );
+  return {
+    code: 'over_quota',
+    message: `project "${name}" is over its ceiling of ${ceiling} signals a minute; send again in ${retryAfterSeconds} s, or raise quota_per_minute`,
+    retryAfterSeconds,
+  };
+};
 
 /**
  * Builds the ceilings of one process. A window is the wall-clock minute in which `admit` is called; a call in any other
@@ -39,8 +70,7 @@ const MAX_NAME_LENGTH = 256;
  * @see Interface decisions, "5. Ingest policy"
  */
 export const createQuota = (policy: QuotaPolicy): Quota => {
-  const own = new Map(Object.entries(policy.projects));
-  const ceilingOf = (project: string): number | undefined => own.get(project) ?? policy.perMinute;
+  const ceilings = ceilingsOf(policy);
 
   let minute: number | undefined;
   let counts = new Map<string, number>();
@@ -56,7 +86,7 @@ export const createQuota = (policy: QuotaPolicy): Quota => {
 
   const isCountedAlone = (project: string): boolean =>
     counts.has(project) ||
-    own.has(project) ||
+    ceilings.isNamed(project) ||
     (counts.size < MAX_COUNTED_PROJECTS && project.length <= MAX_NAME_LENGTH);
 
   const add = (project: string, signals: number): void => {
@@ -66,7 +96,7 @@ export const createQuota = (policy: QuotaPolicy): Quota => {
 
   return {
     admit: (project, nowMs) => {
-      const ceiling = ceilingOf(project);
+      const ceiling = ceilings.of(project);
       if (ceiling === undefined) return 'unbounded';
       open(nowMs);
       const count = isCountedAlone(project) ? (counts.get(project) ?? 0) : sharedCount;
@@ -75,20 +105,9 @@ export const createQuota = (policy: QuotaPolicy): Quota => {
       return 'admitted';
     },
     refund: (project, signals, nowMs) => {
-      if (Math.floor(nowMs / MINUTE_MS) !== minute || ceilingOf(project) === undefined) return;
+      if (Math.floor(nowMs / MINUTE_MS) !== minute || ceilings.of(project) === undefined) return;
       add(project, -signals);
     },
-    refusal: (project, nowMs) => {
-      const name = project.length <= MAX_NAME_LENGTH ? project : `${project.slice(0, MAX_NAME_LENGTH)}…`;
-      const retryAfterSeconds = Math.max(
-        1,
-        Math.ceil((MINUTE_MS - (((nowMs % MINUTE_MS) + MINUTE_MS) % MINUTE_MS)) / 1000),
-      );
-      return {
-        code: 'over_quota',
-        message: `project "${name}" is over its ceiling of ${ceilingOf(project)} signals a minute; send again in ${retryAfterSeconds} s, or raise quota_per_minute`,
-        retryAfterSeconds,
-      };
-    },
+    refusal: (project, nowMs) => overQuota(project, ceilings.of(project), nowMs),
   };
 };

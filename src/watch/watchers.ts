@@ -14,6 +14,7 @@ import { createReadings, type Round, type WatchSources } from './readings.ts';
 import { createWatchRecorder } from './recorder.ts';
 import type { WatchReport } from './report.ts';
 import { createRounds, type Subject } from './rounds.ts';
+import { createSharedReports, type SharedWatch } from './shared-reports.ts';
 import { createWebhooks, type Webhooks } from './webhook.ts';
 
 export type WatchersOptions = WatchSources & {
@@ -24,6 +25,8 @@ export type WatchersOptions = WatchSources & {
   /** Where they are written down, and what it holds already; absent: in memory. */
   readonly record?: { readonly journal: WatchJournal; readonly heads: readonly WatchHead[] };
   readonly counters?: Pick<Counters, 'watchTransitionsDropped'>;
+  /** Where other services watch the same; absent: this one alone does. */
+  readonly shared?: SharedWatch;
   readonly clock?: Clock;
   readonly webhooks?: Webhooks;
   /** How long one evaluation may read. */
@@ -64,6 +67,8 @@ export type Watchers = {
   readonly tick: () => Promise<void>;
   /** Notes the start, and begins the intervals, with an evaluation at once. */
   readonly start: () => void;
+  /** Reports what the service that reported before this one did not. */
+  readonly takeOver: () => Promise<void>;
   /** Ends the intervals, cuts webhooks, and gives the last write a second. Waits for no store and no receiver. */
   readonly close: () => Promise<void>;
 };
@@ -87,13 +92,18 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
     clock,
   });
 
-  const report = ({ webhook }: Monitor | Slo, said: WatchReport): void => {
+  const tell = ({ webhook }: Monitor | Slo, said: WatchReport): void => {
     const { type, id, name: _name, condition, at: _at, ...fields } = said;
     const line = { [`${type}_id`]: id, condition, ...fields };
     if (condition === 'tripped') log.warn(line, `${type} tripped`);
     else log.info(line, `${type} is back to nominal`);
     if (webhook !== undefined) webhooks.send(webhook, said);
   };
+
+  const { report, takeOver } =
+    options.shared === undefined
+      ? { report: tell, takeOver: async () => {} }
+      : createSharedReports(tell, options.shared);
 
   const monitors = createWatchBoard(monitorKind, options.monitors, { report, recorder, now });
   const slos = createWatchBoard(sloKind, options.slos, { report, recorder, now });
@@ -155,6 +165,7 @@ export const createWatchers = (options: WatchersOptions): Watchers => {
       };
     },
     tick: rounds.tick,
+    takeOver,
     start: () => {
       monitors.begin();
       slos.begin();

@@ -184,10 +184,10 @@ describe('a start that cannot be', () => {
   });
 
   it('names a store that this release does not have in one line, exit 2', async () => {
-    const { code, err } = await runToEnd(['--sqlstore-url', 'postgres://user:canary@db/svc']);
+    const { code, err } = await runToEnd(['--colstore-url', 'http://user:canary@db:8123']);
     expect(code).toBe(2);
     expect(err).toHaveLength(1);
-    expect(err[0]).toMatch(/^svc: --sqlstore-url: /);
+    expect(err[0]).toMatch(/^svc: --colstore-url: /);
     expect(err[0]).not.toContain('canary');
   });
 

@@ -45,7 +45,7 @@ const rows: Readonly<
     text: 'postgres://u:p@db/svc',
     read: 'postgres://u:p@db/svc',
     of: (s) => s.sqlstoreUrl,
-    refused: ['mysql://db', 'db', ''],
+    refused: ['mysql://db', 'db', 'postgres://u@h', 'postgres://u:p@ss@h/d', 'postgres://u@h/d?sslmode=no', ''],
   },
   'colstore-url': {
     text: 'http://ch:8123',
@@ -376,7 +376,7 @@ describe('what cannot be', () => {
   });
 
   it('two stores for signals', () => {
-    expect(problemOf({ 'sqlstore-url': ['postgres://db/a'], 'colstore-url': ['http://ch'] })).toMatch(
+    expect(problemOf({ 'sqlstore-url': ['postgres://u@db/a'], 'colstore-url': ['http://ch'] })).toMatch(
       /^--sqlstore-url: /,
     );
   });

@@ -291,10 +291,10 @@ describe('a file that is not as it should be', () => {
     expect(examined().lines).toEqual([expect.stringMatching(/^fault: .*damaged/)]);
   });
 
-  it('--sqlstore-url names an engine that this release does not have: a fault', () => {
-    const opened = openSignals(settingsOf({ 'sqlstore-url': ['postgres://h/d'] }), false);
+  it('--colstore-url names an engine that this release does not have: a fault', () => {
+    const opened = openSignals(settingsOf({ 'colstore-url': ['http://h:8123'] }), false);
     expect(lines(opened.findings)).toEqual([
-      expect.stringMatching(/^fault: --sqlstore-url: .*-> leave --sqlstore-url out/),
+      expect.stringMatching(/^fault: --colstore-url: .*-> leave --colstore-url out/),
     ]);
   });
 });

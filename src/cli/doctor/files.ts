@@ -208,19 +208,11 @@ export const openSignals = (
   damage: readonly Finding[] = [],
   index: readonly Finding[] = [],
 ): Opened<SignalReads> => {
-  const { sqlstoreUrl, colstoreUrl } = settings;
-  if (sqlstoreUrl !== undefined || colstoreUrl !== undefined) {
-    const flag = sqlstoreUrl === undefined ? '--colstore-url' : '--sqlstore-url';
+  if (settings.colstoreUrl !== undefined)
     return unread(
-      [
-        fault(
-          `${flag}: this release stores signals in the file of --data alone, and refuses to start`,
-          `leave ${flag} out`,
-        ),
-      ],
+      [fault('--colstore-url: this release has no such store, and refuses to start', 'leave --colstore-url out')],
       'the configured store is not in this release',
     );
-  }
   const path = resolve(settings.data);
   const why = 'the signal store could not be read';
   const hidden = findHidden(path);

@@ -17,7 +17,7 @@ const LOCK = 0x73766373;
 const UNDEFINED_COLUMN = '42703';
 
 /** The version that the database has; 0 where it has none. @throws StoreUnavailable where the table is not ours */
-const readVersion = async (ask: Ask, { name, store }: Schema): Promise<number> => {
+export const readVersion = async (ask: Ask, { name, store }: Schema): Promise<number> => {
   // Read as rows: to_regclass would answer from a cache, which who waited for another start's lock finds as it was before.
   const [[isThere] = [false]] = await ask<[boolean]>(
     `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'schema_version' AND relnamespace = current_schema()::regnamespace)`,

@@ -33,6 +33,7 @@ import type {
   TraceSummary,
 } from './query.ts';
 import type { SavedViewStore } from './saved-views.ts';
+import type { Sharing } from './sharing.ts';
 import type { WatchStore } from './watch.ts';
 
 /** Signals that are stored together or not at all. With a key, a unit that was written before is not written again. */
@@ -51,6 +52,8 @@ export interface SignalStore extends EvaluationStore, SavedViewStore, WatchStore
   /** The name of the storage kind in the health document. */
   readonly kind: string;
   readonly capabilities: SignalCapabilities;
+  /** What services settle that share the store; absent where one service has it to itself. */
+  readonly sharing?: Sharing;
 
   /** Concurrent writes may share one transaction. @see SignalCapabilities.atomicity */
   write(unit: WriteUnit): Promise<WriteOutcome>;

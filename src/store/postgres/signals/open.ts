@@ -1,5 +1,4 @@
 import { nowUnixNano } from '../../../model/time.ts';
-import type { SignalCapabilities } from '../../signals/capabilities.ts';
 import type { SignalStore } from '../../signals/signal-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { connectDatabase, type DatabaseOptions } from '../connection.ts';
@@ -7,24 +6,20 @@ import { migrate } from '../migrate.ts';
 import { auditLog, trimRecords } from './audit.ts';
 import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
-import { signalKey, WORD_BYTES } from './keys.ts';
+import { postgresEngine } from './capabilities.ts';
+import { signalKey } from './keys.ts';
 import { signalReads } from './reads.ts';
 import { savedViews } from './saved-views.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
+import { sharingOver } from './sharing.ts';
 import { isStorable } from './statement.ts';
 import { createSignalWriter } from './writer.ts';
 
-/** The name of the engine, and what it promises. */
-export const postgresEngine: { readonly kind: string; readonly capabilities: SignalCapabilities } = {
-  kind: 'postgres',
-  capabilities: {
-    deletes: 'immediate',
-    idempotency: 'exact',
-    atomicity: 'unit',
-    fullText: { longestWordBytes: WORD_BYTES },
-    order: 'identity',
-  },
-};
+export type PostgresSignalStoreOptions = Pick<DatabaseOptions, 'url' | 'statementMs'> &
+  Partial<Pick<DatabaseOptions, 'connections'>>;
+/** Enough for a writer, a delete, retention, and eight reads. */
+const CONNECTIONS = 12;
+const MIGRATION_MS = 3_600_000;
 
 /**
  * Opens the signal store of a PostgreSQL database, and makes or migrates its tables. Several services may have it open.
@@ -32,14 +27,16 @@ export const postgresEngine: { readonly kind: string; readonly capabilities: Sig
  * newer than this build; nothing was changed then
  * @see Interface specification, "Storage"
  */
-export const openPostgresSignalStore = async (options: Omit<DatabaseOptions, 'store'>): Promise<SignalStore> => {
-  const database = connectDatabase({ ...options, store: SIGNALS_SCHEMA.store });
+export const openPostgresSignalStore = async (options: PostgresSignalStoreOptions): Promise<SignalStore> => {
+  const connecting: DatabaseOptions = { connections: CONNECTIONS, ...options, store: SIGNALS_SCHEMA.store };
+  // A migration may take longer than any statement of the service, and so may the wait for that of another start.
+  const migrating = connectDatabase({ ...connecting, connections: 1, statementMs: MIGRATION_MS });
   try {
-    await migrate(database, SIGNALS_SCHEMA);
-  } catch (error) {
-    await database.close();
-    throw error;
+    await migrate(migrating, SIGNALS_SCHEMA);
+  } finally {
+    await migrating.close();
   }
+  const database = connectDatabase(connecting);
   const { ask, transaction } = database;
   const writer = createSignalWriter(database, nowUnixNano);
   let closing: Promise<void> | undefined;
@@ -59,6 +56,7 @@ export const openPostgresSignalStore = async (options: Omit<DatabaseOptions, 'st
   return {
     ...postgresEngine,
     ...signalReads(ask),
+    sharing: sharingOver(database),
     ...evaluationRecords(database),
     ...savedViews(database),
     ...auditLog(database),
@@ -76,12 +74,16 @@ export const openPostgresSignalStore = async (options: Omit<DatabaseOptions, 'st
       pending: false,
     }),
     trim: (project, before, limit) => watched(transaction((within) => trimSlice(within, project, before, limit))),
-    trimRecords: (auditBefore, ingestKeysBefore) => watched(trimRecords(ask, auditBefore, ingestKeysBefore)),
+    trimRecords: (auditBefore, ingestKeysBefore) => watched(trimRecords(database, auditBefore, ingestKeysBefore)),
 
     ping: async () => {
       await ask('SELECT 1');
       if (isFaulty)
-        await watched(ask('UPDATE schema_version SET store = store WHERE store = $1', [SIGNALS_SCHEMA.name]));
+        await watched(
+          transaction((within) =>
+            within('UPDATE schema_version SET store = store WHERE store = $1', [SIGNALS_SCHEMA.name]),
+          ),
+        );
     },
     close: () =>
       (closing ??= (async () => {

@@ -1,5 +1,6 @@
 import type { Schema } from '../migrate.ts';
 import { records } from './schema-records.ts';
+import { sharing } from './schema-sharing.ts';
 
 /** What `schema_version` holds when this build has opened a database: that of the embedded store, which keeps the same. */
 export const SCHEMA_VERSION = 2;
@@ -188,5 +189,5 @@ CREATE INDEX ingest_keys_by_time ON ingest_keys (at_ns);
 export const SIGNALS_SCHEMA: Schema = {
   name: 'signals',
   store: 'signal store',
-  steps: [{ version: SCHEMA_VERSION, sql: signals + records }],
+  steps: [{ version: SCHEMA_VERSION, sql: signals + records + sharing }],
 };

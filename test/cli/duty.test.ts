@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { DUTY_MS, RENEW_MS, startDuty } from '../../src/cli/duty.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { createFakeClock } from '../actors/run-harness.ts';
+
+/** The rows of duties, in memory, on a clock. */
+const createDuties = (monotonic: () => number) => {
+  const rows = new Map<string, { holder: string; until: number }>();
+  let isAway = false;
+  return {
+    rows,
+    goAway: (away: boolean) => {
+      isAway = away;
+    },
+    sharing: {
+      holdDuty: async (duty: string, holder: string, forMs: number): Promise<boolean> => {
+        if (isAway) throw new StoreUnavailable('away');
+        const row = rows.get(duty);
+        if (row !== undefined && row.holder !== holder && row.until > monotonic()) return false;
+        rows.set(duty, { holder, until: monotonic() + forMs });
+        return true;
+      },
+      endDuty: async (duty: string, holder: string): Promise<void> => {
+        if (rows.get(duty)?.holder === holder) rows.delete(duty);
+      },
+    },
+  };
+};
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+};
+
+describe('a duty', () => {
+  const scene = () => {
+    const time = createFakeClock();
+    const { sharing, goAway, rows } = createDuties(() => time.clock.monotonic());
+    const taken: string[] = [];
+    const start = (holder: string) =>
+      startDuty({ name: 'd', holder, sharing, clock: time.clock, taken: () => void taken.push(holder) });
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 1_000) {
+        time.advance(1_000);
+        await settle();
+      }
+    };
+    return { start, pass, goAway, rows, taken };
+  };
+
+  it('is held by one of several services, and taken over when that one stops, at once', async () => {
+    const { start, pass, taken } = scene();
+    const one = start('one');
+    await settle();
+    const other = start('other');
+    await pass(60_000);
+    expect([one.isHeld(), other.isHeld()]).toEqual([true, false]);
+    await one.stop();
+    await pass(RENEW_MS);
+    expect([one.isHeld(), other.isHeld()]).toEqual([false, true]);
+    expect(taken).toEqual(['one', 'other']);
+    await other.stop();
+  });
+
+  it('is taken over when its holder has died, after its time and not before, and never held by two', async () => {
+    const { start, pass, goAway, rows } = scene();
+    const one = start('one');
+    await settle();
+    // A holder that does not come back: its row stays.
+    rows.set('d', { holder: 'dead', until: rows.get('d')?.until ?? 0 });
+    const other = start('other');
+    await pass(DUTY_MS - 1_000);
+    expect(other.isHeld()).toBe(false);
+    await pass(1_000 + 2 * RENEW_MS);
+    expect([one.isHeld(), other.isHeld()].filter(Boolean)).toHaveLength(1);
+    goAway(false);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+
+  it('ends by itself while the store is away, and is taken again when it is back', async () => {
+    const { start, pass, goAway, taken } = scene();
+    const one = start('one');
+    await settle();
+    goAway(true);
+    await pass(DUTY_MS - 1_000);
+    expect(one.isHeld()).toBe(true);
+    await pass(1_000);
+    expect(one.isHeld()).toBe(false);
+    goAway(false);
+    await pass(RENEW_MS);
+    expect(one.isHeld()).toBe(true);
+    expect(taken).toEqual(['one', 'one']);
+    await one.stop();
+  });
+});
