@@ -1,7 +1,7 @@
 import { checkInput as checkInputOf } from '../model/definition/input-schema/check-input.ts';
 import type { Result } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
-import type { ReportedUsage, UnixMs } from '../model/run.ts';
+import type { ReportedUsage } from '../model/run.ts';
 import type { Cost } from '../model/span.ts';
 import { createBulkActors } from './bulk/bulk-actor.ts';
 import type { RestartSlices } from './bulk/restart-slices.ts';
@@ -11,7 +11,9 @@ import type { PausedDefinitions } from './definition/paused-definitions.ts';
 import { createEventActor } from './event/event-actor.ts';
 import type { LeaseWatch } from './lease/deadlines.ts';
 import { createLeaseActors } from './lease/lease-actor.ts';
+import type { KeysInUse } from './limit/keys-in-use.ts';
 import { createLimitActors } from './limit/limit-actor.ts';
+import type { LimitHost } from './limit/limit-state.ts';
 import type { Program, Programs } from './run/program.ts';
 import { createRestartActor } from './run/restart-actor.ts';
 import { createRunActors } from './run/run-actor.ts';
@@ -27,7 +29,6 @@ import { createWorkerActors } from './workers/worker-actor.ts';
 export const createKinds = (host: {
   readonly programs: Programs;
   readonly nextOutboxNo: () => number;
-  readonly nextOrder: () => number;
   readonly orderIsBack: (order: number) => void;
   readonly queueTime: () => number;
   readonly dispatcher: Pick<Dispatcher, 'ready' | 'unservable'>;
@@ -46,10 +47,11 @@ export const createKinds = (host: {
   readonly carriedOver: Pick<CarriedOver, 'add' | 'addFirst'>;
   /** Restarts the runs of bulk actions. */
   readonly restarts: Pick<RestartSlices, 'take'>;
-  /** A key was committed whose actor is due then, by the steady clock. */
-  readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
+  /** What keys need. */
+  readonly limits: LimitHost;
+  readonly keysInUse: Pick<KeysInUse, 'actor'>;
 }): readonly ActorKind[] => {
-  const { programs, nextOutboxNo, nextOrder, outboxed, dispatcher, leases } = host;
+  const { programs, nextOutboxNo, limits, outboxed, dispatcher, leases } = host;
   const checkInput = (program: Program, input: Json): Result<Json | undefined> =>
     checkInputOf(program.definition, input);
   return [
@@ -59,14 +61,13 @@ export const createKinds = (host: {
       isDefinitionPaused: host.pausedDefinitions.holds,
       maxDescendants: host.maxDescendants,
       nextOutboxNo,
-      nextOrder,
+      ...limits,
       orderIsBack: host.orderIsBack,
       queueTime: host.queueTime,
       outboxed,
       quarantined: host.quarantined,
       ready: dispatcher.ready,
       carriedOver: host.carriedOver,
-      limitDue: host.limitDue,
       journalled: host.followers.wake,
     }),
     createLeaseActors({
@@ -80,9 +81,9 @@ export const createKinds = (host: {
       unwatch: leases.unwatch,
       unservable: dispatcher.unservable,
     }),
-    createEventActor({ programs, nextOrder }),
-    createStartActor({ programs, checkInput, nextOrder, limitDue: host.limitDue }),
-    createRestartActor({ programs, checkInput, nextOrder, limitDue: host.limitDue }),
+    createEventActor({ programs, nextOrder: limits.nextOrder }),
+    createStartActor({ programs, checkInput, ...limits }),
+    createRestartActor({ programs, checkInput, ...limits }),
     createBulkActors({
       programs,
       carriedOver: host.carriedOver,
@@ -91,11 +92,11 @@ export const createKinds = (host: {
     createScheduleActors({
       programs,
       checkInput,
-      nextOrder,
-      limitDue: host.limitDue,
+      ...limits,
       quarantined: host.scheduleQuarantined,
     }),
-    createLimitActors({ programs, nextOrder, limitDue: host.limitDue }),
+    createLimitActors({ programs, ...limits }),
+    host.keysInUse.actor,
     createWorkerActors(),
     createDefinitionActors({ paused: host.pausedDefinitions, resumed: host.definitionResumed }),
     upkeepActor,

@@ -17,6 +17,7 @@ import {
 import { createKernel } from './kernel/kernel.ts';
 import { createKinds } from './kinds.ts';
 import { createDueLimits } from './limit/due-limits.ts';
+import { createKeysInUse } from './limit/keys-in-use.ts';
 import { createPausedDefinitions } from './definition/paused-definitions.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
 import { createOutbox } from './outbox.ts';
@@ -144,6 +145,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
   const followers = createFollowers(store, storedRuns, clock, closing.signal, damaged);
 
   const counts = createRunCounts();
+  const keysInUse = createKeysInUse();
   const resume = createResume({ store, now, queueTimes, numbers, leases, counts, leaseTtlMs });
 
   const kernel = createKernel({
@@ -152,6 +154,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       commit: async (changes) => {
         await store.commit(changes);
         counts.committed(changes);
+        keysInUse.committed(changes);
       },
     },
     changes: changeSet,
@@ -162,7 +165,8 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     defer,
     kinds: createKinds({
       programs,
-      ...numbers,
+      nextOutboxNo: numbers.nextOutboxNo,
+      orderIsBack: numbers.orderIsBack,
       queueTime: queueTimes.next,
       dispatcher,
       followers,
@@ -181,23 +185,32 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
         addFirst: (timer) => carriedOver.addFirst(timer),
       },
       restarts: { take: (slice) => restartSlices.take(slice) },
-      limitDue: (limitId, project, dueAt) => dueLimits.add(limitId, project, dueAt),
+      limits: {
+        nextOrder: numbers.nextOrder,
+        limitDue: (limitId, project, dueAt) => dueLimits.add(limitId, project, dueAt),
+        isUnused: keysInUse.isUnused,
+      },
+      keysInUse,
     }),
     follow: dispatcher.follow,
     sealed: dispatcher.sealed,
     committed: dispatcher.committed,
     dropped: () => {
+      keysInUse.dropped();
       dispatcher.dropped(new StoreUnavailable('the runs store failed before the offer was committed'));
     },
     recover: async () => {
       await resume.recover();
       await pausedDefinitions.reload();
+      lookAtKeys();
     },
     onFault: (error, message) => {
       if (error instanceof Quarantined) quarantine.quarantine(error, message);
       else onFault(error);
     },
   });
+  /** Where it fails, the next minute looks again. */
+  const lookAtKeys = (): void => void kernel.send(keysInUse.look).catch(() => {});
   const calls = createCalls(kernel, clock);
   const carriedOver = createCarriedOver({
     store,
@@ -263,6 +276,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     registry.noteSeen,
     registry.forgetSilent,
     quarantine.retryRelease,
+    async () => (keysInUse.isComplete() ? undefined : lookAtKeys()),
   ]);
   const matchAgain = async (): Promise<void> => {
     if (dispatcher.waiting() === 0) return;
@@ -317,6 +331,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
 
   await resume.start();
   await pausedDefinitions.reload();
+  lookAtKeys();
   outbox.kick();
   if (options.ticks !== false) timer.start();
   const released = quarantine.release();

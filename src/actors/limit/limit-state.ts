@@ -21,6 +21,8 @@ export type LimitHost = {
   readonly nextOrder: () => number;
   /** A key was committed whose actor is due then, by the steady clock. */
   readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
+  /** Whether the last commit left no such key. `false` where that is not known. */
+  readonly isUnused: (limitId: string) => boolean;
 };
 
 /** A key in memory: its row, whose columns brought the machine back to life. */
@@ -159,7 +161,8 @@ export const changeLimit = (
 
 /** A key as it stands now: starts that have left the window are off. `undefined` where nobody uses it. */
 export const readLimit = (turn: Turn, host: LimitHost, limitId: string): LimitActor | undefined => {
-  const found = turn.read(limitSlot, limitId);
+  // Where the last commit left none, only a turn since then can have brought it into use.
+  const found = host.isUnused(limitId) ? turn.peek(limitSlot, limitId) : turn.read(limitSlot, limitId);
   if (found === undefined) return undefined;
   let limit: LimitActor;
   if ('snapshot' in found) limit = found;

@@ -33,6 +33,8 @@ export type RunHost = {
   readonly orderIsBack: (order: number) => void;
   /** A key was committed whose actor is due then, by the steady clock. */
   readonly limitDue: (limitId: string, project: string, dueAt: UnixMs) => void;
+  /** Whether the last commit left no such key. `false` where that is not known. */
+  readonly isUnused: (limitId: string) => boolean;
   /** A run became runnable in this group. */
   readonly ready: (entry: Runnable) => void;
   /** Entries were committed for this run. */

@@ -101,6 +101,8 @@ export type Lookup =
   /** How many runs stand below the root of a trace. */
   | { readonly kind: 'tree_size'; readonly traceId: string }
   | { readonly kind: 'limit'; readonly limitId: string }
+  /** The ids of keys in use, in no order, at most so many. */
+  | { readonly kind: 'limit_ids'; readonly limit: number }
   | { readonly kind: 'limit_line'; readonly lineId: string }
   | { readonly kind: 'limit_place'; readonly order: number }
   /** The best of those who wait for a place of a key. */
@@ -177,6 +179,7 @@ export type Found = {
   matching_runs: MatchingRuns;
   tree_size: TreeSize;
   limit: LimitRecord | undefined;
+  limit_ids: readonly string[];
   limit_line: LimitLine | undefined;
   limit_place: LimitPlace | undefined;
   limit_front: LimitFront;

@@ -96,6 +96,17 @@ export const limitsContract = (engine: string, open: OpenRunStore): void => {
       expect(await find({ kind: 'limit_place', order: 2 })).toEqual(aPlace(2));
     });
 
+    it('gives the ids of the keys in use, as many as are asked for', async () => {
+      const { commit, find } = await opened();
+      const ids = async (limit: number) => ((await find({ kind: 'limit_ids', limit })) as string[]).toSorted();
+      expect(await ids(9)).toEqual([]);
+      await commit((changes) => changes.limitsInserted.push(aLimit('a'), aLimit('b'), aLimit('c')));
+      expect(await ids(9)).toEqual(['a', 'b', 'c']);
+      expect(await ids(2)).toHaveLength(2);
+      await commit((changes) => changes.limitsGone.push('b'));
+      expect(await ids(9)).toEqual(['a', 'c']);
+    });
+
     it('takes no place that is that of another run, and nothing else of that commit', async () => {
       const { commit, find } = await opened();
       await commit((changes) => changes.placesSet.push(aPlace(1, { lineId: 'c' })));

@@ -338,6 +338,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
         return { traceId: lookup.traceId, descendants: treeSizes.get(lookup.traceId) ?? 0 };
       case 'limit':
         return shelves.limits.get(lookup.limitId);
+      case 'limit_ids':
+        return [...shelves.limits.keys()].slice(0, lookup.limit);
       case 'limit_line':
         return shelves.lines.get(lookup.lineId);
       case 'limit_place':

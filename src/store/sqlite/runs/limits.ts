@@ -156,6 +156,7 @@ const LINES = 32;
 export const limitLookupsOf = (db: Database.Database) => {
   const prepare = (sql: string) => db.prepare<Value[], Row>(sql);
   const limit = prepare('SELECT * FROM limit_key WHERE limit_id = ?');
+  const ids = db.prepare<Value[], string>('SELECT limit_id FROM limit_key LIMIT ?').pluck();
   const line = prepare('SELECT * FROM limit_line WHERE line_id = ?');
   const place = prepare('SELECT * FROM limit_place WHERE ord = ?');
   const inLine = prepare(LIMIT_READS.line);
@@ -178,6 +179,7 @@ export const limitLookupsOf = (db: Database.Database) => {
 
   return {
     limit: (limitId: string): LimitRecord | undefined => map(limit.get(limitId), limitOf),
+    ids: (most: number): string[] => ids.all(most),
     line: (lineId: string): LimitLine | undefined => map(line.get(lineId), lineOf),
     place: (order: number): LimitPlace | undefined => map(place.get(order), placeOf),
     holders: (limitId: string, most: number): LimitPlace[] => holders.all(limitId, most).map(placeOf),

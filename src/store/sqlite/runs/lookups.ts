@@ -326,6 +326,8 @@ export const lookupsOf = (db: Database.Database) => {
         };
       case 'limit':
         return keys.limit(lookup.limitId);
+      case 'limit_ids':
+        return keys.ids(lookup.limit);
       case 'limit_line':
         return keys.line(lookup.lineId);
       case 'limit_place':
