@@ -57,7 +57,7 @@ onEachEngine('a start whose key nobody uses', ({ open }) => {
     const { asked, given, store } = watched(await open());
     const service = await createHarness({ store, definitions: [flow] });
     given.fails = true;
-    await expect(service.start('flow', { customer: 'ada' })).rejects.toThrow();
+    await expect(service.start('flow', { customer: 'ada' })).rejects.toThrow('store_unavailable');
     given.fails = false;
     asked.length = 0;
     const first = await service.start('flow', { customer: 'ada' });

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import type { Changes, LimitLine, LimitPlace, RunRecord, RunStore } from '../../../src/store/runs/run-store.ts';
 import { noChanges } from '../../../src/store/runs/run-store.ts';
 import { onEachEngine } from '../engines.ts';
-import { ALL, aDefinition, createHarness, must, tasks } from '../run-harness.ts';
+import { ALL, aDefinition, createHarness, must, settled, tasks } from '../run-harness.ts';
+import { until } from '../../until.ts';
 import { createMemoryRunStore } from '../../../src/store/runs/memory-run-store.ts';
 
 /** Most runs that one turn of a key admits. */
@@ -154,6 +155,8 @@ onEachEngine('100,000 runs wait for one key', ({ open }) => {
     const watch = counted(store);
     const again = await createHarness({ store: watch.store });
     await again.runs.tick();
+    await until(() => watch.asked.has('limit_ids'));
+    await settled(again.runs);
     // A handful of questions, and they find the id of the key alone: not the definitions, the runs, nor the places.
     expect(
       [...watch.asked.keys()].filter((kind) => ['run', 'documents', 'limit', 'limit_front'].includes(kind)),
