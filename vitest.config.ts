@@ -11,6 +11,13 @@ const processTests = [
   'test/**/*.process.test.ts',
 ];
 
+/**
+ * The client libraries: compilers, virtual machines and a kit that holds what they do to times, so that nothing else runs beside them. They
+ * wait for less than the other tests that start processes.
+ */
+const libraryTests = 'test/sdk/**/*.process.test.ts';
+const LIBRARY_WORKERS = 2;
+
 /** Tests that start processes, and tests in a browser, wait half of their time: two at once would leave a core idle. */
 const WAITING_WORKERS = 5;
 
@@ -94,13 +101,25 @@ export default defineConfig({
         test: {
           name: 'process',
           include: processTests,
-          exclude: ['**/node_modules/**'],
+          exclude: ['**/node_modules/**', libraryTests],
           pool: 'forks',
           env: compileOnce,
           maxWorkers: WAITING_WORKERS,
           testTimeout: PROCESSES_HANG_AFTER_MS,
           hookTimeout: PROCESSES_HANG_AFTER_MS,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'libraries',
+          include: [libraryTests],
+          pool: 'forks',
+          env: compileOnce,
+          maxWorkers: LIBRARY_WORKERS,
+          testTimeout: PROCESSES_HANG_AFTER_MS,
+          hookTimeout: PROCESSES_HANG_AFTER_MS,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -54,7 +54,11 @@ const columnsOf = (traceId: string, onWhy: (lease: string) => void): readonly Co
     id: 'span',
     head: 'Span',
     cell: (attempt) => (
-      <PageLink to={`/traces/${traceId}`} params={{ span: attempt.span_id }} label={`Span of ${nameOf(attempt)}`}>
+      <PageLink
+        to={`/traces/${traceId}`}
+        params={{ span: attempt.span_id }}
+        label={`Span ${attempt.span_id.slice(0, 8)} of ${nameOf(attempt)}`}
+      >
         <code>{attempt.span_id.slice(0, 8)}</code>
       </PageLink>
     ),
