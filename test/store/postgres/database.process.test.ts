@@ -96,7 +96,7 @@ describe('tables of a database', () => {
     expect(server.run(`SELECT count(*) FROM pg_class WHERE relname = 'traces'`, url)).toBe('0');
   });
 
-  it('who may not make tables is told the code of the refusal', async () => {
+  it('a role that may not create tables gets the code of the refusal', async () => {
     const url = server.create();
     server.run('CREATE ROLE reader LOGIN', url);
     const refused = migrate(connect(url.replace('//svc@', '//reader@')), SIGNALS_SCHEMA);
