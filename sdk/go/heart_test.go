@@ -113,6 +113,7 @@ func TestAFlushRepeatsDetailsUntilTheyArriveOrItsTimeIsOver(t *testing.T) {
 		})
 		h.tell(json.RawMessage(`1`))
 		h.flush(time.Minute)
+		synctest.Wait()
 		if time.Since(b.began) != 2*time.Second || !slices.Equal(b.details, []string{"1", "1", "1"}) {
 			t.Errorf("after %v it had sent %v", time.Since(b.began), b.details)
 		}
@@ -122,6 +123,7 @@ func TestAFlushRepeatsDetailsUntilTheyArriveOrItsTimeIsOver(t *testing.T) {
 		b, h := beating(t, always(beatSooner))
 		h.tell(json.RawMessage(`1`))
 		h.flush(1500 * time.Millisecond)
+		synctest.Wait()
 		if time.Since(b.began) != 1500*time.Millisecond || !slices.Equal(b.details, []string{"1", "1"}) {
 			t.Errorf("after %v it had sent %v", time.Since(b.began), b.details)
 		}

@@ -44,8 +44,8 @@ const CHECKPOINT_PAGES = 2_000;
 /** How long a statement waits for a lock that another connection of this process holds for a moment. */
 const BUSY_TIMEOUT_MS = 5_000;
 /**
- * Up to this size the start reads the whole file to find damage: some forty milliseconds. In a larger one a damaged page is met when it is
- * read, or by `doctor`: so a start takes the same time however many runs are open, and however much is stored.
+ * Up to this size the start reads the whole file to find damage: some forty milliseconds for runs, a hundred for signals. In a larger one a
+ * damaged page is met when it is read, or by `doctor`, so that what is stored does not delay a start.
  */
 const WHOLE_CHECK_BYTES = 32 * 1024 * 1024;
 const FILE_MODE = 0o600;
