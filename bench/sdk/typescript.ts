@@ -1,13 +1,9 @@
 /** The program of the library for TypeScript: `node bench/sdk/typescript.ts spans <url>`, or `runs` with a plan. @see README.md */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  createClient,
-  createInstrumentation,
-  createWorker,
-  defineWorkflow,
-  type Instrumentation,
-} from '../../sdk/typescript/src/index.ts';
+import { createInstrumentation, type Instrumentation } from '../../sdk/typescript/src/index.ts';
+import { readPlan } from '../drive-runs.ts';
+import { type LibraryPlan, startLibrary } from '../library.ts';
 import { quantile } from '../pairs.ts';
 
 const WARM_UP = 10_000;
@@ -61,65 +57,34 @@ const stalled = async (endpoint: string): Promise<object> => {
   return { offered_per_s: Math.round(OFFERED / seconds), dropped, grew_mb: most - before };
 };
 
-type Plan = {
-  readonly url: string;
-  readonly definition: string;
-  readonly inFlight: number;
-  readonly warmUpSeconds: number;
-  readonly seconds: number;
-};
+type Plan = LibraryPlan & { readonly warmUpSeconds: number; readonly seconds: number };
 
 const runs = async (plan: Plan): Promise<object> => {
-  const client = createClient({ endpoint: plan.url });
-  const { latest: definition } = await client.getDefinition(plan.definition);
-  let steps = 0;
-  const body = (): { ok: boolean } => {
-    steps += 1;
-    return { ok: true };
-  };
-  const bodies = Object.fromEntries(definition.steps.map(({ id }) => [id, body]));
-  const worker = createWorker({
-    endpoint: plan.url,
-    workflows: [defineWorkflow({ definition, bodies })],
-    concurrency: plan.inFlight,
-    logger: { warn: () => {}, error: (message) => console.error(message) },
-  });
-  const served = worker.run();
+  const library = await startLibrary(plan);
   let isOver = false;
   const driver = async (n: number): Promise<void> => {
-    while (!isOver) {
-      const { run_id, status } = await client.start(plan.definition, { n }, { waitMs: 60_000 });
-      if (status !== 'succeeded') throw new Error(`run ${run_id} is ${status}`);
-    }
+    while (!isOver) await library.startAndAwait(n);
   };
   const driven = Promise.all(Array.from({ length: plan.inFlight }, (_, n) => driver(n)));
   await sleep(plan.warmUpSeconds * 1000);
   console.log('measuring');
-  const before = { at: performance.now(), cpu: process.cpuUsage(), steps };
+  const before = { at: performance.now(), cpu: process.cpuUsage(), steps: library.steps() };
   await sleep(plan.seconds * 1000);
   console.log('measured');
   const { user, system } = process.cpuUsage(before.cpu);
   const figures = {
-    steps: steps - before.steps,
+    steps: library.steps() - before.steps,
     seconds: (performance.now() - before.at) / 1000,
     cpu_us: user + system,
   };
   isOver = true;
   await driven;
-  await worker.stop();
-  await served;
-  client.close();
+  await library.stop();
   return figures;
-};
-
-const readPlan = async (): Promise<Plan> => {
-  const pieces: Buffer[] = [];
-  for await (const piece of process.stdin as AsyncIterable<Buffer>) pieces.push(piece);
-  return JSON.parse(Buffer.concat(pieces).toString()) as Plan;
 };
 
 const [verb, url = ''] = process.argv.slice(2);
 const figures =
-  verb === 'spans' ? { stalled: await stalled(url), record: await cost(url) } : await runs(await readPlan());
+  verb === 'spans' ? { stalled: await stalled(url), record: await cost(url) } : await runs(await readPlan<Plan>());
 console.log(JSON.stringify(figures));
 process.exit(0);

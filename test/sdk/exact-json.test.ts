@@ -17,6 +17,19 @@ describe('JSON of the library', () => {
     expect(parseExactly(`[${JSON.stringify(value)},9007199254740993]`)).toEqual([value, 9007199254740993n]);
   });
 
+  it('reads texts with any number of escapes, quotes and backslashes beside a long integer', () => {
+    const texts = ['\n'.repeat(5_000_000), '\\'.repeat(100_001), '"'.repeat(100_001), '\\"'.repeat(100_001), ''];
+    const value = parseExactly(
+      `[9007199254740993,${texts.map((text) => JSON.stringify(text)).join(',')},9007199254740993]`,
+    );
+    expect(Array.isArray(value) && value.length).toBe(texts.length + 2);
+    expect((value as unknown[]).map((one, n) => one === texts[n - 1] || one)).toEqual([
+      9007199254740993n,
+      ...texts.map(() => true),
+      9007199254740993n,
+    ]);
+  });
+
   it('what is no JSON is refused, with long integers, too', () => {
     for (const text of ['{"n":9007199254740993', '[9007199254740993,]', '[09007199254740993]', '"9007199254740993'])
       expect(() => parseExactly(text), text).toThrow(SyntaxError);

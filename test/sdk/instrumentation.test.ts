@@ -242,6 +242,14 @@ describe('delivery', () => {
     expect(sent('spans').map(({ name, input }) => [name, input])).toEqual([['b', '\u20ac'.repeat(1000)]]);
   });
 
+  it('records a bigint as an integer', async () => {
+    const svc = create({ delayMs: 60_000 });
+    svc.startSpan('call', { input: { order: 17n } }).end();
+    expect(svc.counters().dropped).toBe(0);
+    await svc.close();
+    expect(sent('spans').map(({ input }) => input)).toEqual([{ order: 17 }]);
+  });
+
   it('travels in batches', async () => {
     const svc = create({ batchSize: 2, delayMs: 60_000 });
     for (const name of ['a', 'b', 'c', 'd', 'e']) svc.startSpan(name).end();

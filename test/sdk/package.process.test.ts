@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
+import { aLease, startFakeService } from '../../sdk/conformance/opposite/scripted.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const sdk = join(root, 'sdk', 'typescript');
@@ -95,6 +95,35 @@ describe('the published package', () => {
     expect(printed).toBe('run-1\n');
     expect(service.callsTo('runs')[0]?.body).toMatchObject({ definition_id: 'refund', input: { amount: 1 } });
     expect(service.callsTo('ingest')[0]?.body['spans']).toMatchObject([{ name: 'start', status: 'ok' }]);
+  });
+
+  it('a body that blocks the thread of its program keeps its lease: another thread sends the heartbeats', async () => {
+    const service = await startFakeService({ heartbeatMs: 100, leaseTtlMs: 2000 });
+    writeFileSync(
+      join(folder, 'blocks.js'),
+      `import { createWorker, defineWorkflow } from '@svc/sdk';
+       const definition = { id: 'refund', version: 1, steps: [{ id: 'pay', kind: 'task' }] };
+       // Waits 3 s, longer than a lease lives: meanwhile only a heartbeat of another thread can keep the lease.
+       const nothing = new Int32Array(new SharedArrayBuffer(4));
+       const pay = () => { Atomics.wait(nothing, 0, 0, 3000); return 'paid'; };
+       const logger = { warn: console.log, error: console.log };
+       await createWorker({ workflows: [defineWorkflow({ definition, bodies: { pay } })], logger }).run();
+      `,
+    );
+    const program = spawn(process.execPath, ['blocks.js'], {
+      cwd: folder,
+      env: { ...process.env, SVC_ENDPOINT: service.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const printed = text(program.stdout);
+    service.offer(aLease({ lease_id: 'blocked' }));
+    const report = await service.seen('complete');
+    const beats = service.callsTo('heartbeat');
+    program.kill('SIGTERM');
+    expect(await printed).toBe('');
+    await service.stop();
+    expect(beats.length).toBeGreaterThanOrEqual(2);
+    expect(beats.every(({ at, path }) => at < report.at && path.includes('blocked'))).toBe(true);
   });
 
   it('sends what is queued when the program has nothing left to do, without a close', async () => {

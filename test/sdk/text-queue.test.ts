@@ -80,6 +80,16 @@ describe('the queue of texts', () => {
     expect(blocks.size).toBeLessThanOrEqual(6);
   });
 
+  it('goes on behind a block that is full of texts, all of which were taken', () => {
+    const queue = createTextQueue<number>();
+    for (let n = 0; n < 10_000; n += 1) queue.push(n, '{}');
+    expect(drained(queue as never)).toHaveLength(10_000);
+    queue.push(10_000, 'next');
+    expect([queue.count(), queue.bytes(), queue.oldestBytes()]).toEqual([1, 4, 4]);
+    expect(queue.takeOldest()?.kind).toBe(10_000);
+    expect(queue.takeOldest()).toBeUndefined();
+  });
+
   it('begins a new block where one has many small texts, and is empty when it is cleared', () => {
     const queue = createTextQueue<number>();
     for (let n = 0; n < 25_000; n += 1) queue.push(n, '{}');

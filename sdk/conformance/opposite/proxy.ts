@@ -58,7 +58,7 @@ const lists = { started: 'started', heartbeats: 'heartbeat', completes: 'complet
 type Item = { readonly lease_id: string };
 
 /** The calls on leases in what came by, those within batches too, in the order in which they came. */
-export const stepCallsIn = (passed: readonly Passed[]): StepCall[] =>
+const stepCallsIn = (passed: readonly Passed[]): StepCall[] =>
   passed.flatMap((call): StepCall[] => {
     const { at, status } = call;
     const single = /^\/v1\/api\/steps\/([^/]+)\/(started|heartbeat|complete|fail)$/.exec(pathOf(call));

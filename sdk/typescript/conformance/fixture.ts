@@ -168,7 +168,7 @@ const verbs: Record<string, Verb> = {
     language: 'typescript',
     library: '@svc/sdk',
     version: '0.1.0',
-    capabilities: ['batch', 'int64', 'log_bridge', 'otel_bridge'],
+    capabilities: ['batch', 'blocking_bodies', 'int64', 'log_bridge', 'otel_bridge'],
   }),
   configure: (input) => {
     const { retry } = input;

@@ -3,7 +3,7 @@ import type { BodyOf } from './operation.ts';
 import type { RunsQuery } from './runs-query.ts';
 
 /** Which runs: those that match all that is given, and one member at least is. */
-export type BulkFilter = Omit<RunsQuery, 'limit' | 'cursor' | 'restartedFrom'>;
+export type BulkFilter = Omit<RunsQuery, 'limit' | 'cursor'>;
 
 /** What is done with each run. */
 export type BulkWork =
@@ -37,6 +37,7 @@ export const bulkBody = (
     user_id: filter.userId,
     session_id: filter.sessionId,
     parent_run_id: filter.parentRunId,
+    restarted_from: filter.restartedFrom,
     waiting_on: filter.waitingOn,
     correlation: filter.correlation,
     from: filter.from,

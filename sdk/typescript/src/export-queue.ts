@@ -1,3 +1,4 @@
+import { writeExactly } from './exact-json.ts';
 import { pause, type RetryPolicy, withRetries } from './retry.ts';
 import { createTextQueue, type TakenText } from './text-queue.ts';
 import type { Transport } from './transport.ts';
@@ -153,9 +154,9 @@ export const createExportQueue = (
       }
       let text: string | undefined;
       try {
-        text = JSON.stringify(value);
+        text = writeExactly(value);
       } catch {
-        // A payload that refers to itself, or holds a bigint: not JSON.
+        // A payload that refers to itself is not JSON.
       }
       if (text === undefined || isLarger(text, Math.min(BATCH_BYTES, bounds.maxQueuedBytes))) {
         counters.dropped += 1;

@@ -5,6 +5,7 @@ import { startHeart } from './heart.ts';
 import type { Instrumentation, TraceContext } from './recorder.ts';
 import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
 import { isOver } from './run-status.ts';
+import type { StandbyHeart } from './standby-heart.ts';
 import type { StepCalls, StepVerb } from './step-calls.ts';
 import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
@@ -36,6 +37,8 @@ export type LeaseHost = {
   readonly workerId: string;
   readonly heartbeatMs: number;
   readonly leaseTtlMs: number;
+  /** Has the lease kept alive while its body blocks this thread. */
+  readonly hold: StandbyHeart['hold'];
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
   /** Called when an answer says that the run of a lease has ended. */
@@ -208,12 +211,20 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   const interruptedBy = (): StepInterrupted['reason'] | undefined =>
     interruption.signal.aborted ? (interruption.signal.reason as StepInterrupted).reason : undefined;
 
+  const held = host.hold(lease.lease_id);
+  let isHeld = held !== undefined;
+  const letGo = (): void => {
+    if (isHeld) held?.release();
+    isHeld = false;
+  };
   const heart = startHeart(host.heartbeatMs, async (details, signal) => {
+    if (isHeld) held?.beat();
     const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: host.leaseTtlMs });
     if (answer.kind === 'unanswered') return 'sooner';
     if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
     // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.
     if (answer.reason !== 'already_applied') interrupt(answer.reason);
+    letGo();
     return 'over';
   });
 
@@ -340,6 +351,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     return 'lost';
   } finally {
     heart.stop();
+    letGo();
     clearTimeout(settleTimer);
     host.force.removeEventListener('abort', onForce);
   }

@@ -57,8 +57,10 @@ export const createTextQueue = <Kind>() => {
 
   const filling = (): Block<Kind> => {
     const last = blocks.at(-1);
-    if (last === undefined || last.ends.length === MOST_TEXTS_IN_A_BLOCK) return begin();
-    return last.taken === last.ends.length ? clearOf(last) : last;
+    if (last === undefined) return begin();
+    // First: a block that is full and taken completely must not stay before a new one, as the oldest.
+    if (last.taken === last.ends.length) return clearOf(last);
+    return last.ends.length === MOST_TEXTS_IN_A_BLOCK ? begin() : last;
   };
 
   const usedOf = (block: Block<Kind>): number => block.ends.at(-1) ?? 0;

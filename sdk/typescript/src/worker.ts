@@ -12,6 +12,7 @@ import { backoffMs, isRetryable, pause, untilAnswered, withRetries } from './ret
 import { isOver } from './run-status.ts';
 import { type LeaseEnd, type Logger, serveLease } from './serve-lease.ts';
 import { createVersionCheck } from './spec-version.ts';
+import { createStandbyHeart } from './standby-heart.ts';
 import { createStepCalls } from './step-calls.ts';
 import { readSettings, type SettingsInput } from './settings.ts';
 import type { StepBody, Workflow } from './workflow.ts';
@@ -121,6 +122,9 @@ export const createWorker = (options: WorkerOptions) => {
   const active = new Set<Promise<LeaseEnd>>();
   let ran: Promise<void> | undefined;
 
+  const standby = createStandbyHeart({ workerId, service: settings, concurrency }, (reason) =>
+    logger.warn(`no heartbeats while a body blocks its thread: ${reason}`),
+  );
   let registered: Registration | undefined;
   const calls = createStepCalls({
     http,
@@ -161,6 +165,7 @@ export const createWorker = (options: WorkerOptions) => {
     logger.info?.(
       `${workerId} is registered at ${new URL(settings.endpoint).origin}${project} and serves ${served}, up to ${concurrency} steps at once`,
     );
+    standby.start({ heartbeatMs: registration.heartbeat_ms, leaseTtlMs: registration.lease_ttl_ms });
     registered = registration;
     return registration;
   };
@@ -171,6 +176,7 @@ export const createWorker = (options: WorkerOptions) => {
       workerId,
       heartbeatMs: registration.heartbeat_ms,
       leaseTtlMs: registration.lease_ttl_ms,
+      hold: standby.hold,
       instrumentation,
       logger,
       force: force.signal,
@@ -263,6 +269,7 @@ export const createWorker = (options: WorkerOptions) => {
       clearTimeout(grace);
       clearTimeout(cut);
       for (const signal of signals) process.off(signal, onSignal);
+      standby.stop();
       await instrumentation.close();
       http.close();
     }

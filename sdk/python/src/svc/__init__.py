@@ -3,7 +3,7 @@
 import logging as _logging
 
 from ._async_client import AsyncClient, AsyncRunHandle
-from ._client import Client, RunHandle
+from ._client import Client
 from ._errors import (
     ConnectionFailed,
     IncompatibleServer,
@@ -18,6 +18,7 @@ from ._export_queue import ExportCounters
 from ._instrumentation import Instrumentation
 from ._log_handler import LogHandler
 from ._retry import RetryPolicy
+from ._run_handle import RunHandle
 from ._span import ContextBridge, Span
 from ._step import Step
 from ._trace_context import SpanAddress, parse_traceparent

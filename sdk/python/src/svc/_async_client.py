@@ -6,7 +6,8 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
-from ._client import CALLER_POLICY, Client, RunHandle, call_signal
+from ._calls import call_signal
+from ._client import CALLER_POLICY, Client
 from ._daemon_pool import DaemonPool
 from ._signal import Signal
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
     from ._retry import RetryPolicy
+    from ._run_handle import RunHandle
     from ._wire import EventOutcome, JournalEntry, Run, RunDetail
 
 P = ParamSpec("P")

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import time
 import uuid
-from contextlib import suppress
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, overload
-from urllib.parse import quote
 
-from . import _json
-from ._errors import ConnectionFailed, RunFailed, ServiceError
-from ._event_stream import read_events
-from ._http import Http, QueryValue, Request
-from ._retry import RetryPolicy, backoff, is_retryable, with_retries
+from ._calls import Calls, decode, segment
+from ._errors import ConnectionFailed, RunFailed
+from ._follow import WAIT_SLACK_SECONDS, end_of, watch
+from ._http import QueryValue, Request
+from ._retry import RetryPolicy
+from ._run_handle import RunHandle
 from ._settings import read_settings
-from ._signal import Signal
 from ._spec_version import SpecCheck
 from ._typed import read_as
 from ._wire import (
@@ -26,7 +22,6 @@ from ._wire import (
     EventOutcome,
     Feedback,
     GetStepCauseResponse,
-    JournalEntry,
     ListDefinitionsResponse,
     ListFeedbackResponse,
     ListParkedEventsResponse,
@@ -46,18 +41,19 @@ from ._wire import (
     StartedBulk,
     StoredDefinition,
     TraceDetail,
-    WireError,
 )
 from ._workflow import Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ._signal import Signal
     from ._wire import (
         AuthorKind,
         BulkAction,
         CorrelationInput,
         FeedbackKind,
+        JournalEntry,
         RunCorrelation,
         RunStatus,
         ScoreSource,
@@ -68,83 +64,11 @@ T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 
 CALLER_POLICY = RetryPolicy(attempts=5, base=0.2, max=10.0)
-_PATIENCE_SECONDS = 300.0
-"""A service that was there once may be away so long, for a restart or an upgrade, before a follower gives up."""
-_END_WAIT_MS = 20_000
-"""How long one call asks the service to wait for the end of a run; it may answer sooner."""
-_WAIT_SLACK_SECONDS = 15.0
-"""A call that is not answered so long after its wait is over, is lost."""
-_HELD_SECONDS = 1.0
-"""Answered sooner than this, a call was not held: the next one waits a moment."""
-_ENDS = ("succeeded", "failed", "cancelled")
-
-# What breaks off the calls of this context, beside the end of the client.
-call_signal: ContextVar[Signal | None] = ContextVar("svc_call_signal", default=None)
-
-
-def is_over(status: str) -> bool:
-    """Whether a run has ended: nothing about it changes any more."""
-    return status in _ENDS
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
 
 
 def _members(**members: object) -> dict[str, object]:
     """A body without the members that were not given."""
     return {name: value for name, value in members.items() if value is not None and value is not ABSENT}
-
-
-class RunHandle:
-    """A run, and what can be done with it. `run` is the run as it was when this was made."""
-
-    def __init__(self, client: Client, run: Run | RunDetail) -> None:
-        self._client = client
-        self.run = run
-
-    @property
-    def run_id(self) -> str:
-        return self.run.run_id
-
-    @property
-    def trace_id(self) -> str:
-        return self.run.trace_id
-
-    def get(self) -> RunDetail:
-        """The run as it is now, with its attempts, timers and waits."""
-        return self._client.get_run(self.run_id)
-
-    def watch(self, *, after: int = -1) -> Iterator[JournalEntry]:
-        """Every entry of its journal once, in order. See `Client.watch`."""
-        return self._client.watch(self.run_id, after=after)
-
-    @overload
-    def wait(self, output: type[T], *, timeout: float | None = None) -> T: ...
-    @overload
-    def wait(self, *, timeout: float | None = None) -> Any: ...
-    def wait(self, output: Any = Any, *, timeout: float | None = None) -> Any:
-        """Waits for its end, and returns its output. See `Client.wait`."""
-        return self._client.wait(self.run_id, output, timeout=timeout)
-
-    def signal(self, event: str, payload: Mapping[str, Any], *, event_id: str | None = None) -> EventOutcome:
-        """Gives an event to the run's own open wait."""
-        return self._client.signal(self.run_id, event, payload, event_id=event_id)
-
-    def cancel(self, reason: str | None = None) -> Run:
-        """Ends the run and its children."""
-        return self._client.cancel(self.run_id, reason)
-
-    def pause(self, reason: str | None = None) -> Run:
-        """Pauses the run and its children."""
-        return self._client.pause(self.run_id, reason)
-
-    def resume(self, reason: str | None = None) -> Run:
-        """Resumes the paused run."""
-        return self._client.resume(self.run_id, reason)
-
-    def __repr__(self) -> str:
-        return f"RunHandle({self.run_id!r})"
 
 
 class Client:
@@ -175,47 +99,16 @@ class Client:
         settings = read_settings(endpoint=endpoint, api_key=api_key, project=project, sample=1)
         if settings.problems:
             raise ValueError("; ".join(settings.problems))
-        self._project = settings.project
-        self._timeout = timeout
-        self._stream_idle = stream_idle
-        self._retry = retry
-        # For a service that has answered before: a restart must not hide how a run ended.
-        self._patient = RetryPolicy(attempts=None, base=retry.base, max=retry.max, within=_PATIENCE_SECONDS)
-        self._http = Http(settings)
-        self._spec = SpecCheck(self._http)
-        self._closing = Signal()
-        self._answered_at: float | None = None
-
-    # --- How calls are made
+        self._calls = Calls(settings, timeout=timeout, stream_idle=stream_idle, retry=retry)
+        self._spec = SpecCheck(self._calls.http)
 
     @property
     def closing(self) -> Signal:
         """Fires when the client is closed."""
-        return self._closing
-
-    def _signal(self) -> Signal:
-        return call_signal.get() or self._closing
-
-    def _call_once(self, request: Request) -> Any:
-        timeout = self._timeout if request.timeout is None else request.timeout
-        timed = Request(
-            request.method, request.path, request.query, request.body, request.accept, request.headers, timeout
-        )
-        answer = self._http.call(timed, self._signal())
-        self._answered_at = time.monotonic()
-        return answer
-
-    def _call(self, request: Request, policy: RetryPolicy | None = None) -> Any:
-        return with_retries(policy or self._retry, lambda: self._call_once(request), self._signal())
-
-    def _get(self, model: type[M], path: str, **query: QueryValue) -> M:
-        return _decode(model, self._call(Request("GET", path, query)))
-
-    def _post(self, model: type[M], path: str, body: object, *, timeout: float | None = None, **query: QueryValue) -> M:
-        return _decode(model, self._call(Request("POST", path, query, _json.encode(body), timeout=timeout)))
+        return self._calls.closing
 
     def _in(self, project: str | None) -> str | None:
-        return self._project if project is None else project
+        return self._calls.in_project(project)
 
     # --- Runs
 
@@ -239,7 +132,7 @@ class Client:
         open in its answer. `start_at` is RFC 3339, or from now as `+10m`. Steps of a higher `priority`, from -100 to
         100, are offered first. Raises IncompatibleServer where the service has another major `spec_version`.
         """
-        self._spec.ensure(self._signal())
+        self._spec.ensure(self._calls.signal())
         body = _members(
             definition_id=workflow.id if isinstance(workflow, Workflow) else workflow,
             project=self._in(project),
@@ -250,8 +143,8 @@ class Client:
             start_at=start_at,
             priority=priority,
         )
-        timeout = None if wait_ms is None else max(self._timeout, wait_ms / 1000 + _WAIT_SLACK_SECONDS)
-        return RunHandle(self, self._post(Run, "/v1/api/runs", {**body, "input": input}, timeout=timeout))
+        timeout = None if wait_ms is None else max(self._calls.timeout, wait_ms / 1000 + WAIT_SLACK_SECONDS)
+        return RunHandle(self, self._calls.post(Run, "/v1/api/runs", {**body, "input": input}, timeout=timeout))
 
     def attach(self, run_id: str) -> RunHandle:
         """A handle of a run that was started elsewhere."""
@@ -259,7 +152,7 @@ class Client:
 
     def get_run(self, run_id: str) -> RunDetail:
         """The run with its attempts, timers, waits and children."""
-        return self._get(RunDetail, f"/v1/api/runs/{_segment(run_id)}")
+        return self._calls.get(RunDetail, f"/v1/api/runs/{segment(run_id)}")
 
     def list_runs(
         self,
@@ -296,15 +189,16 @@ class Client:
         }
         for name, value in (correlation or {}).items():
             query[f"correlation.{name}"] = value
-        return self._get(ListRunsResponse, "/v1/api/runs", **query)
+        return self._calls.get(ListRunsResponse, "/v1/api/runs", **query)
 
     def journal(self, run_id: str, *, after: int | None = None, limit: int | None = None) -> ListRunEventsResponse:
         """A page of the run's journal, behind the sequence number `after`."""
-        return self._get(ListRunEventsResponse, f"/v1/api/runs/{_segment(run_id)}/events", after=after, limit=limit)
+        path = f"/v1/api/runs/{segment(run_id)}/events"
+        return self._calls.get(ListRunEventsResponse, path, after=after, limit=limit)
 
     def step_cause(self, run_id: str, step_id: str) -> GetStepCauseResponse:
         """Why a step was attempted: the journal entries that led to it, oldest last."""
-        return self._get(GetStepCauseResponse, f"/v1/api/runs/{_segment(run_id)}/steps/{_segment(step_id)}/cause")
+        return self._calls.get(GetStepCauseResponse, f"/v1/api/runs/{segment(run_id)}/steps/{segment(step_id)}/cause")
 
     def signal(
         self, run_id: str, event: str, payload: Mapping[str, Any], *, event_id: str | None = None
@@ -314,7 +208,7 @@ class Client:
         Raises ServiceError `conflict` when it has none, `run_terminal` when it has ended.
         """
         body = {"event": event, "payload": payload, "event_id": event_id or str(uuid.uuid4())}
-        return self._post(EventOutcome, f"/v1/api/runs/{_segment(run_id)}/signal", body)
+        return self._calls.post(EventOutcome, f"/v1/api/runs/{segment(run_id)}/signal", body)
 
     def publish(
         self,
@@ -331,19 +225,19 @@ class Client:
         """
         identity = event_id or str(uuid.uuid4())
         body = _members(project=self._in(project), event=event, key=key, payload=payload, event_id=identity)
-        return self._post(EventOutcome, "/v1/api/events", body)
+        return self._calls.post(EventOutcome, "/v1/api/events", body)
 
     def cancel(self, run_id: str, reason: str | None = None) -> Run:
         """Ends a run and its children. A run that has ended is returned as it is."""
-        return self._post(Run, f"/v1/api/runs/{_segment(run_id)}/cancel", _members(reason=reason))
+        return self._calls.post(Run, f"/v1/api/runs/{segment(run_id)}/cancel", _members(reason=reason))
 
     def pause(self, run_id: str, reason: str | None = None) -> Run:
         """Pauses a run and its children: what a worker holds goes on, and nothing new is offered or starts."""
-        return self._post(Run, f"/v1/api/runs/{_segment(run_id)}/pause", _members(reason=reason))
+        return self._calls.post(Run, f"/v1/api/runs/{segment(run_id)}/pause", _members(reason=reason))
 
     def resume(self, run_id: str, reason: str | None = None) -> Run:
         """Resumes a paused run: what fell due or came meanwhile acts at once."""
-        return self._post(Run, f"/v1/api/runs/{_segment(run_id)}/resume", _members(reason=reason))
+        return self._calls.post(Run, f"/v1/api/runs/{segment(run_id)}/resume", _members(reason=reason))
 
     def restart(
         self,
@@ -370,7 +264,7 @@ class Client:
         )
         if input is not ABSENT:
             body["input"] = input
-        return RunHandle(self, self._post(Run, f"/v1/api/runs/{_segment(run_id)}/restart", body))
+        return RunHandle(self, self._calls.post(Run, f"/v1/api/runs/{segment(run_id)}/restart", body))
 
     # --- Following a run
 
@@ -379,79 +273,7 @@ class Client:
 
         Begins behind the sequence number `after`, and ends when the run has ended, or when the client is closed.
         """
-        signal = self._signal()
-        last = after
-        failures = 0
-        there_at = self._answered_at
-        while not signal.fired:
-            opened = False
-            try:
-                for entry in self._stream(run_id, last, signal):
-                    if entry is None:
-                        opened = True
-                        continue
-                    failures = 0
-                    if entry.seq <= last:
-                        continue
-                    last = entry.seq
-                    yield entry
-                    if entry.kind == "run.finished":
-                        return
-                # The stream ended in good order without the end of the run: the service stops, or the end lies before
-                # the point from which we follow.
-                if signal.fired:
-                    return
-                entries, over = self._rest(run_id, last)
-                for entry in entries:
-                    last = entry.seq
-                    yield entry
-                if over:
-                    return
-                if not entries:
-                    signal.wait(backoff(self._retry, 1))
-            except (ConnectionFailed, ServiceError) as error:
-                if signal.fired:
-                    return
-                if not is_retryable(error):
-                    raise
-                failures += 1
-                if opened:
-                    # It was there until now, however long the run was silent.
-                    there_at = time.monotonic()
-                patient = there_at is not None and time.monotonic() - there_at < _PATIENCE_SECONDS
-                if self._retry.attempts is not None and failures >= self._retry.attempts and not patient:
-                    raise
-                signal.wait(backoff(self._retry, failures))
-
-    def _rest(self, run_id: str, after: int) -> tuple[Sequence[JournalEntry], bool]:
-        """A page of what follows, and whether nothing comes behind it.
-
-        The run is read before its journal: when it had ended by then, the journal holds all there is; the other way
-        round, its end could be missed.
-        """
-        status = self.get_run(run_id).status
-        entries = self.journal(run_id, after=after).events
-        if not entries:
-            return entries, is_over(status)
-        return entries, entries[-1].kind == "run.finished"
-
-    def _stream(self, run_id: str, after: int, signal: Signal) -> Iterator[JournalEntry | None]:
-        """Entries of one connection, and nothing once it is open."""
-        path = f"/v1/api/runs/{_segment(run_id)}/events"
-        headers = {} if after < 0 else {"last-event-id": str(after)}
-        request = Request("GET", path, accept="text/event-stream", headers=headers, timeout=self._timeout)
-        stream = self._http.stream(request, signal)
-        try:
-            self._answered_at = time.monotonic()
-            yield None
-            for event in read_events(stream, self._stream_idle):
-                try:
-                    data = _json.decode(event.data.encode())
-                except (ValueError, RecursionError) as cause:
-                    raise ConnectionFailed("the journal stream holds something that is not JSON") from cause
-                yield _decode(JournalEntry, data)
-        finally:
-            stream.close()
+        return watch(self._calls, run_id, after)
 
     @overload
     def wait(self, run_id: str, output: type[T], *, timeout: float | None = None) -> T: ...
@@ -462,62 +284,11 @@ class Client:
 
         Raises RunFailed, with the run, when it did not succeed, and TimeoutError when the time is over.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        try:
-            run = self._ask_for_end(run_id, deadline)
-        except ServiceError as error:
-            if error.field != "wait_ms":
-                raise
-            # A service that does not hold a read.
-            run = self._follow_to_end(run_id, deadline)
+        run = end_of(self._calls, run_id, timeout)
         if run.status != "succeeded":
             raise RunFailed(run)
         value = None if run.output is ABSENT else run.output
         return read_as(value, output, "output")
-
-    def _ask_for_end(self, run_id: str, deadline: float | None) -> RunDetail:
-        """Asks for the end again and again; each call is held by the service."""
-        signal = self._signal()
-        unheld = 0
-        while True:
-            asked_at = time.monotonic()
-            wait_ms = _END_WAIT_MS
-            policy = self._retry if self._answered_at is None else self._patient
-            if deadline is not None:
-                left = deadline - asked_at
-                if left <= 0:
-                    raise TimeoutError(f"run {run_id} has not ended in time")
-                wait_ms = min(wait_ms, int(left * 1000) + 1)
-                policy = RetryPolicy(policy.attempts, policy.base, policy.max, min(left, policy.within or left))
-            request = Request(
-                "GET",
-                f"/v1/api/runs/{_segment(run_id)}",
-                {"wait_ms": wait_ms},
-                timeout=wait_ms / 1000 + _WAIT_SLACK_SECONDS,
-            )
-            try:
-                run = _decode(RunDetail, self._call(request, policy))
-            except ConnectionFailed:
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise TimeoutError(f"run {run_id} has not ended in time") from None
-                raise
-            if is_over(run.status):
-                return run
-            unheld = unheld + 1 if time.monotonic() - asked_at < _HELD_SECONDS else 0
-            if unheld > 0:
-                signal.wait(backoff(self._retry, unheld))
-            if signal.fired:
-                raise ConnectionFailed("the wait was broken off")
-
-    def _follow_to_end(self, run_id: str, deadline: float | None) -> RunDetail:
-        while True:
-            run = _decode(RunDetail, self._call(Request("GET", f"/v1/api/runs/{_segment(run_id)}"), self._patient))
-            if is_over(run.status):
-                return run
-            if deadline is not None and time.monotonic() >= deadline:
-                raise TimeoutError(f"run {run_id} has not ended in time")
-            if self._signal().wait(_HELD_SECONDS):
-                raise ConnectionFailed("the wait was broken off")
 
     # --- Definitions
 
@@ -528,9 +299,9 @@ class Client:
 
         Raises ServiceError `definition_invalid`, or `definition_conflict` where a version has other content.
         """
-        self._spec.ensure(self._signal())
+        self._spec.ensure(self._calls.signal())
         body = _members(definitions=_plain_definitions(definitions), project=self._in(project))
-        answer = self._call(Request("POST", "/v1/api/definitions", body=body))
+        answer = self._calls.call(Request("POST", "/v1/api/definitions", body=body))
         return _list(StoredDefinition, answer, "definitions")
 
     def check_definitions(
@@ -538,7 +309,7 @@ class Client:
     ) -> list[dict[str, Any]]:
         """Stores nothing, and says of each definition what is wrong with it: `{"id", "version", "faults"}`."""
         body = _members(definitions=_plain_definitions(definitions), project=self._in(project))
-        answer = self._call(Request("POST", "/v1/api/definitions", {"check": True}, body))
+        answer = self._calls.call(Request("POST", "/v1/api/definitions", {"check": True}, body))
         try:
             return list(answer["definitions"])
         except (TypeError, KeyError) as cause:
@@ -548,35 +319,35 @@ class Client:
         self, *, project: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> ListDefinitionsResponse:
         """Those of the project, where one is given or set, and those of the service."""
-        return self._get(
+        return self._calls.get(
             ListDefinitionsResponse, "/v1/api/definitions", project=self._in(project), limit=limit, cursor=cursor
         )
 
     def get_definition(self, definition_id: str, *, project: str | None = None) -> DefinitionOverview:
         """The project's own where it owns one of that id, else the service's."""
-        path = f"/v1/api/definitions/{_segment(definition_id)}"
-        return self._get(DefinitionOverview, path, project=self._in(project))
+        path = f"/v1/api/definitions/{segment(definition_id)}"
+        return self._calls.get(DefinitionOverview, path, project=self._in(project))
 
     def get_definition_version(
         self, definition_id: str, version: int, *, project: str | None = None
     ) -> DefinitionVersion:
         """One version, with its content."""
-        path = f"/v1/api/definitions/{_segment(definition_id)}/versions/{version}"
-        return self._get(DefinitionVersion, path, project=self._in(project))
+        path = f"/v1/api/definitions/{segment(definition_id)}/versions/{version}"
+        return self._calls.get(DefinitionVersion, path, project=self._in(project))
 
     def pause_definition(
         self, definition_id: str, *, reason: str | None = None, project: str | None = None
     ) -> DefinitionState:
         """Pauses a definition in all its versions: starts stay queued, and no step of its runs is offered."""
         body = _members(project=self._in(project), reason=reason)
-        return self._post(DefinitionState, f"/v1/api/definitions/{_segment(definition_id)}/pause", body)
+        return self._calls.post(DefinitionState, f"/v1/api/definitions/{segment(definition_id)}/pause", body)
 
     def resume_definition(
         self, definition_id: str, *, reason: str | None = None, project: str | None = None
     ) -> DefinitionState:
         """Resumes a paused definition. Runs that were paused by name stay paused."""
         body = _members(project=self._in(project), reason=reason)
-        return self._post(DefinitionState, f"/v1/api/definitions/{_segment(definition_id)}/resume", body)
+        return self._calls.post(DefinitionState, f"/v1/api/definitions/{segment(definition_id)}/resume", body)
 
     # --- Schedules
 
@@ -584,13 +355,13 @@ class Client:
         self, *, project: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> ListSchedulesResponse:
         """By project and id, without their inputs."""
-        return self._get(
+        return self._calls.get(
             ListSchedulesResponse, "/v1/api/schedules", project=self._in(project), limit=limit, cursor=cursor
         )
 
     def get_schedule(self, schedule_id: str, *, project: str | None = None) -> Schedule:
         """With its next ten times, and what became of the last ten."""
-        return self._get(Schedule, f"/v1/api/schedules/{_segment(schedule_id)}", project=self._in(project))
+        return self._calls.get(Schedule, f"/v1/api/schedules/{segment(schedule_id)}", project=self._in(project))
 
     def create_schedule(self, schedule: ScheduleInput) -> Schedule:
         """Makes a schedule. One that is there with the same content is the answer.
@@ -598,35 +369,35 @@ class Client:
         Raises ServiceError `conflict` where it is there with other content.
         """
         body = schedule.to_json()
-        if self._project is not None:
-            body.setdefault("project", self._project)
-        return self._post(Schedule, "/v1/api/schedules", body)
+        if self._calls.project is not None:
+            body.setdefault("project", self._calls.project)
+        return self._calls.post(Schedule, "/v1/api/schedules", body)
 
     def replace_schedule(self, schedule_id: str, schedule: ChangedSchedule, *, project: str | None = None) -> Schedule:
         """Replaces all that a schedule was made of; what is left out gets its default."""
-        path = f"/v1/api/schedules/{_segment(schedule_id)}"
+        path = f"/v1/api/schedules/{segment(schedule_id)}"
         request = Request("PUT", path, {"project": self._in(project)}, schedule)
-        return _decode(Schedule, self._call(request))
+        return decode(Schedule, self._calls.call(request))
 
     def delete_schedule(self, schedule_id: str, *, project: str | None = None) -> None:
         """Deletes a schedule; runs that it started go on. `not_found` also where an earlier try was not answered."""
-        path = f"/v1/api/schedules/{_segment(schedule_id)}"
-        self._call(Request("DELETE", path, {"project": self._in(project)}))
+        path = f"/v1/api/schedules/{segment(schedule_id)}"
+        self._calls.call(Request("DELETE", path, {"project": self._in(project)}))
 
     def _move_schedule(self, verb: str, schedule_id: str, project: str | None) -> Request:
-        return Request("POST", f"/v1/api/schedules/{_segment(schedule_id)}/{verb}", {"project": self._in(project)})
+        return Request("POST", f"/v1/api/schedules/{segment(schedule_id)}/{verb}", {"project": self._in(project)})
 
     def pause_schedule(self, schedule_id: str, *, project: str | None = None) -> Schedule:
         """Its times are missed from now on; a trigger still works."""
-        return _decode(Schedule, self._call(self._move_schedule("pause", schedule_id, project)))
+        return decode(Schedule, self._calls.call(self._move_schedule("pause", schedule_id, project)))
 
     def resume_schedule(self, schedule_id: str, *, project: str | None = None) -> Schedule:
         """Goes on; the times that were missed follow its `catch_up`."""
-        return _decode(Schedule, self._call(self._move_schedule("resume", schedule_id, project)))
+        return decode(Schedule, self._calls.call(self._move_schedule("resume", schedule_id, project)))
 
     def trigger_schedule(self, schedule_id: str, *, project: str | None = None) -> Schedule:
         """Fires once, now: see the first of `firings`. Not tried again, as a lost try may have fired."""
-        return _decode(Schedule, self._call_once(self._move_schedule("trigger", schedule_id, project)))
+        return decode(Schedule, self._calls.call_once(self._move_schedule("trigger", schedule_id, project)))
 
     # --- Many runs at once
 
@@ -643,8 +414,8 @@ class Client:
     ) -> Request:
         which = filter.to_json() if isinstance(filter, RunFilter) else dict(filter)
         # An empty filter stays empty, which the service refuses: it would mean every run.
-        if which and self._project is not None:
-            which.setdefault("project", self._project)
+        if which and self._calls.project is not None:
+            which.setdefault("project", self._calls.project)
         body = _members(
             action=action,
             dry_run=dry_run,
@@ -666,7 +437,7 @@ class Client:
     ) -> StartedBulk:
         """How many runs match, and ten of them; nothing is begun."""
         request = self._bulk(action, filter, dry_run=True, reason=reason, event=event, payload=payload)
-        return _decode(StartedBulk, self._call(request))
+        return decode(StartedBulk, self._calls.call(request))
 
     def start_bulk(
         self,
@@ -692,25 +463,25 @@ class Client:
             payload=payload,
             idempotency_key=str(uuid.uuid4()) if idempotency_key is None else idempotency_key,
         )
-        return _decode(StartedBulk, self._call(request))
+        return decode(StartedBulk, self._calls.call(request))
 
     def get_bulk(self, bulk_id: str) -> Bulk:
         """How far it is: `count`, `done`, `refused`."""
-        return self._get(Bulk, f"/v1/api/runs/bulk/{_segment(bulk_id)}")
+        return self._calls.get(Bulk, f"/v1/api/runs/bulk/{segment(bulk_id)}")
 
     def stop_bulk(self, bulk_id: str) -> Bulk:
         """Ends it; what was done stays done."""
-        return _decode(Bulk, self._call(Request("DELETE", f"/v1/api/runs/bulk/{_segment(bulk_id)}")))
+        return decode(Bulk, self._calls.call(Request("DELETE", f"/v1/api/runs/bulk/{segment(bulk_id)}")))
 
     # --- Traces, scores, feedback
 
     def get_trace(self, trace_id: str, *, include: str | None = None) -> TraceDetail:
         """A trace with its spans; `include` is a comma list of `scores` and `feedback`, or `all`."""
-        return self._get(TraceDetail, f"/v1/api/traces/{_segment(trace_id)}", include=include)
+        return self._calls.get(TraceDetail, f"/v1/api/traces/{segment(trace_id)}", include=include)
 
     def list_traces(self, /, *, project: str | None = None, **query: QueryValue) -> ListTracesResponse:
         """Traces; `query` holds the parameters of `GET /v1/api/traces`, such as `q`, `has_score`, `sort`, `limit`."""
-        return self._get(ListTracesResponse, "/v1/api/traces", **{"project": self._in(project), **query})
+        return self._calls.get(ListTracesResponse, "/v1/api/traces", **{"project": self._in(project), **query})
 
     def score(
         self,
@@ -750,7 +521,7 @@ class Client:
             metadata=metadata,
             correlation=self._correlation(correlation),
         )
-        return self._post(Score, "/v1/api/scores", body)
+        return self._calls.post(Score, "/v1/api/scores", body)
 
     def feedback(
         self,
@@ -779,21 +550,21 @@ class Client:
             metadata=metadata,
             correlation=self._correlation(correlation),
         )
-        return self._post(Feedback, "/v1/api/feedback", body)
+        return self._calls.post(Feedback, "/v1/api/feedback", body)
 
     def _correlation(self, given: CorrelationInput | Mapping[str, Any] | None) -> object:
         members = given.to_json() if isinstance(given, Model) else dict(given or {})
-        if self._project is not None:
-            members.setdefault("project", self._project)
+        if self._calls.project is not None:
+            members.setdefault("project", self._calls.project)
         return members or None
 
     def list_scores(self, /, *, project: str | None = None, **query: QueryValue) -> ListScoresResponse:
         """Scores, newest first; `query` holds the parameters of `GET /v1/api/scores`."""
-        return self._get(ListScoresResponse, "/v1/api/scores", **{"project": self._in(project), **query})
+        return self._calls.get(ListScoresResponse, "/v1/api/scores", **{"project": self._in(project), **query})
 
     def list_feedback(self, trace_id: str) -> ListFeedbackResponse:
         """Judgements on a trace."""
-        return self._get(ListFeedbackResponse, "/v1/api/feedback", trace_id=trace_id)
+        return self._calls.get(ListFeedbackResponse, "/v1/api/feedback", trace_id=trace_id)
 
     # --- Other reads
 
@@ -801,27 +572,26 @@ class Client:
         self, *, project: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> ListWorkersResponse:
         """Those limited to the project, where one is given or set, and those limited to none."""
-        return self._get(ListWorkersResponse, "/v1/api/workers", project=self._in(project), limit=limit, cursor=cursor)
+        query: dict[str, QueryValue] = {"project": self._in(project), "limit": limit, "cursor": cursor}
+        return self._calls.get(ListWorkersResponse, "/v1/api/workers", **query)
 
     def list_parked_events(
         self, *, project: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> ListParkedEventsResponse:
         """Events that no run has taken yet."""
-        return self._get(
+        return self._calls.get(
             ListParkedEventsResponse, "/v1/api/events", project=self._in(project), limit=limit, cursor=cursor
         )
 
     def read(self, path: str, query: Mapping[str, QueryValue] | None = None) -> Any:
         """A read of the query API that has no method here: `read("/v1/api/sessions", {"limit": 10})`."""
-        return self._call(Request("GET", path, query))
+        return self._calls.call(Request("GET", path, query))
 
     # --- Its life
 
     def close(self) -> None:
         """Lets go of the connections; what is on its way is broken off."""
-        self._closing.fire()
-        with suppress(OSError):
-            self._http.close()
+        self._calls.close()
 
     def __enter__(self) -> Client:
         return self
@@ -830,18 +600,11 @@ class Client:
         self.close()
 
 
-def _decode(model: type[M], answer: object) -> M:
-    try:
-        return model.from_json(answer)
-    except WireError as cause:
-        raise ConnectionFailed(f"the answer cannot be read: {cause}") from cause
-
-
 def _list(model: type[M], answer: object, member: str) -> Sequence[M]:
     items = answer.get(member) if isinstance(answer, dict) else None
     if not isinstance(items, list):
         raise ConnectionFailed(f"the answer lacks `{member}`")
-    return tuple(_decode(model, item) for item in items)
+    return tuple(decode(model, item) for item in items)
 
 
 def _plain_definitions(definitions: Sequence[Mapping[str, Any] | Workflow]) -> list[Mapping[str, Any]]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _json
-from ._client import is_over
 from ._errors import InterruptReason, Retryable, ServiceError, StepFailure, SvcError
+from ._follow import is_over
 from ._heart import Heart, Pulse
 from ._http import DEFAULT_TIMEOUT_SECONDS
 from ._retry import UNTIL_ANSWERED, RetryPolicy, with_retries
@@ -207,9 +207,9 @@ class ServedLease:
         self.name = f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
 
     def begin(self, go_on: Callable[[Callable[[], LeaseEnd]], None]) -> None:
-        """Declares the lease started, and hands on what lives it, which needs a thread at once. It does not wait.
+        """Declares the lease started, and hands all that follows to `go_on`, which runs it on a thread at once.
 
-        Where this worker does not hold the step, nothing is declared. Raises RuntimeError where no thread can be started.
+        Where this worker does not hold the step, nothing is declared. Neither raises nor waits.
         """
         body = self._body
         if body is None:

@@ -29,6 +29,7 @@ _BATCH_BYTES = 1024 * 1024
 _BATCHES_AT_ONCE = 2
 """The service writes one batch while it reads the next."""
 _CLAIM_LIMIT = 1000
+_NO_THREAD = "no thread can be started for a call"
 _LISTS: Mapping[StepVerb, str] = {
     "started": "started",
     "heartbeat": "heartbeats",
@@ -117,10 +118,10 @@ class StepCalls:
         return answer
 
     def submit(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
-        """The same for who must not wait."""
+        """The same for who must not wait; where no thread can be started, `on_answer` gets that as an error."""
         item = _Item(call, on_answer)
         if self._goes_alone(call):
-            self._pool.submit(lambda: self._settle_alone(item))
+            self._settle_apart(item)
         else:
             self._enqueue(item)
 
@@ -140,6 +141,12 @@ class StepCalls:
         path = f"/v1/api/steps/{quote(call.lease_id, safe='')}/{call.verb}"
         return self._http.call(Request("POST", path, body=call.body, timeout=call.timeout), call.cut)
 
+    def _settle_apart(self, item: _Item) -> None:
+        try:
+            self._pool.submit(lambda: self._settle_alone(item))
+        except RuntimeError:
+            item.settle(None, ConnectionFailed(_NO_THREAD))
+
     def _settle_alone(self, item: _Item) -> None:
         try:
             answer = self._alone(item.call)
@@ -149,20 +156,29 @@ class StepCalls:
             item.settle(answer, None)
 
     def _enqueue(self, item: _Item) -> None:
+        problem: str | None = None
         with self._lock:
-            closed = self._closed
-            if not closed:
+            if self._closed:
+                problem = "the worker has ended"
+            elif self._senders == _BATCHES_AT_ONCE or self._add_sender() or self._senders > 0:
                 self._queue.append(item)
-                if self._senders < _BATCHES_AT_ONCE:
-                    self._senders += 1
-                    name = f"svc-steps-{self._senders}"
-                    threading.Thread(target=self._run, name=name, daemon=True).start()
-                else:
-                    self._ready.notify()
-        if closed:
-            item.settle(None, ConnectionFailed("the worker has ended"))
+                self._ready.notify()
+            else:
+                problem = _NO_THREAD
+        if problem is not None:
+            item.settle(None, ConnectionFailed(problem))
         elif item.call.cut is not None:
             item.remove = item.call.cut.on_fire(lambda: self._break_off(item))
+
+    def _add_sender(self) -> bool:
+        """Starts one more thread that sends; with the lock. Where that fails, the next call tries again."""
+        name = f"svc-steps-{self._senders + 1}"
+        try:
+            threading.Thread(target=self._run, name=name, daemon=True).start()
+        except RuntimeError:
+            return False
+        self._senders += 1
+        return True
 
     def _break_off(self, item: _Item) -> None:
         with self._lock:
@@ -198,7 +214,7 @@ class StepCalls:
             if error.status == 404:
                 self._knows_batch = False
                 for item in items:
-                    self._pool.submit(lambda item=item: self._settle_alone(item))  # type: ignore[misc]
+                    self._settle_apart(item)
                 return
             for item in items:
                 item.settle(None, error)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from ._body_loop import BodyLoop
-from ._client import is_over
 from ._daemon_pool import DaemonPool
 from ._errors import ConnectionFailed, ServiceError, SvcError
+from ._follow import is_over
 from ._http import Http, Request
 from ._instrumentation import Instrumentation
 from ._retry import UNTIL_ANSWERED, asked_wait, backoff, is_retryable, with_retries
@@ -278,10 +278,6 @@ class Worker:
             )
             counted.fire()
 
-        def no_thread() -> None:
-            self._logger.error("no thread can be started for %s; another worker gets its step", served.name)
-            counted.fire()
-
         def go_on(rest: Callable[[], object]) -> None:
             def work() -> None:
                 rest()
@@ -290,16 +286,15 @@ class Worker:
             try:
                 self._pool.submit(work)
             except RuntimeError:
-                no_thread()
+                words = "no thread can be started for %s; another worker gets its step"
+                self._logger.error(words, served.name)  # noqa: TRY400
+                counted.fire()
 
         with self._lock:
             self._active += 1
         counted.on_fire(count)
         served.left_behind.on_fire(leave)
-        try:
-            served.begin(go_on)
-        except RuntimeError:
-            no_thread()
+        served.begin(go_on)
 
     def _on_run_end(self, run_id: str) -> None:
         # The one run that this worker serves is over.

@@ -1,3 +1,4 @@
+mod builder;
 mod heart;
 mod serve_lease;
 mod step;
@@ -20,6 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, Notify};
 use tokio::time::timeout;
 
+pub use self::builder::WorkerBuilder;
 use self::serve_lease::{LeaseHost, ServedLease};
 pub use self::step::Step;
 use self::step_calls::{LeaseTaker, StepCalls};
@@ -31,178 +33,19 @@ use crate::error::{Error, ServiceError};
 use crate::http::{escape, Http, Request};
 use crate::instrumentation::{Instrumentation, CLOSE_TIME};
 use crate::machine::Machine;
-use crate::random;
 use crate::retry::{with_retries, RetryPolicy};
-use crate::settings::{setting_methods, signal_setting_methods, Overrides, Settings};
+use crate::settings::Settings;
 use crate::spec_version::SpecCheck;
-use crate::warnings::{standard_error, LogSink};
+use crate::warnings::LogSink;
 use crate::wire::{Lease, Registration, RunDetail, Severity};
 
-// What one claim may ask for, and what one worker may say of itself. See spec/openapi.yaml, `Claim` and `WorkerInput`.
+// What one claim may ask for. See spec/openapi.yaml, `Claim`.
 const CLAIM_LIMIT: usize = 1000;
-const CONCURRENCY_LIMIT: usize = 100_000;
 /// A claim that is not answered so long after its wait is over, is lost.
 const CLAIM_SLACK: Duration = Duration::from_secs(15);
 const WARN_AFTER_FAILURES: u32 = 3;
 /// What was cut at the end of a stop has so long to notice.
 const CUT_TIME: Duration = Duration::from_secs(1);
-
-/// Makes a [`Worker`].
-#[must_use = "a builder serves nothing"]
-pub struct WorkerBuilder {
-    code: Overrides,
-    workflows: Vec<Workflow>,
-    concurrency: usize,
-    worker_id: Option<String>,
-    name: Option<String>,
-    version: Option<String>,
-    run_id: Option<String>,
-    claim_wait: Duration,
-    grace: Duration,
-    settle: Duration,
-    instrumentation: Option<Instrumentation>,
-    log: LogSink,
-}
-
-impl WorkerBuilder {
-    setting_methods!();
-    signal_setting_methods!();
-
-    /// One more workflow to serve. Several versions of one may stand side by side through a deploy.
-    pub fn workflow(mut self, workflow: Workflow) -> Self {
-        self.workflows.push(workflow);
-        self
-    }
-
-    /// How many bodies may run at once; 10.
-    pub fn concurrency(mut self, bodies: usize) -> Self {
-        self.concurrency = bodies;
-        self
-    }
-
-    /// Must be unique among workers; made of process and a random part by default.
-    pub fn worker_id(mut self, id: impl Into<String>) -> Self {
-        self.worker_id = Some(id.into());
-        self
-    }
-
-    /// For people.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Of the program; for people.
-    pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.version = Some(version.into());
-        self
-    }
-
-    /// Serves this run alone, and ends with it.
-    pub fn run_id(mut self, id: impl Into<String>) -> Self {
-        self.run_id = Some(id.into());
-        self
-    }
-
-    /// How long a claim may wait for work; 20 s.
-    pub fn claim_wait(mut self, time: Duration) -> Self {
-        self.claim_wait = time;
-        self
-    }
-
-    /// How long bodies may go on after a stop; 30 s.
-    pub fn grace(mut self, time: Duration) -> Self {
-        self.grace = time;
-        self
-    }
-
-    /// How long a body may take to end once it is cancelled because of that; 5 s.
-    pub fn settle(mut self, time: Duration) -> Self {
-        self.settle = time;
-        self
-    }
-
-    /// Where the spans of bodies go; to an instrumentation of its own by default.
-    pub fn instrumentation(mut self, instrumentation: &Instrumentation) -> Self {
-        self.instrumentation = Some(instrumentation.clone());
-        self
-    }
-
-    /// Where it says what a person should know; lines on standard error by default.
-    pub fn on_log(mut self, log: impl Fn(&Severity, &str) + Send + Sync + 'static) -> Self {
-        self.log = Arc::new(log);
-        self
-    }
-
-    /// Calls nothing yet.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] on what cannot be used.
-    pub fn build(self) -> Result<Worker, Error> {
-        let settings = Settings::from_env(self.code.clone());
-        let mut faults = settings.problems.clone();
-        if !(1..=CONCURRENCY_LIMIT).contains(&self.concurrency) {
-            faults.push(format!("concurrency is from 1 to {CONCURRENCY_LIMIT}, not {}", self.concurrency));
-        }
-        let mut workflows = HashMap::new();
-        for workflow in self.workflows {
-            faults.extend(workflow.faults());
-            let title = workflow.title();
-            if workflows.insert((workflow.id().to_owned(), workflow.version()), workflow).is_some() {
-                faults.push(format!("{title} is given twice"));
-            }
-        }
-        if !faults.is_empty() {
-            return Err(Error::InvalidArgument(faults.join("; ")));
-        }
-        let machine = Machine::start("svc-worker")
-            .map_err(|cause| Error::InvalidArgument(format!("the thread of the worker cannot be started: {cause}")))?;
-        let owns_instrumentation = self.instrumentation.is_none();
-        let instrumentation = self.instrumentation.unwrap_or_else(|| Instrumentation::of(self.code));
-        let worker_id =
-            self.worker_id.unwrap_or_else(|| format!("rust-{}-{:016x}", std::process::id(), random::bits()));
-        let http = Arc::new(Http::new(&settings));
-        let core = Arc::new_cyclic(|core: &Weak<Core>| {
-            let taker: Weak<dyn LeaseTaker> = core.clone();
-            Core {
-                calls: StepCalls::new(Arc::clone(&http), worker_id.clone(), self.run_id.clone(), taker),
-                http,
-                spec: SpecCheck::default(),
-                settings,
-                workflows,
-                concurrency: self.concurrency,
-                worker_id,
-                name: self.name,
-                version: self.version,
-                run_id: self.run_id,
-                claim_wait: self.claim_wait,
-                grace: self.grace,
-                settle: self.settle,
-                instrumentation,
-                owns_instrumentation,
-                log: self.log,
-                machine,
-                bodies: OnceLock::new(),
-                host: OnceLock::new(),
-                stopping: CancellationToken::new(),
-                force: CancellationToken::new(),
-                ended: CancellationToken::new(),
-                ran: AtomicBool::new(false),
-                active: AtomicUsize::new(0),
-                changed: Notify::new(),
-                itself: core.clone(),
-            }
-        });
-        Ok(Worker { core })
-    }
-}
-
-impl fmt::Debug for WorkerBuilder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("WorkerBuilder").field("workflows", &self.workflows).finish_non_exhaustive()
-    }
-}
 
 /// Registers its workflows, claims steps, runs their bodies on the tokio runtime of its caller, and reports what came
 /// of them.
@@ -223,20 +66,7 @@ pub struct WorkerHandle {
 impl Worker {
     /// A worker without workflows yet. What code sets wins over `SVC_*`.
     pub fn builder() -> WorkerBuilder {
-        WorkerBuilder {
-            code: Overrides::default(),
-            workflows: Vec::new(),
-            concurrency: 10,
-            worker_id: None,
-            name: None,
-            version: None,
-            run_id: None,
-            claim_wait: Duration::from_secs(20),
-            grace: Duration::from_secs(30),
-            settle: Duration::from_secs(5),
-            instrumentation: None,
-            log: standard_error(),
-        }
+        WorkerBuilder::new()
     }
 
     /// What stops it.

@@ -51,8 +51,8 @@ final class ServedLease {
   }
 
   /**
-   * Declares the lease started, and hands what lives it to {@code rest}, which gives it a thread at once.
-   * Where this worker does not hold the step, nothing is declared. Neither throws nor waits.
+   * Declares the lease started, and hands all that follows to {@code rest}, which runs it on a thread at
+   * once. Where this worker does not hold the step, nothing is declared. Neither throws nor waits.
    */
   void begin(Consumer<Runnable> rest) {
     if (body == null) {

@@ -131,7 +131,7 @@ final class StepCalls {
     }
   }
 
-  /** The same for who must not wait. */
+  /** The same for who must not wait. Where no thread can be started, {@code onAnswer} gets that as an error. */
   void submit(Call call, BiConsumer<JsonNode, RuntimeException> onAnswer) {
     Item item = new Item(call, onAnswer);
     if (goesAlone(call)) {
@@ -160,6 +160,10 @@ final class StepCalls {
     return new ConnectionFailedException("the worker has ended");
   }
 
+  private static ConnectionFailedException noThread() {
+    return new ConnectionFailedException("no thread can be started for a call");
+  }
+
   private boolean goesAlone(Call call) {
     return !knowsBatch || call.body().length > LARGE_BYTES;
   }
@@ -183,32 +187,41 @@ final class StepCalls {
             item.settle(answer, null);
           });
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      item.settle(null, new ConnectionFailedException("no thread can be started for a call"));
+      item.settle(null, noThread());
     }
   }
 
   private void enqueue(Item item) {
-    boolean isOver;
+    ConnectionFailedException problem = null;
     lock.lock();
     try {
-      isOver = closed;
-      if (!isOver) {
+      if (closed) {
+        problem = ended();
+      } else if (senders == BATCHES_AT_ONCE || addSender() || senders > 0) {
         queue.add(item);
-        if (senders < BATCHES_AT_ONCE) {
-          senders++;
-          Threads.daemon("svc-steps-" + senders, this::work).start();
-        } else {
-          ready.signal();
-        }
+        ready.signal();
+      } else {
+        problem = noThread();
       }
     } finally {
       lock.unlock();
     }
-    if (isOver) {
-      item.settle(null, ended());
+    if (problem != null) {
+      item.settle(null, problem);
     } else if (item.call.cut() != null) {
       item.forgetCut = item.call.cut().onFire(() -> breakOff(item));
     }
+  }
+
+  /** Starts one more thread that sends; with the lock. Where that fails, the next call tries again. */
+  private boolean addSender() {
+    try {
+      Threads.daemon("svc-steps-" + (senders + 1), this::work).start();
+    } catch (OutOfMemoryError e) {
+      return false;
+    }
+    senders++;
+    return true;
   }
 
   private void breakOff(Item item) {

@@ -1,0 +1,26 @@
+// Body of the thread that sends heartbeats for leases whose own did not come: a body blocks the thread of all bodies.
+import { workerData } from 'node:worker_threads';
+import { heldLeasesIn } from './held-leases.ts';
+import { createHttp } from './http.ts';
+import { createStepCalls } from './step-calls.ts';
+import type { HeartbeatThreadData } from './standby-heart.ts';
+
+const { memory, heartbeatMs, leaseTtlMs, workerId, service } = workerData as HeartbeatThreadData;
+const leases = heldLeasesIn(memory);
+const calls = createStepCalls({ http: createHttp(service), workerId, claims: () => false, onLeases: () => {} });
+const body = JSON.stringify({ worker_id: workerId });
+
+/** A lease's own heart has so much more than its time, that two hearts do not beat side by side where processors are busy. */
+const LATE_MS = Math.max(heartbeatMs / 4, 250);
+/** In good time all the same. */
+const silentMs = Math.min(heartbeatMs + LATE_MS, leaseTtlMs / 2);
+setInterval(
+  () => {
+    leases.forEachSilent(silentMs, (leaseId, beat) => {
+      beat();
+      // What is refused, the lease's own heart finds out when its thread is free again.
+      calls.make({ verb: 'heartbeat', leaseId, body, timeoutMs: leaseTtlMs }).catch(() => {});
+    });
+  },
+  Math.max(50, silentMs / 4),
+);
