@@ -96,7 +96,7 @@ export const ingestLines = (answer: string): { readonly lines: readonly string[]
 };
 
 /** What one request of `POST /v1/ingest` may hold, as the service is started by default. */
-export const REQUEST_BOUNDS = { signals: 10_000, bytes: 32 * 1024 * 1024 } as const;
+const REQUEST_BOUNDS = { signals: 10_000, bytes: 32 * 1024 * 1024 } as const;
 
 /** The lines as files that are each one request. A line that is over the bound by itself stands alone. */
 export const requestFiles = (

@@ -58,7 +58,7 @@ const LOOKS: Readonly<Record<Entry['kind'], TickLook>> = {
   'run.finished': 'done',
 };
 
-export const lookOfEntry = ({ kind, data }: Pick<Entry, 'kind' | 'data'>): TickLook =>
+const lookOfEntry = ({ kind, data }: Pick<Entry, 'kind' | 'data'>): TickLook =>
   kind === 'run.finished' && data['status'] === 'failed' ? 'failed' : (LOOKS[kind] ?? 'moved');
 
 /** More than these would touch each other on any screen. */

@@ -14,11 +14,11 @@ export const leaseClock = ({ status, lease_expires_at: at }: Lease, nowMs: numbe
 /** The states of a live lease. */
 export const leaseStates = ['offered', 'running', 'orphaned'] as const;
 
-/** Those whose worker fell silent first; among equals the order of the list. */
+/** Orphaned leases first; apart from that the order of the list. */
 export const inTrouble = <T extends { readonly status: string }>(leases: readonly T[]): readonly T[] =>
   leases.toSorted((a, b) => Number(b.status === 'orphaned') - Number(a.status === 'orphaned'));
 
-/** A worker that waits for steps or does one is heard of several times in this time. */
+/** A worker counts as silent after this long without a call. One that waits for steps, or serves one, calls several times meanwhile. */
 export const SILENT_AFTER_MS = 60_000;
 
 /** @param lastSeenAt when it called last @param nowMs milliseconds since 1970 */

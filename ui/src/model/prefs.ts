@@ -1,4 +1,5 @@
 import type { Zone } from './units.ts';
+import { formatQuery, keepShared, type Params, parseQuery } from './url.ts';
 
 /** What a reader likes. It is kept by the browser, under a version; an address says nothing of it and changes nothing of it. */
 export type Prefs = {
@@ -10,6 +11,8 @@ export type Prefs = {
   readonly pollSeconds: number;
   /** Single keys as commands, which some input devices press by themselves. */
   readonly shortcuts: boolean;
+  /** How a page opens from the rail: its path, and the query string of that view. A link opens what it says. */
+  readonly homes: Readonly<Record<string, string>>;
 };
 
 export const DEFAULT_PREFS: Prefs = {
@@ -19,12 +22,40 @@ export const DEFAULT_PREFS: Prefs = {
   density: 'normal',
   pollSeconds: 5,
   shortcuts: true,
+  homes: {},
 };
 
 const oneOf = <T>(words: readonly T[], value: unknown, otherwise: T): T =>
   words.find((word) => word === value) ?? otherwise;
 
 const MAX_POLL_SECONDS = 3600;
+
+const MAX_HOMES = 50;
+const MAX_QUERY_CHARACTERS = 2000;
+
+const parseHomes = (given: unknown): Prefs['homes'] => {
+  if (typeof given !== 'object' || given === null) return {};
+  const homes = Object.entries(given).filter(
+    (entry): entry is [string, string] =>
+      entry[0].startsWith('/') && typeof entry[1] === 'string' && entry[1].length <= MAX_QUERY_CHARACTERS,
+  );
+  return Object.fromEntries(homes.slice(0, MAX_HOMES));
+};
+
+/**
+ * What an address says of its page alone, as the default view of that page: project, time and environment go along from page to page, and
+ * a row that was peeked at is gone tomorrow.
+ * @returns with the `?`, or nothing
+ */
+export const homeOf = (search: string): string => {
+  const { peek: _peek, ...params } = parseQuery(search);
+  const elsewhere = Object.keys(keepShared(params));
+  return formatQuery(Object.fromEntries(Object.entries(params).filter(([name]) => !elsewhere.includes(name))));
+};
+
+/** The parameters with which a page opens from the rail. */
+export const paramsOfHome = ({ homes }: Prefs, path: string): Params =>
+  Object.hasOwn(homes, path) ? parseQuery(homes[path] ?? '') : {};
 
 /** @param stored text that some release or somebody else left behind; what is not understood is the default */
 export const parsePrefs = (stored: string | null): Prefs => {
@@ -47,5 +78,6 @@ export const parsePrefs = (stored: string | null): Prefs => {
         ? poll
         : DEFAULT_PREFS.pollSeconds,
     shortcuts: given['shortcuts'] !== false,
+    homes: parseHomes(given['homes']),
   };
 };

@@ -1,2 +1,2 @@
-/** Under which calls on a lease stand among the refusals; the others are of the doors of ingest. */
+/** The door of a refusal begins so where a call on a lease was refused; the others are doors of ingest. */
 export const LEASE_CALLS = '/v1/api/steps/:lease/';

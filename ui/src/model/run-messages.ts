@@ -241,7 +241,7 @@ export const leaseMessagesOf = (entries: readonly Entry[], leaseId: string): rea
 };
 
 /** Most messages that are drawn: a picture of more is no picture. */
-export const MOST_DRAWN = 120;
+const MOST_DRAWN = 120;
 
 /** What is drawn of a diagram, and what lies before and after it. */
 export type Sequence = {

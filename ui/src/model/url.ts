@@ -73,13 +73,10 @@ export const shared = {
   environment: text(),
 } as const satisfies Grammar;
 
-export const SHARED_NAMES: readonly string[] = Object.keys(shared);
+const SHARED_NAMES: readonly string[] = Object.keys(shared);
 
 export const keepShared = (params: Params): Params =>
   Object.fromEntries(Object.entries(params).filter(([name]) => SHARED_NAMES.includes(name)));
-
-/** Addresses are cut here by mail programs and proxies. */
-export const MAX_ADDRESS_CHARACTERS = 2000;
 
 export const parseQuery = (query: string): Params => Object.fromEntries(new URLSearchParams(query));
 

@@ -20,6 +20,8 @@ const resolverOf = (host: HTMLElement): ((color: string) => string) => {
 };
 
 const AXIS_PX = 72;
+/** A time with its seconds, and a gap to the next one. */
+const TICK_PX = 72;
 const HEIGHT_PX = 220;
 const FONT = 'system-ui, sans-serif';
 const LOGARITHMIC = 3;
@@ -77,7 +79,7 @@ const optionsOf = (props: ChartProps, width: number, color: (name: string) => st
           },
     },
     axes: [
-      { ...axis, values: (_plot, ticks, _axis, _space, gap) => tickTexts(ticks, gap, zone) },
+      { ...axis, space: TICK_PX, values: (_plot, ticks, _axis, _space, gap) => tickTexts(ticks, gap, zone) },
       { ...axis, size: AXIS_PX, values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : format(tick))) },
     ],
     series: [

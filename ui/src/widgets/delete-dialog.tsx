@@ -27,7 +27,8 @@ export const DeleteDialog = ({
   const [typed, setTyped] = useState('');
   const deletion = useMutation({
     mutationFn: remove,
-    onSuccess: () => client.invalidateQueries({ queryKey: [affects] }),
+    // Also where it failed: of several, some may be gone.
+    onSettled: () => client.invalidateQueries({ queryKey: [affects] }),
   });
   const close = (): void => {
     if (deletion.data !== undefined) onDeleted?.();

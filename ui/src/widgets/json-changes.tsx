@@ -1,6 +1,8 @@
 import { useMemo } from 'react';
+import { jsonPatch } from '../model/json-patch.ts';
 import { jsonChanges } from '../model/json-tree.ts';
 import { plural } from '../model/units.ts';
+import { CopyButton } from './button.tsx';
 import { PlainTable } from './plain-table.tsx';
 
 type Change = ReturnType<typeof jsonChanges>['changes'][number];
@@ -12,7 +14,7 @@ const columnsOf = ([then, shown]: readonly [string, string]) => [
 ];
 const THEN_AND_SHOWN = ['Then', 'Shown'] as const;
 
-/** What differs between two values, path by path. @param heads of the two columns */
+/** What differs between two values, path by path, and all of it as a JSON Patch to copy. @param heads of the two columns */
 export const JsonChanges = ({
   before,
   after,
@@ -28,6 +30,13 @@ export const JsonChanges = ({
     <>
       <PlainTable name="Changes" columns={columnsOf(heads)} rows={changes} idOf={({ path }) => path} />
       {isCut && <p>The first {plural(changes.length, 'change')} are shown.</p>}
+      {before !== undefined && after !== undefined && (
+        <p>
+          <CopyButton label="Copy as" text={() => JSON.stringify(jsonPatch(before, after), null, 2)}>
+            JSON Patch
+          </CopyButton>
+        </p>
+      )}
     </>
   );
 };

@@ -3,7 +3,7 @@ import { useCallback, useMemo } from 'react';
 import { formatState, type Grammar, type Params, parseState, shared, type StateOf } from '../model/url.ts';
 
 /** All parameters of the address. */
-export const useParamsOfAddress = (): Params => useSearch({ strict: false }) as Params;
+const useParamsOfAddress = (): Params => useSearch({ strict: false }) as Params;
 
 type SetState<G extends Grammar> = (changed: StateOf<G>, how?: 'replace' | 'push') => void;
 

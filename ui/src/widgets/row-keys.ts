@@ -21,5 +21,5 @@ const choose = (): void => {
 export const rowShortcuts: readonly Shortcut[] = [
   { keys: 'j', what: 'Next row of the list', run: move(1) },
   { keys: 'k', what: 'Row before', run: move(-1) },
-  { keys: 'x', what: 'Select the row, or no longer', run: choose },
+  { keys: 'x', what: 'Select the row, or deselect it', run: choose },
 ];

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../../sdk/typescript/src/index.ts';
+import { jsonPatch } from '../../src/model/json-patch.ts';
 import { seriousFindings, type Stage, useStage } from './stage.ts';
 
 let runs: string[];
@@ -143,6 +144,61 @@ describe('a run that stands still', () => {
     await strip.getByRole('link', { name: 'refund, at look' }).waitFor();
     await strip.getByRole('link', { name: 'Open past their usual time' }).click();
     await page.waitForURL('**/runs?stalled=true');
+  });
+});
+
+describe('a run that is not followed', () => {
+  it('stays as it was when it was opened until Follow is pressed, and says how far its trace is behind it', async () => {
+    const client = createClient({ endpoint: stage.url });
+    const { run_id: run } = await client.start('refund', {});
+    client.close();
+    const page = await stage.open('/');
+    const reads: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes(`/runs/${run}/events`)) reads.push(request.headers()['accept'] ?? '');
+    });
+    // However long this takes here: for the page the step has only just ended.
+    await page.clock.setFixedTime(new Date());
+    // No span of a step has arrived.
+    await page.route('**/v1/api/spans?**', (route) => route.fulfill({ json: { spans: [] } }));
+    await page.goto(new URL(`/runs/${run}?tab=journal&follow=0`, stage.url).href);
+    const rows = page.getByRole('table', { name: 'Journal' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    const before = await rows.count();
+    const follow = page.getByRole('button', { name: 'Follow' });
+    expect(await follow.getAttribute('aria-pressed')).toBe('false');
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await play(stage, run, { amount: 42 });
+    expect(await rows.count()).toBe(before);
+    expect(reads).toHaveLength(1);
+    expect(reads).not.toContain('text/event-stream');
+
+    await follow.click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(before);
+    expect(new URL(page.url()).searchParams.has('follow')).toBe(false);
+    expect(reads).toContain('text/event-stream');
+    const lag = page.getByText('trace catching up: 1 of 1 spans of its steps to come');
+    await lag.waitFor();
+    await page.unroute('**/v1/api/spans?**');
+    await lag.waitFor({ state: 'hidden' });
+    expect(await page.getByText(/the trace lacks/).count()).toBe(0);
+  });
+});
+
+describe('what differs between two moments', () => {
+  it('is copied as a JSON Patch that makes the one the other', async () => {
+    const page = await stage.open(`/runs/${runs[0]}?seq=4&vs=1&tab=changes`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('table', { name: 'Changes' }).waitFor();
+    await page.getByRole('button', { name: 'Copy as JSON Patch' }).click();
+    await page.getByText('Copied').waitFor({ state: 'attached' });
+    const patch = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as { path: string }[];
+    const at = async (seq: number): Promise<unknown> => {
+      const { value, context } = await stage.get(`/v1/api/actors/run/${runs[0]}?at_seq=${seq}`);
+      return { value, context };
+    };
+    expect(patch).toEqual(jsonPatch(await at(1), await at(4)));
+    expect(patch.length).toBeGreaterThan(0);
   });
 });
 

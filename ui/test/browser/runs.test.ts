@@ -237,6 +237,36 @@ describe('a run', () => {
     expect(await page.getByRole('button', { name: 'Restart…' }).isDisabled()).toBe(true);
   });
 
+  it('8: is restarted once where an answer was lost, and once more where the form was changed meanwhile', async () => {
+    const { run } = await endedOne('o-8');
+    const page = await stage.open(`/runs/${run}`);
+    await useKey(page, 'execute-7');
+    await page.getByRole('button', { name: 'Restart…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Restart' });
+    const restart = dialog.getByRole('button', { name: 'Restart the run' });
+    const keys: unknown[] = [];
+    await page.route(`**/v1/api/runs/${run}/restart`, async (route) => {
+      const { idempotency_key: key } = route.request().postDataJSON() as components['schemas']['RestartRun'];
+      keys.push(key);
+      if (keys.length > 2) return route.continue();
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await dialog.getByLabel('Step').selectOption('approval');
+    for (const calls of [1, 2]) {
+      await restart.click();
+      await expect.poll(() => keys.length, { timeout: 60_000 }).toBe(calls);
+      await dialog.getByRole('alert').waitFor();
+    }
+    await dialog.getByLabel('Change of the state').fill('{"changed":true}');
+    await restart.click();
+    await dialog.getByText('Restarted as').waitFor();
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), keys[0], expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(keys[2]).not.toBe(keys[0]);
+    const { runs } = await read<{ runs: unknown[] }>(`/v1/api/runs?restarted_from=${run}`);
+    expect(runs).toHaveLength(2);
+  });
+
   it('8: are cancelled together after their count, and never all of a project', async () => {
     for (const id of ['o-6', 'o-7']) {
       const run = await startOne(id);

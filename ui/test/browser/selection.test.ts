@@ -73,12 +73,27 @@ describe('traces that are chosen by x', () => {
     await dialog.getByLabel('Type 2 to confirm').fill('3');
     expect(await remove.isDisabled()).toBe(true);
     await dialog.getByLabel('Type 2 to confirm').fill('2');
+    // The first is deleted, and the second cannot be asked for: the list shows what is left, and the next try deletes the rest.
+    let calls = 0;
+    await page.route('**/v1/api/traces/*', (route) => {
+      if (route.request().method() !== 'DELETE') return route.continue();
+      calls += 1;
+      return calls === 2 ? route.abort('connectionreset') : route.continue();
+    });
+    await remove.click();
+    await dialog.getByRole('alert').waitFor();
+    await page.locator('table[aria-label="Traces"][aria-rowcount="4"]').waitFor({ state: 'attached' });
     await remove.click();
     await dialog.getByText('Deleted.').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await bar(page).waitFor({ state: 'hidden' });
     const { traces } = (await stage.get('/v1/api/traces', 'admin-7')) as { traces: { trace_id: string }[] };
     expect(traces.map(({ trace_id }) => trace_id)).toEqual([ids[0], ids[3]]);
+    // What is stored again under the id of a deleted trace is a trace like any other.
+    await page.locator('table[aria-label="Traces"][aria-rowcount="3"]').waitFor({ state: 'attached' });
+    await ingest();
+    await page.getByRole('button', { name: '2 new' }).click();
+    await page.locator('table[aria-label="Traces"][aria-rowcount="5"]').waitFor({ state: 'attached' });
   });
 });
 
@@ -103,7 +118,7 @@ describe('runs that are chosen by x', () => {
     const dialog = page.getByRole('dialog', { name: 'Act on the selected runs' });
     await dialog.getByLabel('Action').selectOption('pause');
     await dialog.getByRole('button', { name: 'Pause 2 runs' }).click();
-    await dialog.getByText('Ended: 1 of 2 runs done, 1 did not take it.').waitFor();
+    await dialog.getByText('Ended: 1 of 2 runs done, 1 refused.').waitFor();
     expect(await dialog.getByRole('list', { name: 'Refused' }).getByRole('listitem').count()).toBe(1);
     expect(await seriousFindings(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Close' }).click();

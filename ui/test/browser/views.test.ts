@@ -122,6 +122,33 @@ describe('saved views', () => {
   });
 });
 
+describe('the default view of a page', () => {
+  it('is where the rail and the keys lead, while a link opens what it says, until it is ended', async () => {
+    const page = await stage.open('/traces?project=default&status=error');
+    const rail = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Traces' });
+    const query = async (): Promise<string> => new URL((await rail.getAttribute('href')) ?? '', stage.url).search;
+    await page.getByRole('button', { name: 'Save view' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Save view' });
+    await dialog.getByText('From the rail, Traces opens without filters.').waitFor();
+    await dialog.getByRole('button', { name: 'Set as my default' }).click();
+    await dialog.getByText('From the rail, Traces opens like this.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await query()).toBe('?project=default&status=error');
+
+    await page.goto(`${stage.url}/traces?status=ok`);
+    await page.getByRole('button', { name: 'Remove filter status' }).getByText('ok').waitFor();
+    await page.goto(`${stage.url}/cost`);
+    await page.getByRole('heading', { level: 1, name: 'Cost' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.waitForURL(/\/traces\?status=error$/);
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await dialog.getByRole('button', { name: 'End my default' }).click();
+    await page.keyboard.press('Escape');
+    expect(await query()).toBe('');
+  });
+});
+
 describe('what ingest did', () => {
   it('a span says which attribute set which field, what was redacted, and what is kept unread', async () => {
     const page = await stage.open(`/traces/${traceId}`);

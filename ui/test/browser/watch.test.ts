@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { runs, useStage } from './stage.ts';
+import { hex, runs, useStage } from './stage.ts';
 
 const MINUTE = 60;
 const HOURS_AGO = 3 * 3600;
@@ -11,6 +11,16 @@ const stage = useStage({
     monitor_interval_seconds: 1,
     monitors: [
       { id: 'errors', name: 'Errors', watch: 'error_rate', compare: 'above', threshold: 0.1, window_seconds: 900 },
+      {
+        id: 'polite',
+        name: 'Politeness',
+        watch: 'score_mean',
+        scorer_id: 'polite',
+        compare: 'below',
+        threshold: 0.5,
+        window_seconds: 900,
+        min_samples: 10,
+      },
       { id: 'quiet', watch: 'error_rate', compare: 'above', threshold: 0.1, window_seconds: 900, min_samples: 5000 },
     ],
     slos: [{ id: 'works', name: 'Works', objective: 0.995, window_days: 30 }],
@@ -89,4 +99,38 @@ it('an objective trips when both burn rates are above their lines, and not when 
   expect(await card.textContent()).toMatch(
     /99\.5 % of 3,5\d\d runs allows 17\.[\d]+ failures; 2[678]\d failed, so the budget is overspent/,
   );
+});
+
+it('10: a monitor that is tripped and has too few samples left holds, still tripped, and recovers with enough of them', async () => {
+  const score = (trace_id: string, value: number): object => ({
+    trace_id,
+    scorer_id: 'polite',
+    scorer_version: '1',
+    source: 'offline',
+    value,
+    min: 0,
+    max: 1,
+    timestamp: new Date().toISOString(),
+  });
+  const ids = Array.from({ length: 12 }, () => hex(16));
+  await stage.ingest({
+    spans: ids.flatMap((trace_id) => runs(1, { agoSeconds: MINUTE, trace_id })),
+    scores: ids.map((id) => score(id, 0.1)),
+  });
+  const page = await stage.open('/monitors');
+  const card = page.getByRole('article', { name: 'Politeness' });
+  await stateOf(card, 'tripped').waitFor();
+
+  for (const id of ids.slice(3)) await stage.remove(`/v1/api/traces/${id}`);
+  await card.getByText('holding (3 of 10 scores), still tripped').waitFor();
+  await stateOf(card, 'tripped').waitFor();
+  const { monitors } = (await stage.get('/v1/api/monitors')) as { monitors: { id: string }[] };
+  expect(monitors.find(({ id }) => id === 'polite')).toMatchObject({ condition: 'tripped', samples: 3 });
+
+  const good = Array.from({ length: 30 }, () => hex(16));
+  await stage.ingest({
+    spans: good.flatMap((trace_id) => runs(1, { agoSeconds: MINUTE, trace_id })),
+    scores: good.map((id) => score(id, 0.9)),
+  });
+  await stateOf(card, 'nominal').waitFor();
 });

@@ -9,6 +9,7 @@ describe('the filter of an action on all runs of a list', () => {
         project: 'shop',
         status: 'waiting',
         waiting_on: 'event',
+        restarted_from: 'r1',
         from: '-24h',
         'correlation.environment': 'prod',
         limit: 100,
@@ -18,6 +19,7 @@ describe('the filter of an action on all runs of a list', () => {
       project: 'shop',
       status: 'waiting',
       waiting_on: 'event',
+      restarted_from: 'r1',
       from: '-24h',
       correlation: { environment: 'prod' },
     });

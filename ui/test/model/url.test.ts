@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { firstTraceCommand, nativeCommand } from '../../src/model/first-trace.ts';
-import { DEFAULT_PREFS, parsePrefs } from '../../src/model/prefs.ts';
+import { DEFAULT_PREFS, homeOf, paramsOfHome, parsePrefs } from '../../src/model/prefs.ts';
 import { rangeName, withZone } from '../../src/model/time-range.ts';
 import {
   asCurl,
@@ -98,6 +98,27 @@ describe('preferences', () => {
       theme: 'dark',
       shortcuts: false,
     });
+  });
+
+  it('hold the view with which a page opens from the rail, and no more of it than an address takes', () => {
+    const homes = {
+      '/traces': '?status=error',
+      '/runs': 7,
+      'https://elsewhere': '?a=b',
+      '/cost': `?q=${'x'.repeat(1997)}`,
+    };
+    const kept = parsePrefs(JSON.stringify({ version: 1, homes }));
+    expect(kept.homes).toEqual({ '/traces': '?status=error', '/cost': homes['/cost'] });
+    expect(parsePrefs(JSON.stringify({ version: 1, homes: { '/cost': `?q=${'x'.repeat(1998)}` } })).homes).toEqual({});
+    expect(paramsOfHome(kept, '/traces')).toEqual({ status: 'error' });
+    expect(paramsOfHome(kept, '/runs')).toEqual({});
+    expect(paramsOfHome(kept, 'constructor')).toEqual({});
+  });
+
+  it('keep of an address what its page alone says, and not the row that is peeked at', () => {
+    expect(homeOf('?project=a&from=-24h&status=error&peek=0123&q=refund')).toBe('?status=error&q=refund');
+    expect(homeOf('?project=a')).toBe('');
+    expect(homeOf('')).toBe('');
   });
 });
 

@@ -3,7 +3,6 @@ import { useMemo } from 'react';
 import type { components } from '../../api/types.ts';
 import { type ActorNext, nextOfActor } from '../../model/actor-next.ts';
 import { journalTicks } from '../../model/journal.ts';
-import { jsonChanges } from '../../model/json-tree.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { formatCount, plural } from '../../model/units.ts';
@@ -12,6 +11,7 @@ import { api, ask } from '../../api/client.ts';
 import { Button, CopyButton } from '../../widgets/button.tsx';
 import { Facts } from './actor-facts.tsx';
 import { Instant } from '../../widgets/instant.tsx';
+import { JsonChanges } from '../../widgets/json-changes.tsx';
 import { JsonTree } from '../../widgets/json-tree.tsx';
 import { usePolled } from '../../widgets/live.tsx';
 import { MomentSlider } from '../../widgets/moment-slider.tsx';
@@ -60,37 +60,6 @@ const visitedBy = ({ type, context }: Snapshot): ReadonlySet<string> => {
 const momentText = (moments: readonly Moment[], seq: number): string => {
   const moment = moments.find((one) => one.seq === seq);
   return moment === undefined ? `seq ${seq}` : `seq ${seq} of ${moments.at(-1)?.seq ?? seq}, ${moment.what}`;
-};
-
-const Changes = ({ before, after }: { readonly before: Snapshot; readonly after: Snapshot }) => {
-  const { changes, isCut } = useMemo(
-    () => jsonChanges({ value: before.value, context: before.context }, { value: after.value, context: after.context }),
-    [before, after],
-  );
-  if (changes.length === 0) return <p>Nothing differs.</p>;
-  return (
-    <>
-      <table aria-label="Changes" className={css['table']}>
-        <thead>
-          <tr>
-            <th scope="col">Path</th>
-            <th scope="col">Then</th>
-            <th scope="col">Shown</th>
-          </tr>
-        </thead>
-        <tbody>
-          {changes.map(({ path, before: then, after: shown }) => (
-            <tr key={path}>
-              <td>{path}</td>
-              <td>{then}</td>
-              <td>{shown}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {isCut && <p>The first {changes.length} changes are shown.</p>}
-    </>
-  );
 };
 
 const Next = ({ next: { what, at } }: { readonly next: ActorNext }) => (
@@ -219,7 +188,10 @@ export default function ActorPage() {
                 {vs !== undefined && pinned.data !== undefined && (
                   <>
                     <h2>Changes since seq {vs}</h2>
-                    <Changes before={pinned.data} after={actor} />
+                    <JsonChanges
+                      before={{ value: pinned.data.value, context: pinned.data.context }}
+                      after={{ value: actor.value, context: actor.context }}
+                    />
                   </>
                 )}
                 {vs !== undefined && pinned.error !== null && <ProblemNotice error={pinned.error} />}

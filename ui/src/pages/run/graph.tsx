@@ -15,7 +15,7 @@ export type Place = {
   readonly visits: ReadonlyMap<string, number>;
   readonly steps: ReadonlyMap<string, StepState>;
 };
-/** What the latest attempt of a step came to, where that was no good. */
+/** Ends of the latest attempt that mark its step as failed. */
 const BAD: ReadonlySet<string> = new Set(['failed', 'orphaned', 'unservable']);
 
 export type StepState = { readonly attempts: number; readonly state: string | undefined };

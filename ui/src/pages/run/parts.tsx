@@ -139,8 +139,7 @@ export const Journal = ({
     () => (kind === undefined ? entries : entries.filter((entry) => entry.kind === kind)),
     [entries, kind],
   );
-  if (entries.length === 0)
-    return <p role="status">Waiting for the first entry. It comes only while the page is live.</p>;
+  if (entries.length === 0) return <p role="status">Waiting for the first entry.</p>;
   return (
     <div className={css['journal']}>
       <Filters active={kind === undefined ? [] : [{ name: 'kind', value: kind, onRemove: () => onKind(undefined) }]}>
@@ -175,7 +174,7 @@ export const Waits = ({
     ))}
     {run.timers.map((timer) => (
       <li key={`${timer.name}${timer.step_id ?? ''}`}>
-        ⏱ <b>{timer.name}</b> {timer.step_id !== undefined && `of ${timer.step_id} `}
+        Timer <b>{timer.name}</b> {timer.step_id !== undefined && `of ${timer.step_id} `}
         {timer.due_at === undefined ? (
           'never due'
         ) : (

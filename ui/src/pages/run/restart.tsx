@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { newKey } from '../../model/idempotency-keys.ts';
+import { idempotencyKeys } from '../../model/idempotency-keys.ts';
 import { readJson, readJsonObject } from '../../model/json-field.ts';
 import { chartOfDefinition } from '../../model/statechart.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -31,8 +31,7 @@ export const RestartDialog = ({
   readonly onClose: () => void;
 }) => {
   const [fault, setFault] = useState('');
-  // Sent again, as after a broken connection, it starts no second run.
-  const [idempotencyKey] = useState(newKey);
+  const [keyOf] = useState(idempotencyKeys);
   const definition = useDefinition(run);
   const steps = chartOfDefinition(definition.data?.definition).states.flatMap(({ id, stepKind }) =>
     stepKind === undefined ? [] : [id],
@@ -53,14 +52,14 @@ export const RestartDialog = ({
     const visit = numberIn(form, 'visit');
     const version = numberIn(form, 'definition_version');
     const step = readText(form, 'from_step');
-    return restart.mutate({
-      idempotency_key: idempotencyKey,
+    const body: Restart = {
       ...(step === '' ? {} : { from_step: step }),
       ...(visit === undefined ? {} : { visit }),
       ...(version === undefined || version === run.definition_version ? {} : { definition_version: version }),
       ...(input.value === undefined ? {} : { input: input.value }),
       ...(patch.value === undefined ? {} : { state_patch: patch.value }),
-    });
+    };
+    return restart.mutate({ ...body, idempotency_key: keyOf(body) });
   };
   return (
     <Dialog title="Restart" isOpen={isOpen} onClose={onClose}>

@@ -8,8 +8,9 @@ import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts'
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { queuedBecause } from '../../model/queued-reason.ts';
 import { pastRunOf, placeOfSnapshot } from '../../model/run-past.ts';
-import { number, type StateOf, text } from '../../model/url.ts';
-import { CopyButton } from '../../widgets/button.tsx';
+import { number, oneOf, type StateOf, text } from '../../model/url.ts';
+import { Button, CopyButton } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { useLive } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
@@ -27,12 +28,22 @@ import { Graph, type Place } from './graph.tsx';
 import { Children, Journal, Timeline, Waits } from './parts.tsx';
 import { Past, PastChanges, PastTree, useSnapshot } from './past.tsx';
 import css from './run.module.css';
+import { TraceLag } from './trace-lag.tsx';
 import { Troubles } from './troubles.tsx';
 import { type Following, useJournal } from './use-journal.ts';
 
 export type RunDetail = components['schemas']['RunDetail'];
 
-const grammar = { tab: text(), seq: number(), vs: number(), node: text(), attempt: text(), kind: text() } as const;
+const grammar = {
+  tab: text(),
+  seq: number(),
+  vs: number(),
+  node: text(),
+  attempt: text(),
+  kind: text(),
+  /** `0`: the page stays as it was when it was opened. */
+  follow: oneOf(['0']),
+} as const;
 
 type State = StateOf<typeof grammar>;
 
@@ -226,6 +237,7 @@ const Panes = ({
 export default function RunPage() {
   const { runId } = useParams({ strict: false }) as { readonly runId: string };
   const { isLive } = useLive();
+  const [{ follow }, setState] = usePageState(grammar);
   const client = useQueryClient();
   const run = useQuery({
     queryKey: ['run', runId],
@@ -234,7 +246,11 @@ export default function RunPage() {
     refetchOnWindowFocus: false,
   });
   const readAgain = useCallback(() => void client.invalidateQueries({ queryKey: ['run', runId] }), [client, runId]);
-  const journal = useJournal(runId, isLive && run.data !== undefined, useThrottled(readAgain, READ_EACH_MS));
+  const journal = useJournal(
+    runId,
+    run.data === undefined ? 'not yet' : isLive && follow === undefined ? 'follow' : 'once',
+    useThrottled(readAgain, READ_EACH_MS),
+  );
 
   return (
     <Loaded query={run} what="the run" head="Run">
@@ -268,6 +284,7 @@ export default function RunPage() {
                 </span>
               )}
               <PageLink to={`/traces/${detail.trace_id}`}>Trace</PageLink>
+              <TraceLag run={detail} />
               <PageLink to="/runs/compare" params={{ a: runId }}>
                 Compare
               </PageLink>
@@ -277,6 +294,16 @@ export default function RunPage() {
               <span role="status" className={css['soft']}>
                 {FOLLOWING_WORDS[journal.following]}
               </span>
+              {isLive && journal.following !== 'ended' && (
+                <Button
+                  aria-pressed={follow === undefined}
+                  title="Show what happens as it happens"
+                  onClick={() => setState({ follow: follow === undefined ? '0' : undefined })}
+                >
+                  Follow
+                </Button>
+              )}
+              <CopyCurl paths={[`/v1/api/runs/${runId}`]} />
             </PageHead>
             {detail.error !== undefined && (
               <p className={css['failure']}>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { followJournal, type JournalEntry } from '../../api/journal.ts';
+import { followJournal, type JournalEntry, readJournal } from '../../api/journal.ts';
 import { addEntries } from '../../model/journal.ts';
 
 export type Following = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'ended';
@@ -12,10 +12,11 @@ const SHOWN_EACH_MS = 50;
 /**
  * The journal of a run as it is written. A connection that ends is opened again after the last entry; the numbers have no
  * gap, so that nothing is missed and nothing is shown twice. In a hidden tab it is closed.
+ * @param how `once` reads what is written so far, and leaves it at that
  */
 export const useJournal = (
   run: string,
-  isOn: boolean,
+  how: 'not yet' | 'once' | 'follow',
   onChange: () => void,
 ): { readonly entries: readonly JournalEntry[]; readonly following: Following; readonly error: unknown } => {
   const [entries, setEntries] = useState<readonly JournalEntry[]>([]);
@@ -24,8 +25,22 @@ export const useJournal = (
   /** What was read stays read while the page is not live. */
   const held = useRef<{ readonly run: string; readonly entries: readonly JournalEntry[] }>({ run, entries: [] });
   useEffect(() => {
-    if (!isOn) return undefined;
+    if (how === 'not yet') return undefined;
     const stop = new AbortController();
+    if (how === 'once') {
+      if (held.current.run === run && held.current.entries.length > 0) return undefined;
+      const readOnce = async (): Promise<void> => {
+        try {
+          const read = await readJournal(run, stop.signal);
+          held.current = { run, entries: read.entries };
+          setEntries(read.entries);
+        } catch (fault) {
+          if (!stop.signal.aborted) setError(fault);
+        }
+      };
+      void readOnce();
+      return () => stop.abort();
+    }
     let connection = new AbortController();
     let known = held.current.run === run ? held.current.entries : [];
     let arrived: JournalEntry[] = [];
@@ -95,6 +110,6 @@ export const useJournal = (
       clearTimeout(timer);
       wake();
     };
-  }, [run, isOn, onChange]);
-  return { entries, following: isOn || following === 'ended' ? following : 'paused', error };
+  }, [run, how, onChange]);
+  return { entries, following: how !== 'once' || following === 'ended' ? following : 'paused', error };
 };

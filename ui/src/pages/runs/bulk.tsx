@@ -4,24 +4,17 @@ import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { idempotencyKeys } from '../../model/idempotency-keys.ts';
 import { readJsonObject } from '../../model/json-field.ts';
-import { formatCount, plural, shortId } from '../../model/units.ts';
+import { plural, shortId } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { ProblemNotice } from '../../widgets/states.tsx';
+import { type Action, ActionField, ActionProgress, actionWords, CountField, ReasonField } from './action-fields.tsx';
 
 type Filter = components['schemas']['RunFilter'];
 type NewBulk = components['schemas']['NewBulk'];
-type Action = components['schemas']['BulkAction'];
 
-const WORDS: Readonly<Record<Action, string>> = {
-  cancel: 'Cancel',
-  pause: 'Pause',
-  resume: 'Resume',
-  restart: 'Restart',
-  signal: 'Signal',
-};
-const ACTIONS = Object.keys(WORDS) as Action[];
+const ACTIONS = Object.keys(actionWords) as Action[];
 const PROGRESS_EACH_MS = 1_000;
 
 const readText = (form: FormData, name: string): string => {
@@ -45,13 +38,7 @@ const Progress = ({ bulkId }: { readonly bulkId: string }) => {
   const { data } = progress;
   return (
     <>
-      {data !== undefined && (
-        <p role="status">
-          {data.status === 'running' ? 'It goes on: ' : data.status === 'stopped' ? 'Stopped: ' : 'Ended: '}
-          {formatCount(data.done)} of {plural(data.count, 'run')} done
-          {data.refused > 0 && `, ${formatCount(data.refused)} did not take it`}.
-        </p>
-      )}
+      {data !== undefined && <ActionProgress {...data} />}
       {data?.status === 'running' && (
         <Button disabled={stop.isPending} onClick={() => stop.mutate()}>
           Stop
@@ -118,25 +105,8 @@ const BulkForm = ({
         </p>
       )}
       {counted.error !== null && <ProblemNotice error={counted.error} onRetry={() => void counted.refetch()} />}
-      <label className={dialogCss['field']}>
-        Action
-        <select
-          value={action}
-          onChange={({ target }) => setAction(ACTIONS.find((one) => one === target.value) ?? action)}
-        >
-          {ACTIONS.map((one) => (
-            <option key={one} value={one}>
-              {WORDS[one]}
-            </option>
-          ))}
-        </select>
-      </label>
-      {hasReason && (
-        <label className={dialogCss['field']}>
-          Reason
-          <input name="reason" maxLength={4096} />
-        </label>
-      )}
+      <ActionField actions={ACTIONS} value={action} onChoose={setAction} />
+      {hasReason && <ReasonField />}
       {action === 'signal' && (
         <>
           <label className={dialogCss['field']}>
@@ -149,12 +119,7 @@ const BulkForm = ({
           </label>
         </>
       )}
-      {action === 'cancel' && count !== undefined && (
-        <label className={dialogCss['field']}>
-          Type {count} to confirm
-          <input value={typed} onChange={({ target }) => setTyped(target.value)} inputMode="numeric" />
-        </label>
-      )}
+      {action === 'cancel' && count !== undefined && <CountField count={count} typed={typed} onType={setTyped} />}
       {fault !== '' && <p role="alert">{fault}</p>}
       {start.error !== null && <ProblemNotice error={start.error} />}
       {start.data?.bulk_id !== undefined && <Progress bulkId={start.data.bulk_id} />}
@@ -165,7 +130,7 @@ const BulkForm = ({
           look={action === 'cancel' ? 'danger' : 'primary'}
           disabled={count === undefined || count === 0 || !isConfirmed || start.isPending || start.data !== undefined}
         >
-          {WORDS[action]} {count === undefined ? 'the runs' : plural(count, 'run')}
+          {actionWords[action]} {count === undefined ? 'the runs' : plural(count, 'run')}
         </Button>
       </div>
     </form>

@@ -35,6 +35,7 @@ const filterFields = {
   user_id: text(),
   session_id: text(),
   parent_run_id: text(),
+  restarted_from: text(),
   stalled: oneOf(['true']),
 } as const;
 type FilterName = keyof typeof filterFields;

@@ -1,16 +1,24 @@
 import { type SubmitEvent, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import { Problem } from '../../api/problem.ts';
-import { formatCount, plural, shortId } from '../../model/units.ts';
+import { plural, shortId } from '../../model/units.ts';
 import { Button, CopyButton } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { type Selection, SelectionBar } from '../../widgets/selection.tsx';
+import {
+  type Action as AnyAction,
+  ActionField,
+  ActionProgress,
+  actionWords,
+  CountField,
+  ReasonField,
+} from './action-fields.tsx';
 
-const ACTIONS = ['cancel', 'pause', 'resume'] as const;
+const ACTIONS = ['cancel', 'pause', 'resume'] as const satisfies readonly AnyAction[];
 type Action = (typeof ACTIONS)[number];
-const WORDS: Readonly<Record<Action, string>> = { cancel: 'Cancel', pause: 'Pause', resume: 'Resume' };
 
 const act = (action: Action, run: string, reason: string): Promise<unknown> => {
   const given = { params: { path: { run } }, body: reason === '' ? {} : { reason } };
@@ -30,7 +38,7 @@ type Progress = {
   readonly refused: readonly { readonly run: string; readonly why: string }[];
 };
 
-/** One run after the other; a run that refuses keeps none of the others from it. */
+/** Acts on one run after the other; where one refuses, it goes on with the next. */
 const ActForm = ({
   ids,
   onClose,
@@ -64,36 +72,17 @@ const ActForm = ({
   const isConfirmed = action !== 'cancel' || typed.trim() === String(ids.length);
   return (
     <form onSubmit={(event) => void submit(event)} style={{ display: 'contents' }}>
-      <label className={dialogCss['field']}>
-        Action
-        <select
-          value={action}
-          onChange={({ target }) => setAction(ACTIONS.find((one) => one === target.value) ?? action)}
-        >
-          {ACTIONS.map((one) => (
-            <option key={one} value={one}>
-              {WORDS[one]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className={dialogCss['field']}>
-        Reason
-        <input name="reason" maxLength={4096} />
-      </label>
-      {action === 'cancel' && (
-        <label className={dialogCss['field']}>
-          Type {ids.length} to confirm
-          <input value={typed} onChange={({ target }) => setTyped(target.value)} inputMode="numeric" />
-        </label>
-      )}
+      <ActionField actions={ACTIONS} value={action} onChoose={setAction} />
+      <ReasonField />
+      {action === 'cancel' && <CountField count={ids.length} typed={typed} onType={setTyped} />}
       {progress !== undefined && (
         <>
-          <p role="status">
-            {progress.isRunning ? 'It goes on: ' : 'Ended: '}
-            {formatCount(progress.done)} of {plural(ids.length, 'run')} done
-            {progress.refused.length > 0 && `, ${formatCount(progress.refused.length)} did not take it`}.
-          </p>
+          <ActionProgress
+            status={progress.isRunning ? 'running' : 'done'}
+            count={ids.length}
+            done={progress.done}
+            refused={progress.refused.length}
+          />
           {progress.refused.length > 0 && (
             <ul aria-label="Refused">
               {progress.refused.map(({ run, why }) => (
@@ -112,7 +101,7 @@ const ActForm = ({
           look={action === 'cancel' ? 'danger' : 'primary'}
           disabled={!isConfirmed || progress !== undefined}
         >
-          {WORDS[action]} {plural(ids.length, 'run')}
+          {actionWords[action]} {plural(ids.length, 'run')}
         </Button>
       </div>
     </form>
@@ -145,6 +134,7 @@ export const SelectedRuns = ({
         <CopyButton text={ids.join('\n')} label="Copy the selected ids">
           Ids
         </CopyButton>
+        <CopyCurl paths={ids.map((id) => `/v1/api/runs/${id}`)} />
         <Button disabled={may !== true} onClick={() => setOpen(true)}>
           Act on them…
         </Button>

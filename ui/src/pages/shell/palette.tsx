@@ -1,7 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
+import { paramsOfHome } from '../../model/prefs.ts';
 import { keepShared, type Params } from '../../model/url.ts';
 import { Dialog } from '../../widgets/dialog.tsx';
+import { usePrefs } from '../../widgets/prefs.tsx';
 import { pages } from '../pages.ts';
 import css from './palette.module.css';
 
@@ -40,6 +42,7 @@ export const Palette = () => {
   const [index, setIndex] = useState(0);
   const id = useId();
   const navigate = useNavigate();
+  const { prefs } = usePrefs();
   useEffect(() => {
     const open = (): void => {
       setGiven('');
@@ -55,7 +58,10 @@ export const Palette = () => {
     setOpen(false);
     void navigate({
       to: command.to,
-      search: (before: Params) => ({ ...keepShared(before), ...command.params }),
+      search: (before: Params) => ({
+        ...keepShared(before),
+        ...(command.params ?? paramsOfHome(prefs, command.to)),
+      }),
     });
   };
   const onKeyDown = (event: KeyboardEvent): void => {

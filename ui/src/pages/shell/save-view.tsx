@@ -2,12 +2,41 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Bookmark } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
+import { homeOf } from '../../model/prefs.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { useShared } from '../../widgets/page-state.ts';
+import { usePrefs } from '../../widgets/prefs.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { ProblemNotice } from '../../widgets/states.tsx';
+import { pages } from '../pages.ts';
+
+/** A page of the rail opens as the reader likes it. This browser keeps that; it needs no scope. */
+const DefaultView = () => {
+  const { prefs, change } = usePrefs();
+  const { pathname, search } = location;
+  const name = pages.find(({ path }) => path === pathname)?.rail?.name;
+  if (name === undefined) return null;
+  const home = homeOf(search);
+  const kept = prefs.homes[pathname];
+  const { [pathname]: _ended, ...others } = prefs.homes;
+  return (
+    <div className={dialogCss['row']}>
+      <span>
+        {kept === undefined
+          ? `From the rail, ${name} opens without filters.`
+          : kept === home
+            ? `From the rail, ${name} opens like this.`
+            : `From the rail, ${name} opens as you chose before.`}
+      </span>
+      {kept !== home && home !== '' && (
+        <Button onClick={() => change({ homes: { ...prefs.homes, [pathname]: home } })}>Set as my default</Button>
+      )}
+      {kept !== undefined && <Button onClick={() => change({ homes: others })}>End my default</Button>}
+    </div>
+  );
+};
 
 /** Keeps the page as it stands under a name, for all who read the project. */
 export const SaveView = () => {
@@ -52,6 +81,7 @@ export const SaveView = () => {
               Name of the view
               <input value={name} maxLength={100} onChange={({ target }) => setName(target.value)} />
             </label>
+            <DefaultView />
             {save.error !== null && <ProblemNotice error={save.error} />}
             <div className={`${dialogCss['row']} ${dialogCss['end']}`}>
               <NeedsScope scope="write" may={may} />

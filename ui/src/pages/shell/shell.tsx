@@ -1,9 +1,11 @@
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { Menu } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import { paramsOfHome } from '../../model/prefs.ts';
 import { keepShared, type Params } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
+import { usePrefs } from '../../widgets/prefs.tsx';
 import { rowShortcuts } from '../../widgets/row-keys.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { sections } from '../page.ts';
@@ -18,29 +20,33 @@ const groups = [undefined, ...sections]
   .map((section) => ({ section, links: railed.filter((link) => link.section === section) }))
   .filter(({ links }) => links.length > 0);
 
-const Rail = () => (
-  <nav aria-label="Main" className={css['nav']}>
-    {groups.map(({ section, links }) => (
-      <div key={section ?? ''} className={css['group']}>
-        {section !== undefined && <h2 className={css['section']}>{section}</h2>}
-        <ul>
-          {links.map(({ path, name, icon: Icon }) => (
-            <li key={path}>
-              <PageLink to={path} className={css['link']}>
-                <Icon size={15} aria-hidden />
-                {name}
-              </PageLink>
-            </li>
-          ))}
-        </ul>
-      </div>
-    ))}
-  </nav>
-);
+const Rail = () => {
+  const { prefs } = usePrefs();
+  return (
+    <nav aria-label="Main" className={css['nav']}>
+      {groups.map(({ section, links }) => (
+        <div key={section ?? ''} className={css['group']}>
+          {section !== undefined && <h2 className={css['section']}>{section}</h2>}
+          <ul>
+            {links.map(({ path, name, icon: Icon }) => (
+              <li key={path}>
+                <PageLink to={path} params={paramsOfHome(prefs, path)} className={css['link']}>
+                  <Icon size={15} aria-hidden />
+                  {name}
+                </PageLink>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+};
 
 /** What surrounds every page: rail, bar on top, banners, and the palette. */
 export const Shell = () => {
   const navigate = useNavigate();
+  const { prefs } = usePrefs();
   const { pathname } = useLocation();
   // On narrow screens the rail lies over the page, until a page was chosen in it.
   const [railOpenAt, setRailOpenAt] = useState<string>();
@@ -54,11 +60,15 @@ export const Shell = () => {
               {
                 keys: `g ${key}`,
                 what: `Go to ${name}`,
-                run: () => void navigate({ to: path, search: (before: Params) => keepShared(before) }),
+                run: () =>
+                  void navigate({
+                    to: path,
+                    search: (before: Params) => ({ ...keepShared(before), ...paramsOfHome(prefs, path) }),
+                  }),
               },
             ],
       ),
-    [navigate],
+    [navigate, prefs],
   );
   useShortcuts(shortcuts);
   useShortcuts(rowShortcuts, true);

@@ -3,6 +3,7 @@ import { layOut, type TraceDetail } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
 import { useMemo } from 'react';
 import { CopyButton } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
@@ -25,6 +26,7 @@ const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }
             <PageLink to="/traces/compare" params={{ a: trace.trace_id }}>
               Compare…
             </PageLink>
+            <CopyCurl paths={[`/v1/api/traces/${trace.trace_id}`]} />
             <CopyButton text={trace.trace_id} label="Copy the trace’s id">
               {shortId(trace.trace_id)}
             </CopyButton>

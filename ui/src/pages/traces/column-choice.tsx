@@ -15,7 +15,7 @@ export const ColumnChoice = <Row,>({
   const chosen = shown ?? ids;
   const toggle = (id: string): void => {
     const next = ids.filter((one) => (one === id ? !chosen.includes(id) : chosen.includes(one)));
-    // Nothing in an address means all: an empty choice is none.
+    // An address without columns means all of them, so a choice of none cannot be told from it.
     onChoose(next.length === ids.length || next.length === 0 ? undefined : next);
   };
   return (

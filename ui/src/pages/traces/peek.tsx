@@ -5,6 +5,7 @@ import { api, ask } from '../../api/client.ts';
 import { firstToShow, layOut } from '../../model/trace.ts';
 import { formatDuration, formatMoney, plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import { KindMark, StatusMark } from '../../widgets/status-mark.tsx';
@@ -49,6 +50,7 @@ export const Peek = ({ traceId, onClose }: { readonly traceId: string; readonly 
               <span>{plural(trace.span_count, 'span')}</span>
               <span>{trace.cost === undefined ? '— not priced' : formatMoney(trace.cost)}</span>
               <PageLink to={`/traces/${traceId}`}>Open the trace</PageLink>
+              <CopyCurl paths={[`/v1/api/traces/${traceId}`]} />
             </p>
             {first?.error !== undefined && (
               <p className={css['error']}>

@@ -4,6 +4,7 @@ import { api, ask } from '../../api/client.ts';
 import { Problem } from '../../api/problem.ts';
 import { plural } from '../../model/units.ts';
 import { Button, CopyButton } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { DeleteDialog } from '../../widgets/delete-dialog.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
@@ -104,8 +105,11 @@ const CaptureForm = ({
   );
 };
 
-/** One after the other; what is gone already was to be gone. */
-const deleteAll = async (ids: readonly string[]): Promise<{ readonly deletes_pending: boolean }> => {
+/** Deletes one trace after the other; one that is gone already counts as deleted. @param onGone called for each */
+const deleteAll = async (
+  ids: readonly string[],
+  onGone: (id: string) => void,
+): Promise<{ readonly deletes_pending: boolean }> => {
   let isPending = false;
   for (const id of ids) {
     try {
@@ -116,6 +120,7 @@ const deleteAll = async (ids: readonly string[]): Promise<{ readonly deletes_pen
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) throw error;
     }
+    onGone(id);
   }
   return { deletes_pending: isPending };
 };
@@ -124,9 +129,12 @@ const deleteAll = async (ids: readonly string[]): Promise<{ readonly deletes_pen
 export const SelectedTraces = ({
   selection,
   project,
+  onGone,
 }: {
   readonly selection: Selection;
   readonly project: Project;
+  /** Called for each trace that is deleted. */
+  readonly onGone: (traceId: string) => void;
 }) => {
   const [open, setOpen] = useState<'capture' | 'delete' | undefined>();
   const own = project === '*' ? undefined : project;
@@ -151,6 +159,7 @@ export const SelectedTraces = ({
         <CopyButton text={ids.join('\n')} label="Copy the selected ids">
           Ids
         </CopyButton>
+        <CopyCurl paths={ids.map((id) => `/v1/api/traces/${id}`)} />
         <Button disabled={mayWrite !== true} onClick={() => setOpen('capture')}>
           Capture…
         </Button>
@@ -169,7 +178,7 @@ export const SelectedTraces = ({
           name={String(ids.length)}
           what="This deletes their spans, logs, scores, feedback and notes. Runs stay."
           affects="traces"
-          remove={() => deleteAll(ids)}
+          remove={() => deleteAll(ids, onGone)}
           onDeleted={selection.clear}
           onClose={close}
         />

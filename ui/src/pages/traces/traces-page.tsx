@@ -2,12 +2,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { QueryOf } from '../../api/types.ts';
+import { stillListed } from '../../model/deleted.ts';
 import { plural } from '../../model/units.ts';
-import { asCurl, formatState, keepShared, list, oneOf, type Params, shared, text } from '../../model/url.ts';
-import { Button, CopyButton } from '../../widgets/button.tsx';
+import { formatState, keepShared, list, oneOf, type Params, shared, text } from '../../model/url.ts';
+import { Button } from '../../widgets/button.tsx';
+import { CopyCurl } from '../../widgets/copy-curl.tsx';
 import { DataTable } from '../../widgets/data-table.tsx';
 import { FilterBar } from '../../widgets/filter-bar.tsx';
-import { useKeyDialog } from '../../widgets/key-dialog.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
@@ -40,7 +41,6 @@ export default function TracesPage() {
   const [sharedState] = useShared();
   const [state, setState] = usePageState(grammar);
   const navigate = useNavigate();
-  const keyDialog = useKeyDialog();
   const mayAsk = isComplete(state);
 
   // The very parameters of the address are those of the call.
@@ -63,7 +63,7 @@ export default function TracesPage() {
   );
 
   const selection = useSelection(paramsKey);
-  const { held, fresh, show } = useHeldRows(traces.data, paramsKey);
+  const { held, fresh, show, drop } = useHeldRows(traces.data, paramsKey);
   const columns = useMemo(() => [...traceColumns, ...scoreColumns(held ?? [])], [held]);
   const active = ADDED_NAMES.flatMap((name) => {
     const value = params[name];
@@ -107,17 +107,7 @@ export default function TracesPage() {
 
   return (
     <>
-      <PageHead
-        title="Traces"
-        actions={
-          <CopyButton
-            label="Copy as curl"
-            text={() => asCurl(location.origin, '/v1/api/traces', params, keyDialog.hasKey)}
-          >
-            curl
-          </CopyButton>
-        }
-      />
+      <PageHead title="Traces" actions={<CopyCurl paths={['/v1/api/traces']} params={params} />} />
       <FilterBar
         active={active}
         names={ADDED_NAMES}
@@ -180,7 +170,7 @@ export default function TracesPage() {
                   />
                   {peek !== undefined && <Peek traceId={peek} onClose={() => setState({ peek: undefined })} />}
                 </div>
-                <SelectedTraces selection={selection} project={sharedState.project} />
+                <SelectedTraces selection={selection} project={sharedState.project} onGone={drop} />
               </>
             )
           }
@@ -203,7 +193,21 @@ const isReading = (): boolean => {
 };
 
 /** Rows as they are shown. Rows that arrive while somebody reads are counted, and shown when they are asked for. */
-const useHeldRows = (rows: readonly TraceRow[] | undefined, key: string) => {
+const useHeldRows = (read: readonly TraceRow[] | undefined, key: string) => {
+  // Traces that were deleted here: they go at once, also while somebody reads, and before the list is read again.
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
+  const [seen, setSeen] = useState(read);
+  if (read !== seen) {
+    setSeen(read);
+    if (read !== undefined)
+      setGone(
+        stillListed(
+          gone,
+          read.map((row) => row.trace_id),
+        ),
+      );
+  }
+  const rows = useMemo(() => read?.filter((row) => !gone.has(row.trace_id)), [read, gone]);
   const [held, setHeld] = useState<{ readonly key: string; readonly rows: readonly TraceRow[] | undefined }>({
     key,
     rows,
@@ -236,9 +240,15 @@ const useHeldRows = (rows: readonly TraceRow[] | undefined, key: string) => {
     setHeld({ key, rows });
     document.querySelector('[aria-label="Traces, scrolls"]')?.scrollTo({ top: 0 });
   }, [key, rows]);
+  const drop = useCallback((traceId: string) => {
+    setGone((before) => new Set([...before, traceId]));
+    setHeld((before) => ({ ...before, rows: before.rows?.filter((row) => row.trace_id !== traceId) }));
+  }, []);
+  const shown = held.key === key || rows === undefined ? held.rows : rows;
   return {
-    held: held.key === key || rows === undefined ? held.rows : rows,
+    held: shown,
     fresh: isContinued ? 0 : fresh.length,
     show,
+    drop,
   };
 };

@@ -29,7 +29,7 @@ const PAGE_ROWS = 200;
 const grammar = { state: oneOf(leaseStates), worker: text(), definition: text() } as const;
 const filterNames = ['state', 'worker', 'definition'] as const;
 
-/** Times count on by themselves: columns that changed with them would draw every cell anew, under the reader's hand. */
+/** Ages change by themselves. If the columns changed with them, every cell would be drawn anew while somebody reads or points at it. */
 const Seen = ({ at }: { readonly at: string }) => {
   const now = useNow();
   return (

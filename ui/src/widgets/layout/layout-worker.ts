@@ -20,7 +20,7 @@ const placed = (request: LayoutRequest): unknown => {
   return room === undefined ? layoutChart(chart, opened) : layoutInRoom(chart, opened, room);
 };
 
-/** A large picture takes hundreds of milliseconds to place; the page goes on meanwhile, and never loads what places it. */
+/** A large picture takes hundreds of milliseconds to place. The page goes on meanwhile, and never loads the library for it. */
 self.addEventListener('message', ({ data }: MessageEvent<LayoutRequest>) => {
   self.postMessage(placed(data));
 });

@@ -4,7 +4,7 @@ import { Button } from '../button.tsx';
 import css from './statechart.module.css';
 
 /** How a picture that is shown completely lies in its frame. */
-export const FIT = { padding: 0.04, maxZoom: 1 } as const;
+const FIT = { padding: 0.04, maxZoom: 1 } as const;
 
 /** Zoom of a picture, by buttons: the wheel scrolls the page. */
 export const PictureTools = () => {

@@ -78,7 +78,7 @@ const setText = (element: HTMLElement, text: string): void => {
 };
 
 /** What a bar says to those who do not see it: "fetch, tool call, error, 1.2 s, starts at 3.4 s". */
-export const describeRow = (rows: TraceRows, row: number, repeats = 0): string => {
+const describeRow = (rows: TraceRows, row: number, repeats = 0): string => {
   const span = rows.spans[row];
   if (span === undefined) return '';
   if (rows.isMissing[row] === 1) return span.name;
