@@ -6,8 +6,9 @@ import { addresseeOf } from '../store/runs/records.ts';
 import type { TimerMessage } from './timer-message.ts';
 
 /**
- * What is sent together, and how much of it each message is. Each commit has its own bound on what it starts and cancels; this one bounds
- * what is asked in vain. A cancel is never that: it ends its run at least, and mostly no more, where a start begins many.
+ * How much is sent together, and how much of that each message counts. A commit has bounds of its own on what it starts and cancels, and
+ * leaves the rest to the next one; this bound keeps the messages few that find nothing left to do. A cancel always ends its run, so it
+ * counts less than a start, which may begin many.
  */
 const SLICE = 256;
 const sizeOf = ({ name }: CarriedOverTimer): number => (name === 'cancel' ? 1 : 8);

@@ -3,6 +3,7 @@ import { TIMER_MACHINE_VERSION, timerMachine } from '../machines/timer.ts';
 import type { Json } from '../model/json.ts';
 import { createRate } from '../model/rate.ts';
 import type { RunBacklog } from '../store/runs/run-queries.ts';
+import type { DueTimer } from '../store/runs/run-commits.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { addresseeOf } from '../store/runs/records.ts';
 import { failureCodeOf } from '../store/unavailable.ts';
@@ -13,7 +14,9 @@ import type { TimerMessage } from './timer-message.ts';
 
 const TICK_MS = 1000;
 /** Timers that one read takes. */
-const TIMER_SLICE = 500;
+const READ_TIMERS = 2000;
+/** Timers that are handed over together: one commit. */
+const TIMER_SLICE = 256;
 
 /** The timer: each second it makes messages of what is due, timers of runs and deadlines of leases. */
 export const createTimer = (host: {
@@ -48,21 +51,40 @@ export const createTimer = (host: {
     return due.length;
   };
 
-  /** @returns how many were handed over */
-  const fireTimers = async (): Promise<number> => {
-    for (let fired = 0; ; ) {
-      const due = await store.dueTimers(now(), TIMER_SLICE, serviceClock.steady());
-      const answers = await kernel.handle(
-        due.map(({ runId, name, dueAt }) => {
+  /**
+   * Hands timers over in slices: while one is committed the next is decided, and no more wait, so that a call has its turn soon.
+   * @returns whether a message of them was answered
+   */
+  const handOver = async (due: readonly DueTimer[]): Promise<boolean> => {
+    let answered = false;
+    const end = async (slice: ReturnType<Kernel['handle']>): Promise<void> => {
+      if ((await slice).some(({ status }) => status === 'fulfilled')) answered = true;
+    };
+    let ahead: ReturnType<Kernel['handle']> | undefined;
+    for (let from = 0; from < due.length && !stopped; from += TIMER_SLICE) {
+      const slice = kernel.handle(
+        due.slice(from, from + TIMER_SLICE).map(({ runId, name, dueAt }) => {
           const body: TimerMessage = { kind: 'timer', name, dueAt };
           return { ...addresseeOf({ runId, name }), body };
         }),
       );
+      if (ahead !== undefined) await end(ahead);
+      ahead = slice;
+    }
+    if (ahead !== undefined) await end(ahead);
+    return answered;
+  };
+
+  /** @returns how many were handed over */
+  const fireTimers = async (): Promise<number> => {
+    for (let fired = 0; ; ) {
+      const due = await store.dueTimers(now(), READ_TIMERS, serviceClock.steady());
+      const answered = await handOver(due);
       rates.timers.add(clock.monotonic(), due.length);
       fired += due.length;
       // A timer whose message failed is still due. The next tick takes it; this one would repeat it without end.
       // A stop does not wait for the rest: they are rows, and due at the next start.
-      if (stopped || due.length < TIMER_SLICE || answers.every(({ status }) => status === 'rejected')) return fired;
+      if (stopped || due.length < READ_TIMERS || !answered) return fired;
     }
   };
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Asking, type Connection, examples, type Finish, type Page, type Printed, sequence } from './asking.ts';
 
-/** Declares `mcp`, `machines` and `actors`: commands that hold no data and ask a running service. */
+/** Declares `mcp`, `machines`, `actors` and `health`: commands that hold no data and ask a running service. */
 export const declareAskingCommands = (
   program: Command,
   { asking, inProject, asJson, ask, showing, projectOf }: Asking,
@@ -66,4 +66,15 @@ export const declareAskingCommands = (
       },
     );
   asJson(inProject(asking(actors), 'The project to list; `*` is every one.'), 'Print JSON.');
+
+  program
+    .command('health')
+    .description('Ask a running service whether it serves: exit status 0 when it does, 1 otherwise.')
+    .option('--endpoint <url>', 'The service to ask. [SVC_ENDPOINT] (default: http://127.0.0.1:4317)')
+    .option('--ready', 'Whether its stores answer, too.')
+    .addHelpText('after', examples('svc health', 'svc health --ready'))
+    .action(async (options: Pick<Connection, 'endpoint'> & { ready?: true }) => {
+      const { showHealth } = await import('./health.ts');
+      finish(await showHealth({ ...ask(options), ready: options.ready === true }));
+    });
 };

@@ -1,5 +1,6 @@
 import { type Scope, scopes } from '../model/scope.ts';
 import { capabilitiesToWire } from '../http/codec/capabilities.ts';
+import { clickhouseEngine } from '../store/clickhouse/signals/capabilities.ts';
 import { parseAddress, showAddress } from '../store/postgres/address.ts';
 import { postgresEngine } from '../store/postgres/signals/capabilities.ts';
 import { sqliteEngine } from '../store/sqlite/signals/capabilities.ts';
@@ -31,6 +32,11 @@ const describeKeys = (keys: readonly string[]): { count: number; last_characters
 const withOrigin = <T extends { readonly webhook?: string }>(entry: T): T =>
   entry.webhook === undefined ? entry : { ...entry, webhook: originOf(entry.webhook) };
 
+const engineOf = ({ colstoreUrl, sqlstoreUrl }: Settings): typeof sqliteEngine => {
+  if (colstoreUrl !== undefined) return clickhouseEngine;
+  return sqlstoreUrl === undefined ? sqliteEngine : postgresEngine;
+};
+
 /**
  * The effective configuration as plain JSON, fit to be shown: keys as a count and their last characters, URLs as their
  * origin (the path of a webhook is a secret), other secrets as set or unset.
@@ -38,7 +44,7 @@ const withOrigin = <T extends { readonly webhook?: string }>(entry: T): T =>
  */
 export const describeSettings = (settings: Settings): Record<string, unknown> => {
   const { redaction, forward, judge } = settings;
-  const engine = settings.sqlstoreUrl === undefined ? sqliteEngine : postgresEngine;
+  const engine = engineOf(settings);
   const fromFlags = flagNames.map((name): [string, unknown] => {
     const held = (settings as Readonly<Record<string, unknown>>)[camelName(name)];
     switch (flags[name].shows) {

@@ -111,11 +111,16 @@ async function* readEventData(
 }
 
 const refusal = (status: number, body: unknown, origin: string, hasKey: boolean, scope: Scope): string => {
-  const { code, message, field } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  const { code, message, field, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<
+    string,
+    unknown
+  >;
   if (status === 401)
     return hasKey
       ? `${origin} does not know this key: set --api-key or SVC_API_KEY to one of its ${scope} keys`
       : `${origin} asks for a key: set --api-key or SVC_API_KEY to one of its ${scope} keys`;
+  // The health document of a service whose store is away.
+  if (status === 503 && typeof detail === 'string') return `${origin} is not ready: ${detail}`;
   if (typeof code !== 'string' || typeof message !== 'string')
     return `${origin} answered ${status}, and not as the service does: check --endpoint or SVC_ENDPOINT`;
   return `${code}: ${message}${typeof field === 'string' ? ` (${field})` : ''}`;

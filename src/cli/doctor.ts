@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { createAuthenticator } from '../http/access/auth.ts';
 import { nowUnixNano } from '../model/time.ts';
 import { type Damage, examineDamage } from './doctor/damage.ts';
-import type { RefusedSample } from './doctor/deployment.ts';
+import type { Examined, RefusedSample, RunReads } from './doctor/deployment.ts';
+import { openColumnar } from './doctor/columnar.ts';
 import { type OpenedDatabase, openDatabase } from './doctor/database.ts';
 import { examine } from './doctor/examine.ts';
 import { openRuns, openSignals } from './doctor/files.ts';
+import { openRunsDatabase } from './doctor/runs-database.ts';
 import { takeRefusedSamples } from './doctor/lenient-config.ts';
 import { reportText } from './doctor/text.ts';
+import { columnarOf } from './columnar-address.ts';
 import { EXIT_USAGE } from './exit-status.ts';
 import { type GivenFlags, readSettings, type Settings } from './settings.ts';
 
@@ -30,7 +33,20 @@ export type DoctorOptions = {
 /** The store of the signals that the settings name. */
 const openStore = async (settings: Settings, readOnly: boolean, damage: Damage): Promise<OpenedDatabase> => {
   if (settings.sqlstoreUrl !== undefined) return openDatabase(settings.sqlstoreUrl, readOnly);
+  const columnar = columnarOf(settings);
+  if (columnar !== undefined) return openColumnar(columnar, readOnly);
   const opened = openSignals(settings, readOnly, damage.signals, damage.index);
+  return { ...opened, close: async () => opened.close() };
+};
+
+/** The store of the runs that they name. */
+const openRunStore = async (
+  settings: Settings,
+  readOnly: boolean,
+  damage: Damage,
+): Promise<Examined<RunReads> & { readonly close: () => Promise<void> }> => {
+  if (settings.runsData !== undefined && settings.runsUrl !== undefined) return openRunsDatabase(settings.runsUrl);
+  const opened = openRuns(settings, readOnly, damage.runs);
   return { ...opened, close: async () => opened.close() };
 };
 
@@ -69,7 +85,7 @@ export const doctor = async ({
   const { keys, projects } = settings.value;
   const damage = await examineDamage(settings.value, checkSeconds);
   const signals = await openStore(settings.value, readOnly, damage);
-  const runs = openRuns(settings.value, readOnly, damage.runs);
+  const runs = await openRunStore(settings.value, readOnly, damage);
   try {
     const report = await examine(
       {
@@ -91,6 +107,6 @@ export const doctor = async ({
     return report.summary.fault > 0 ? EXIT_FAULT : 0;
   } finally {
     await signals.close();
-    runs.close();
+    await runs.close();
   }
 };

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../actors/kernel/clock.ts';
 import type { Sharing } from '../store/signals/sharing.ts';
 
-/** How long a duty is held without being renewed, in milliseconds: so long nobody does it after its holder died. */
+/** How long a duty is held without being renewed, in milliseconds. When its holder dies, nobody does the work for so long. */
 export const DUTY_MS = 15_000;
 /** How often it is asked for and renewed, in milliseconds. */
 export const RENEW_MS = 5_000;
@@ -10,7 +10,7 @@ export const RENEW_MS = 5_000;
 export type Duty = {
   /** Whether this service does it now. False as soon as another one may. */
   readonly isHeld: () => boolean;
-  /** Asks no more, and gives it back, so that another need not wait. Waits for the store a moment at the most. */
+  /** Stops asking, and gives the duty back, so that another service gets it at once. Waits for the store a second at the most. */
   readonly stop: () => Promise<void>;
 };
 
@@ -32,8 +32,8 @@ const STOP_MS = 1_000;
 export const ownDuty: Duty = { isHeld: () => true, stop: async () => {} };
 
 /**
- * Asks for a duty again and again. It is held for a time that is counted from before the question, on a clock that does not jump, so this
- * service ends it before the store does; while the store is away nobody holds it.
+ * Asks for a duty again and again. The time for which it is held counts from before the question, by a clock that does not jump, so this
+ * service stops before the store gives the duty to another one. While the store is away nobody holds it.
  */
 export const startDuty = ({
   name,
@@ -69,7 +69,12 @@ export const startDuty = ({
       isStopped = true;
       cancel();
       const given = asking.then(() => sharing.endDuty(name, holder)).catch(() => {});
-      await Promise.race([given, new Promise<void>((resolve) => void clock.after(stopMs, resolve))]);
+      let inTime = (): void => {};
+      const late = new Promise<void>((resolve) => {
+        inTime = clock.after(stopMs, resolve);
+      });
+      await Promise.race([given, late]);
+      inTime();
     },
   };
 };

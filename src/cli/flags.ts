@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { type Scope, scopes } from '../model/scope.ts';
+import { DEFAULT_DATABASE, DEFAULT_USER, parseUrl } from '../store/clickhouse/address.ts';
 import { parseAddress } from '../store/postgres/address.ts';
 
 /** What reading one flag gives: its value, or what is wrong with it, in words that never repeat a secret. */
@@ -141,6 +142,19 @@ const url = (schemes: readonly string[], about: About): Flag<string> =>
     },
   );
 
+/** The address of a ClickHouse server. User and password have flags of their own, and stand in no URL. */
+const serverUrl = (about: About): Flag<string> => ({
+  ...about,
+  argument: '<url>',
+  bound: 'a URL that begins with http:// or https://',
+  schema: { type: 'string', pattern: '^https?://[^\\s/@]' },
+  shows: 'origin',
+  read: (texts) => {
+    const url = parseUrl(last(texts));
+    return url.ok ? value(last(texts)) : refused(url.problem);
+  },
+});
+
 /** The address of a PostgreSQL database. What is wrong with one is said without repeating it. */
 const databaseUrl = (about: About): Flag<string> => ({
   ...about,
@@ -212,19 +226,28 @@ const table = {
     meaning: 'File of the durable runs; `off` disables every run endpoint (503).',
     default: 'svc-runs.db',
   }),
+  'runs-url': databaseUrl({
+    meaning:
+      'Store durable runs in a PostgreSQL database, 14 to 18, instead of the file of `--runs-data`. Several services may share it: one of them moves the runs, and another takes over when it dies.',
+  }),
+  'peer-url': url(['http', 'https'], {
+    meaning: 'Where the other services on `--runs-url` reach this one: they pass on what is asked of the runs.',
+    defaultText: 'the address that is listened on',
+  }),
   'sqlstore-url': databaseUrl({
     meaning:
       'Store signals in a PostgreSQL database, 14 to 18, instead of the file of `--data`. Several services may share it.',
   }),
-  'colstore-url': url(['http', 'https'], {
-    meaning: 'Store signals in ClickHouse instead of a file. Not in this release: the start is refused.',
+  'colstore-url': serverUrl({
+    meaning:
+      'Store signals in ClickHouse, 26.2 or later, over HTTP, instead of the file of `--data`. Several services may share it.',
   }),
   'colstore-database': text(
-    { meaning: 'Database of `--colstore-url`.' },
+    { meaning: 'Database of `--colstore-url`; it is made when the user may.', default: DEFAULT_DATABASE },
     { argument: '<name>', bound: 'a name', pattern: /^[^\s]{1,128}$/ },
   ),
   'colstore-user': text(
-    { meaning: 'User of `--colstore-url`.' },
+    { meaning: 'User of `--colstore-url`.', default: DEFAULT_USER },
     { argument: '<name>', bound: 'a name', pattern: /^[^\s]{1,128}$/ },
   ),
   'colstore-password': text(

@@ -26,7 +26,7 @@ const answer = async (ask: () => Promise<string>) => {
   }
 };
 
-/** What went wrong beside the calls, on one line: the schema of a message would say it as a page of JSON. */
+/** What went wrong outside of calls, on one line. The check of messages reports it as a page of JSON. */
 const faultOf = ({ name, message }: Error): string =>
   name.endsWith('ZodError')
     ? 'a line of the input was passed over: it is no message of JSON-RPC 2.0'

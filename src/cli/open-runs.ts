@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../actors/kernel/clock.ts';
 import { type RunningRuns, startRuns } from '../actors/start.ts';
+import type { Peers } from '../http/relay.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';
@@ -10,10 +12,13 @@ import type { Cost, Span } from '../model/span.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../model/time.ts';
 import { createMemoryRunStore } from '../store/runs/memory-run-store.ts';
 import { createMemoryWatchJournal } from '../store/runs/memory/watch-journal.ts';
+import type { RunStore } from '../store/runs/run-store.ts';
 import type { WatchJournal } from '../store/runs/watch-journal.ts';
 import type { RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { Settings } from './settings.ts';
+import { SHARD, type SharedRuns, shareRuns } from './shared-runs.ts';
 
 /** Usage that a step reports, priced with the book that prices spans. @see Interface specification, "Lease / attempt" */
 export const priceReport = ({ model, cost: _known, record: _recorded, ...usage }: ReportedUsage): Cost | undefined =>
@@ -21,38 +26,61 @@ export const priceReport = ({ model, cost: _known, record: _recorded, ...usage }
 
 /** Spans of runs go through the pipeline like every signal, but past the quota: the steps have run, so their record is complete. */
 const writeSpansTo =
-  (pipeline: Pick<Pipeline, 'write'>) =>
+  (pipeline: Pick<Pipeline, 'write'>, isHeld: () => boolean) =>
   async (spans: readonly Span[]): Promise<void> => {
+    // A service that was stopped for a while would write a span that runs over the one with its end.
+    if (!isHeld()) throw new StoreUnavailable('another service may own the runs by now, and sends their spans');
     await pipeline.write({ ...emptyBatch, spans }, { quota: false, sample: true });
   };
 
+/** Of the time of a request, what a statement of it may take: the store answers a caller before its time is over. */
+const STATEMENT_SHARE = 0.75;
+
 const shown = (ms: UnixMs): string => formatTimestamp(unixNanoFromMillis(ms));
 
+/** The durable half, as the process holds it. */
+export type OpenedRuns = {
+  readonly runs: RunningRuns;
+  readonly watchJournal: WatchJournal;
+  /** Where several services share the runs. */
+  readonly shared?: { readonly peers: Peers } & Pick<SharedRuns, 'begin' | 'handOver'>;
+};
+
 /**
- * Starts the durable half: on the file of `--runs-data`, or, with `off`, on a store in memory that nobody can start a run in,
+ * Starts the durable half: on the file of `--runs-data`, on the database of `--runs-url`, or, with `off`, on a store in memory that nobody can start a run in,
  * so that actors and machines still answer. The same file holds the journal of monitors and SLOs; with `off` it is in memory.
  * @throws StoreUnavailable when the file is foreign, damaged, newer than this build or in use
  */
 export const openRuns = async (
   settings: Pick<
     Settings,
-    'runsData' | 'diskReserveBytes' | 'maxDescendants' | 'leaseTtlMs' | 'reclaimWindowMs' | 'offerTtlMs'
+    | 'runsData'
+    | 'runsUrl'
+    | 'requestTimeoutSeconds'
+    | 'diskReserveBytes'
+    | 'maxDescendants'
+    | 'leaseTtlMs'
+    | 'reclaimWindowMs'
+    | 'offerTtlMs'
   >,
   roomFlag: RoomFlag,
   pipeline: Pick<Pipeline, 'write'>,
   log: Logger,
   counters: Counters,
   onFatal: (message: string) => void,
-): Promise<{ readonly runs: RunningRuns; readonly watchJournal: WatchJournal }> => {
-  const { runsData, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
-  const store =
-    runsData === undefined
-      ? { ...createMemoryRunStore(), watchJournal: createMemoryWatchJournal() }
-      : await openSqliteRunStore({ path: runsData, reserveBytes: diskReserveBytes, roomFlag, onFatal });
-  try {
-    const runs = await startRuns({
+): Promise<OpenedRuns> => {
+  const { runsData, runsUrl, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
+  const startOn = (
+    store: RunStore,
+    {
+      clock,
+      ticks,
+      isHeld = () => true,
+    }: { readonly clock?: Clock; readonly ticks: boolean; readonly isHeld?: () => boolean },
+  ): Promise<RunningRuns> =>
+    startRuns({
       store,
-      writeSpans: writeSpansTo(pipeline),
+      writeSpans: writeSpansTo(pipeline, isHeld),
       price: priceReport,
       onQuarantine: ({ runId, fault }) => {
         counters.runsQuarantined += 1;
@@ -60,16 +88,52 @@ export const openRuns = async (
       },
       onScheduleQuarantine: ({ scheduleId, fault }) =>
         log.warn({ schedule_id: scheduleId, fault }, 'a schedule was quarantined: it does not fire'),
-      onFault: (error) => log.warn({ err: error }, 'the durable half met a fault and goes on'),
+      onFault: (error) => {
+        // A service that does not own the runs must not change them: its store refuses each commit.
+        if (ticks) log.warn({ err: error }, 'the durable half met a fault and goes on');
+      },
       maxDescendants,
       onClockJump: ({ from, to }) =>
         log.warn({ from: shown(from), to: shown(to) }, 'the clock of this machine was set'),
       leaseTtlMs,
       reclaimWindowMs,
       offerTtlMs,
-      ticks: runsData !== undefined,
+      ...(clock === undefined ? {} : { clock }),
+      ticks,
     });
-    return { runs, watchJournal: store.watchJournal };
+  if (runsData !== undefined && runsUrl !== undefined) {
+    // Only a service that uses the database loads its driver, so that a start on a file need not wait for it.
+    const { openPostgresRuns } = await import('../store/postgres/runs/open.ts');
+    const store = await openPostgresRuns({
+      url: runsUrl,
+      statementMs: settings.requestTimeoutSeconds * 1000 * STATEMENT_SHARE,
+    });
+    try {
+      const secret = await store.ownership.secret();
+      const { runs, peers, begin, handOver } = await shareRuns({
+        store: { ...store, load: store.load(SHARD) },
+        startRuns: startOn,
+        changed: (owns) =>
+          log.info({}, owns ? 'this service owns the runs from now on' : 'this service owns the runs no more'),
+        onFault: (error) => log.warn({ err: error }, 'the runs could not be taken over; the next look tries again'),
+      });
+      // States of monitors are each service's own, and so is their journal: in the database several would number one.
+      return {
+        runs,
+        watchJournal: createMemoryWatchJournal(),
+        shared: { peers: { ...peers, secret }, begin, handOver },
+      };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+  const store =
+    runsData === undefined
+      ? { ...createMemoryRunStore(), watchJournal: createMemoryWatchJournal() }
+      : await openSqliteRunStore({ path: runsData, reserveBytes: diskReserveBytes, roomFlag, onFatal });
+  try {
+    return { runs: await startOn(store, { ticks: runsData !== undefined }), watchJournal: store.watchJournal };
   } catch (error) {
     await store.close();
     throw error;

@@ -7,6 +7,7 @@ import { describeSettings } from './config.ts';
 import { declareConformance } from './conformance.ts';
 import { EXIT_USAGE } from './exit-status.ts';
 import { camelName, environmentName, flagNames, flags } from './flags.ts';
+import { declareMigrate } from './migrate.ts';
 import { type GivenFlags, readSettings, type Settings } from './settings.ts';
 import { version } from './version.ts';
 
@@ -180,6 +181,7 @@ Examples:
   declareSchedules(program, asking, finish);
   declareAskingCommands(program, asking, finish);
   declareConformance(program, io, finish);
+  declareMigrate(program, io, finish);
   return program;
 };
 

@@ -53,6 +53,8 @@ import type { SignalStore } from '../store/signals/signal-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { createRoomFlags, type RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteSignalStore } from '../store/sqlite/signals/open.ts';
+import { showAddress as showServer } from '../store/clickhouse/address.ts';
+import { columnarOf } from './columnar-address.ts';
 import { databaseOf } from './config.ts';
 import { examineRunning } from './doctor/running.ts';
 import { type Duty, ownDuty, startDuty } from './duty.ts';
@@ -62,7 +64,7 @@ import { listenHost } from './listen-host.ts';
 import { openRuns } from './open-runs.ts';
 import { retentionWindows, runRetentionPass, type Schedule, scheduleHourly } from './retention.ts';
 import type { Settings } from './settings.ts';
-import { EXIT_BROKEN, EXIT_START, EXIT_USAGE } from './exit-status.ts';
+import { EXIT_BROKEN, EXIT_START } from './exit-status.ts';
 import { settleAfterStart } from './settle.ts';
 import { createShutdown, type Stage } from './shutdown.ts';
 import { describeStartFailure, StartRefused } from './start-failure.ts';
@@ -107,29 +109,47 @@ const judgeOf = (judge: NonNullable<Settings['judge']>, outbound: Outbound): Jud
     { outbound, priceBook: builtinPriceBook },
   );
 
-/** Picks the engine. @throws StartRefused for one that this release does not have */
+/** Where signals are kept, as the log shows it. */
+const storageOf = (settings: Settings): { readonly data: string } | { readonly database: string } => {
+  const columnar = columnarOf(settings);
+  if (columnar !== undefined) return { database: showServer(columnar) };
+  return settings.sqlstoreUrl === undefined
+    ? { data: resolve(settings.data) }
+    : { database: databaseOf(settings.sqlstoreUrl) };
+};
+
+/** Opens the engine that the settings pick. */
 const openSignalStore = async (
   settings: Settings,
   roomFlag: RoomFlag,
   onFatal: (message: string) => void,
 ): Promise<SignalStore> => {
-  if (settings.colstoreUrl !== undefined)
-    throw new StartRefused(
-      '--colstore-url: this release stores signals in the file of --data, or in PostgreSQL (--sqlstore-url); leave it out',
-      EXIT_USAGE,
-    );
+  const statementMs = settings.requestTimeoutSeconds * 1000 * STATEMENT_SHARE;
+  // Only a service that uses a database loads its driver, so that a start on a file need not wait for it.
+  const columnar = columnarOf(settings);
+  if (columnar !== undefined) {
+    const { openClickHouseSignalStore } = await import('../store/clickhouse/signals/open.ts');
+    return openClickHouseSignalStore({ address: columnar, statementMs });
+  }
   if (settings.sqlstoreUrl === undefined)
     return openSqliteSignalStore({ path: settings.data, reserveBytes: settings.diskReserveBytes, roomFlag, onFatal });
-  // The driver is loaded by who uses it: a start on a file need not wait for it.
   const { openPostgresSignalStore } = await import('../store/postgres/signals/open.ts');
   return openPostgresSignalStore({
     url: settings.sqlstoreUrl,
-    statementMs: settings.requestTimeoutSeconds * 1000 * STATEMENT_SHARE,
+    statementMs,
   });
 };
 
 const urlOf = ({ address, family, port }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+
+/** The address at which other services reach this one, where `--peer-url` does not name it; empty where it listens on every address. */
+const peerUrlOf = (bound: AddressInfo): string => (/^(?:0\.0\.0\.0|::)$/.test(bound.address) ? '' : urlOf(bound));
+
+const runsOf = ({ runsData, runsUrl }: Settings): string => {
+  if (runsData === undefined) return 'off';
+  return runsUrl === undefined ? resolve(runsData) : databaseOf(runsUrl);
+};
 
 /** Closes the port: no new connections, requests in flight are answered, connections past their deadline are cut. */
 const closeConnections = async (app: FastifyInstance, requestTimeoutSeconds: number): Promise<void> => {
@@ -239,7 +259,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
 
   const hasRuns = settings.runsData !== undefined;
-  const { runs, watchJournal } = await openRuns(settings, runsRoom, pipeline, log, counters, (message) =>
+  const { runs, watchJournal, shared } = await openRuns(settings, runsRoom, pipeline, log, counters, (message) =>
     endBroken({}, message),
   ).catch(async (error: unknown) => {
     await store.close();
@@ -362,6 +382,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     log,
     refusals,
     ...(settings.otlpGrpc === 'on' ? { grpc: { pipeline } } : {}),
+    ...(shared === undefined ? {} : { peers: shared.peers }),
     options: {
       requestTimeoutSeconds,
       corsOrigins: settings.corsOrigin,
@@ -391,6 +412,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
       name: 'connections',
       run: () => {
         runs.stopDeadlines(); // no heartbeat arrives from now on
+        // Another service may own the runs while this one still answers. Failures are shown by the stage of the runs.
+        shared?.handOver().catch(() => {});
         return closeConnections(app, requestTimeoutSeconds);
       },
     },
@@ -420,8 +443,15 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   process.on('uncaughtException', onBug);
   process.on('unhandledRejection', onBug);
 
-  // Logged last: a program that waits for this line may send a signal the next moment.
   const bound = app.server.address() as AddressInfo;
+  const peerUrl = settings.peerUrl ?? peerUrlOf(bound);
+  if (shared !== undefined && peerUrl === '')
+    log.warn(
+      {},
+      'other services on --runs-url cannot reach this one, which listens on all addresses: name it with --peer-url',
+    );
+  await shared?.begin(peerUrl);
+  // Logged last: a program that waits for this line may send a signal the next moment.
   for (const warning of [
     ...settings.warnings,
     ...watchWarnings(settings),
@@ -436,10 +466,8 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     {
       address: urlOf(bound),
       storage: store.kind,
-      ...(settings.sqlstoreUrl === undefined
-        ? { data: resolve(settings.data) }
-        : { database: databaseOf(settings.sqlstoreUrl) }),
-      runs: settings.runsData === undefined ? 'off' : resolve(settings.runsData),
+      ...storageOf(settings),
+      runs: runsOf(settings),
       version,
     },
     'listening',

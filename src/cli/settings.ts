@@ -37,9 +37,9 @@ type Optional =
   | 'retentionDays'
   | 'quotaPerMinute'
   | 'sqlstoreUrl'
+  | 'runsUrl'
+  | 'peerUrl'
   | 'colstoreUrl'
-  | 'colstoreDatabase'
-  | 'colstoreUser'
   | 'colstorePassword'
   | 'configFile';
 type KeyFlag = `${Scope}Key`;

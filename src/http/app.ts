@@ -19,6 +19,7 @@ import { countRequest, countServerErrors } from './counting.ts';
 import { createDeadlines } from './deadline.ts';
 import { mountRoutes } from './mount.ts';
 import type { Route } from './route.ts';
+import { createRelay, type Peers } from './relay.ts';
 import { createServeRequest } from './serve-request.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { createGrpcServer } from './grpc/grpc.ts';
@@ -49,6 +50,8 @@ export type AppDeps = {
   readonly refusals?: RefusalLog;
   /** Where OTLP over gRPC leads; absent, the port serves HTTP/1.1 alone. */
   readonly grpc?: { readonly pipeline: Pipeline };
+  /** Where several services share their runs. */
+  readonly peers?: Peers;
 };
 
 /**
@@ -75,8 +78,12 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const deadlines = createDeadlines(options.requestTimeoutSeconds);
   const writeAudit = createWriteAudit(audit, clock);
   const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
-  const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, options);
-  const serve = createServeRequest({ access, audit, writeAudit, body, answers, log });
+  const relay = deps.peers === undefined ? undefined : createRelay(deps.peers, body.limits);
+  const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, {
+    ...options,
+    ...(relay === undefined ? {} : { callerOf: relay.callerOf }),
+  });
+  const serve = createServeRequest({ access, audit, writeAudit, body, answers, log, relay });
   if (deps.grpc !== undefined) {
     const grpc = createGrpcServer({
       pipeline: deps.grpc.pipeline,
@@ -102,6 +109,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     endWaits: () => {
       streams.endAll();
       deadlines.releaseHeld();
+      relay?.endAll();
     },
     flush: () => audit.flush(),
     ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),

@@ -1,5 +1,6 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import findMyWay from 'find-my-way';
 import type { ForeignPages } from './access/foreign-pages.ts';
 import { sendFailure } from './answer/problem.ts';
 import { apiOperations, type CompiledOperation } from './contract/contract.ts';
@@ -15,8 +16,9 @@ export type ServeRoute = (
 
 /** Under this prefix pages of other origins may read. */
 const CORS_PREFIX = '/v1/api';
+const UNDER_PREFIX = /^\/v1\/api(?:[/?#]|$)/;
 // Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.
-const { METHODS } = process.getBuiltinModule('node:http');
+const { METHODS, maxHeaderSize } = process.getBuiltinModule('node:http');
 /** Every method that the parser reads; CONNECT asks for no path. */
 const ALL_METHODS = METHODS.filter((method) => method !== 'CONNECT');
 
@@ -56,23 +58,27 @@ const byPath = (routes: readonly Route[]): ReadonlyMap<string, RoutesOfPath> => 
   return paths;
 };
 
-/** Methods that a path is not served with are refused by name; a preflight under the prefix belongs to CORS. */
-const mountRefusals = (instance: FastifyInstance, paths: ReadonlyMap<string, RoutesOfPath>, prefix: string): void => {
-  for (const [path, served] of paths) {
-    const allow = [...served.keys()].toSorted().join(', ');
-    const others = ALL_METHODS.filter((method) => !served.has(method) && !(prefix !== '' && method === 'OPTIONS'));
-    instance.route({
-      method: others,
-      url: path.slice(prefix.length),
-      // Before its body is looked at, which no route will read.
-      onRequest: async (request, reply) =>
-        sendFailure(reply.header('allow', allow), {
-          code: 'method_not_allowed',
-          message: `${request.method} is not served at this path; it takes ${allow}`,
-        }),
-      handler: answerNotFound,
-    });
-  }
+/**
+ * Refuses what no route serves, before its body is looked at: other methods of a path that is served, by name, and other paths. One tree holds
+ * the paths: a route for each path and each of the thirty methods would take a third of a start.
+ */
+const refuseUnserved = (
+  instance: FastifyInstance,
+  paths: ReadonlyMap<string, RoutesOfPath>,
+  isWithin: (url: string) => boolean,
+): void => {
+  const known = findMyWay({ maxParamLength: maxHeaderSize });
+  for (const [path, served] of paths) known.on('GET', path, () => {}, [...served.keys()].toSorted().join(', '));
+  instance.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 || !isWithin(request.url)) return;
+    const allow = known.find('GET', request.url)?.store as string | undefined;
+    if (allow === undefined) await answerNotFound(request, reply);
+    else
+      await sendFailure(reply.header('allow', allow), {
+        code: 'method_not_allowed',
+        message: `${request.method} is not served at this path; it takes ${allow}`,
+      });
+  });
 };
 
 const refusePreflight = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
@@ -135,22 +141,21 @@ export const mountRoutes = (
           handler: (request, reply) => serve(route, operation, request, reply),
         });
     }
-    mountRefusals(instance, byPath(mounted), prefix);
   };
 
   const isUnderPrefix = ({ path }: Route): boolean => path.startsWith(`${CORS_PREFIX}/`);
-  mount(
-    app,
-    routes.filter((route) => !isUnderPrefix(route)),
-    '',
-  );
+  const ownRoutes = routes.filter((route) => !isUnderPrefix(route));
+  refuseUnserved(app, byPath(ownRoutes), (url) => !UNDER_PREFIX.test(url));
+  mount(app, ownRoutes, '');
   app.setNotFoundHandler(answerNotFound);
   app.register(
     async (api) => {
       const apiRoutes = routes.filter(isUnderPrefix);
-      await mountCors(api, byPath(apiRoutes), pages);
+      const paths = byPath(apiRoutes);
+      await mountCors(api, paths, pages);
+      // Behind CORS, so that pages of other origins may read these refusals, too.
+      refuseUnserved(api, paths, () => true);
       mount(api, apiRoutes, CORS_PREFIX);
-      // A handler of its own, so that pages of other origins may read this refusal, too.
       api.setNotFoundHandler(answerNotFound);
     },
     { prefix: CORS_PREFIX },

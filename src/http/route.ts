@@ -68,6 +68,8 @@ export type Route = {
    * `operations` always are.
    */
   readonly neverRefused?: boolean;
+  /** Is answered by the service that owns the runs; of several on one database another passes it on. */
+  readonly atOwner?: boolean;
   /** May wait for something before it answers, for less than the request deadline. */
   readonly waits?: boolean;
   /**

@@ -9,6 +9,7 @@ import { accepts, asksForStream } from './answer/negotiation.ts';
 import { sendJson } from './answer/send-json.ts';
 import { type BodyReading, boundedBy, readJsonBody } from './body/json-body.ts';
 import type { ServeRoute } from './mount.ts';
+import type { Relay } from './relay.ts';
 import type { Route } from './route.ts';
 
 /** Reads take room for their answers before they read. What waits for something first would hold it for nothing. */
@@ -27,6 +28,8 @@ type ServeDeps = {
   readonly body: BodyReading;
   readonly answers: AnswerRoom;
   readonly log: Logger;
+  /** Where several services share their runs. */
+  readonly relay?: Pick<Relay, 'pass'> | undefined;
 };
 
 /**
@@ -34,10 +37,12 @@ type ServeDeps = {
  * are read after the caller is known, and the body after the parameters are valid.
  */
 export const createServeRequest =
-  ({ access, audit, writeAudit, body, answers, log }: ServeDeps): ServeRoute =>
+  ({ access, audit, writeAudit, body, answers, log, relay }: ServeDeps): ServeRoute =>
   async (route, operation, request, reply) => {
     request.answer = answers.shareOf(reply);
     await access.admit(route, request);
+    const passed = relay?.pass(route, request, reply);
+    if (passed !== undefined) return passed;
     request.params = operation.readPath(request.params);
     request.query = operation.readQuery(request.query);
     if ((route.surface === 'query' || route.surface === 'runs') && !accepts(request.headers.accept, operation.produces))

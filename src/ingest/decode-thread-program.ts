@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../model/failure.ts';
 import { countSignals, type SignalBatch } from '../model/signal.ts';
+import { NICENESS, standBack } from '../store/thread-priority.ts';
 import { decodePayload } from './decode.ts';
 import type { DecodedSlice, FromDecodeThread, ToDecodeThread } from './decode-thread.ts';
 import type { DecodedBatch } from './decoded.ts';
@@ -12,6 +13,7 @@ const SLICE_SIGNALS = 64;
 
 if (parentPort === null) throw new Error('this is the program of the decode thread');
 const port = parentPort;
+standBack(NICENESS.readsHeavyBodies);
 const finish = createFinish(workerData as FinishConfig);
 const send = (message: FromDecodeThread): void => port.postMessage(message);
 

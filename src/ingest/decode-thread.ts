@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import { type Failure, Refusal } from '../model/failure.ts';
+import { programFile } from '../model/program-file.ts';
 import type { Payload } from './decode.ts';
 import type { DecodeContext, DecodedBatch } from './decoded.ts';
 import type { Pace } from './pace.ts';
@@ -72,7 +73,7 @@ export const createDecodeThread = (options: DecodeThreadOptions): DecodeThread =
   let idle: NodeJS.Timeout | undefined;
 
   const start = (): Worker => {
-    const started = new Worker(options.program ?? new URL('./decode-thread-program.ts', import.meta.url), {
+    const started = new Worker(options.program ?? programFile(new URL('./decode-thread-program.ts', import.meta.url)), {
       name: 'decode',
       workerData: options.finish,
       resourceLimits: { maxOldGenerationSizeMb: heapMebibytes, maxYoungGenerationSizeMb: YOUNG_MEBIBYTES },

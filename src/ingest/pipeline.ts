@@ -193,7 +193,7 @@ const joinBatches = (parts: readonly SignalBatch[]): SignalBatch => {
   return joined as SignalBatch;
 };
 
-/** Signals of a request by project: what it may take from ceilings, where nothing of it is dropped. */
+/** How many signals of each project a request brings: the most that it takes from ceilings. */
 const demandOf = (elements: Elements): Map<string, number> => {
   const demand = new Map<string, number>();
   for (const { slices } of elements.values())
@@ -338,17 +338,18 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const unkeyed = newUnit();
     let sampledOut = 0;
     let beyondCeiling: Failure | undefined;
+    const reserved = how.quota ? await quota.reserve?.(demandOf(elements), takenAtMs) : undefined;
+    const admit = reserved?.admit ?? ((project: string) => quota.admit(project, takenAtMs));
     const rules: GateRules = {
       reach,
       sample: how.sample ? sample : (batch) => ({ batch, droppedTraces: 0 }),
-      admit: how.quota ? (project) => quota.admit(project, takenAtMs) : () => 'unbounded',
+      admit: how.quota ? admit : () => 'unbounded',
       overQuota: (project) => {
         const failure = quota.refusal(project, takenAtMs);
         beyondCeiling ??= failure;
         return failure;
       },
     };
-    const reserved = how.quota ? await quota.reserve?.(demandOf(elements), takenAtMs) : undefined;
     try {
       for (const [index, { slices, finished }] of elements) {
         if (pace.isDue()) await pace.nextTurn();
@@ -375,7 +376,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       for (const unit of [...keyed, unkeyed]) refund(unit);
       throw error;
     } finally {
-      reserved?.();
+      reserved?.release();
     }
     return { keyed, unkeyed, refusals, sampledOut, beyondCeiling };
   };

@@ -10,6 +10,14 @@ export type QuotaPolicy = {
 /** `unbounded`: stored, and counted as such, because no ceiling covers the project. */
 export type QuotaVerdict = 'admitted' | 'over_quota' | 'unbounded';
 
+/** What a request took from shared ceilings. */
+export type Reservation = {
+  /** Takes one of its signals from the project's minute. @see Quota */
+  readonly admit: (project: string) => QuotaVerdict;
+  /** Gives back what this request took and did not use, for other requests of this service. */
+  readonly release: () => void;
+};
+
 /**
  * A ceiling on signals per project and wall-clock minute. Asked once per signal, in the order of the request, so that the
  * caller knows by itself which positions are refused:
@@ -18,10 +26,10 @@ export type QuotaVerdict = 'admitted' | 'over_quota' | 'unbounded';
  */
 export type Quota = {
   /**
-   * Where services share the ceilings: takes from them what a request may need, before its signals are let through. Resolves with what
-   * is to be called when they have been. Rejects with `StoreUnavailable`.
+   * Where services share the ceilings: takes from them what a request may need, before its signals are let through. Rejects with
+   * `StoreUnavailable`.
    */
-  readonly reserve?: (demand: ReadonlyMap<string, number>, nowMs: number) => Promise<() => void>;
+  readonly reserve?: (demand: ReadonlyMap<string, number>, nowMs: number) => Promise<Reservation>;
   /** Takes one signal from the project's minute, if the minute still has one. */
   readonly admit: (project: string, nowMs: number) => QuotaVerdict;
   /** Gives back signals that were admitted in this same minute and then not written. Of an earlier minute: nothing. */

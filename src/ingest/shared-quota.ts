@@ -1,7 +1,7 @@
 import type { Sharing } from '../store/signals/sharing.ts';
-import { MINUTE_MS, overQuota, type Quota, type QuotaPolicy, ceilingsOf } from './quota.ts';
+import { ceilingsOf, MINUTE_MS, overQuota, type Quota, type QuotaPolicy, type QuotaVerdict } from './quota.ts';
 
-/** Of a ceiling, what is taken ahead at once: a service asks the store so many times a minute at about the most. */
+/** A service takes at least this part of a ceiling at once, so that it asks the store about twenty times a minute at the most. */
 const SHARE_AHEAD = 20;
 /** Projects that are counted by themselves in one minute; the others share a count. @see createQuota */
 const MAX_COUNTED_PROJECTS = 10_000;
@@ -18,16 +18,27 @@ type Window = {
   claimed: number;
   /** The ceiling has no more. */
   isUsedUp: boolean;
+  /** The request to the store that is under way. */
+  asking?: Promise<void> | undefined;
+};
+
+/** Signals that requests wait for, and that this service has not taken yet. */
+const missingOf = ({ used, claimed, granted }: Window): number => used + claimed - granted;
+/** Takes one signal from what this service took. */
+const takeOne = (window: Window): QuotaVerdict => {
+  if (window.used >= window.granted) return 'over_quota';
+  window.used += 1;
+  return 'admitted';
 };
 
 /**
- * Builds ceilings that several services share: each takes from a common window before it lets signals through, a twentieth of the ceiling ahead. What it
- * took and did not use lapses with the minute, so a minute may end below its ceiling, and never above it.
+ * Builds ceilings that several services share: each takes from a common window before it lets signals through, a twentieth of the
+ * ceiling ahead. What it took and did not use lapses with the minute, so a minute may end below its ceiling, and never above it.
  * @see createQuota, of which this is the form for one process
  */
 export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<Sharing, 'reserveSignals'>): Quota => {
   const ceilings = ceilingsOf(policy);
-  /** Of this minute and the one before, which requests may still be in. */
+  /** The windows of this minute and of the one before, in which requests may have begun that are still under way. */
   const minutes = new Map<number, Map<string, Window>>();
   const windowOf = (project: string, nowMs: number): Window => {
     const minute = Math.floor(nowMs / MINUTE_MS);
@@ -46,11 +57,40 @@ export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<
     return window;
   };
 
+  const ask = async (window: Window, minute: number, ceiling: number): Promise<void> => {
+    const wanted = Math.max(missingOf(window), Math.ceil(ceiling / SHARE_AHEAD));
+    const taken = await reserveSignals(window.name, minute, wanted, ceiling);
+    window.granted += taken;
+    if (taken < wanted) window.isUsedUp = true;
+  };
+  /** Asks for what is missing, one question at a time: it is asked for all that wait, and none of them asks for what another did. */
+  const provide = async (window: Window, minute: number, ceiling: number): Promise<void> => {
+    while (missingOf(window) > 0 && !window.isUsedUp) {
+      window.asking ??= ask(window, minute, ceiling).finally(() => {
+        window.asking = undefined;
+      });
+      await window.asking;
+    }
+  };
+
   return {
     reserve: async (demand, nowMs) => {
-      const claims: (readonly [Window, number])[] = [];
+      const claims = new Map<Window, number>();
       const release = (): void => {
-        for (const [window, signals] of claims.splice(0)) window.claimed -= signals;
+        for (const [window, signals] of claims) window.claimed -= signals;
+        claims.clear();
+      };
+      const admit = (project: string): QuotaVerdict => {
+        if (ceilings.of(project) === undefined) return 'unbounded';
+        const window = windowOf(project, nowMs);
+        const verdict = takeOne(window);
+        const left = claims.get(window) ?? 0;
+        // Signals that were let through count as used now, and no longer as claimed. Else they would count twice.
+        if (verdict === 'admitted' && left > 0) {
+          claims.set(window, left - 1);
+          window.claimed -= 1;
+        }
+        return verdict;
       };
       try {
         for (const [project, signals] of demand) {
@@ -58,27 +98,16 @@ export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<
           if (ceiling === undefined) continue;
           const window = windowOf(project, nowMs);
           window.claimed += signals;
-          claims.push([window, signals]);
-          const missing = window.used + window.claimed - window.granted;
-          if (missing <= 0 || window.isUsedUp) continue;
-          const wanted = Math.max(missing, Math.ceil(ceiling / SHARE_AHEAD));
-          const taken = await reserveSignals(window.name, Math.floor(nowMs / MINUTE_MS), wanted, ceiling);
-          window.granted += taken;
-          if (taken < wanted) window.isUsedUp = true;
+          claims.set(window, (claims.get(window) ?? 0) + signals);
+          await provide(window, Math.floor(nowMs / MINUTE_MS), ceiling);
         }
-        return release;
+        return { admit, release };
       } catch (error) {
         release();
         throw error;
       }
     },
-    admit: (project, nowMs) => {
-      if (ceilings.of(project) === undefined) return 'unbounded';
-      const window = windowOf(project, nowMs);
-      if (window.used >= window.granted) return 'over_quota';
-      window.used += 1;
-      return 'admitted';
-    },
+    admit: (project, nowMs) => (ceilings.of(project) === undefined ? 'unbounded' : takeOne(windowOf(project, nowMs))),
     refund: (project, signals, nowMs) => {
       if (ceilings.of(project) === undefined) return;
       const window = windowOf(project, nowMs);

@@ -12,15 +12,26 @@ export type SharedWatch = {
 type Tell = (definition: Monitor | Slo, said: WatchReport) => void;
 
 /**
- * Reports of one of several services. All of them evaluate, so that each can answer; one reports. What the others would have reported
- * they keep, the last of each monitor and SLO: who takes over reports what its predecessor did not live to report. A predecessor that
- * died between a report and its note is repeated.
+ * The reports of several services that watch the same. All of them evaluate, so that each can answer; the one that holds the duty
+ * reports. The others keep what they would have reported, the last report of each monitor and SLO. A service that takes the duty over makes
+ * the reports that the one before it did not make. It repeats a report whose note was not written.
  */
 export const createSharedReports = (
   tell: Tell,
   { reports, sharing }: SharedWatch,
 ): { readonly report: Tell; readonly takeOver: () => Promise<void> } => {
   const kept = new Map<string, readonly [Monitor | Slo, WatchReport]>();
+  /** The last condition of each subject that is still to be noted. */
+  const unnoted = new Map<string, string>();
+  let noting: Promise<void> | undefined;
+  /** One note after the other: two at once could reach the store in the other order. */
+  const note = async (): Promise<void> => {
+    for (const [subject, condition] of unnoted) {
+      unnoted.delete(subject);
+      await sharing.noteReported(subject, condition).catch(() => {});
+    }
+    noting = undefined;
+  };
   const report: Tell = (definition, said) => {
     const subject = `${said.type}/${said.id}`;
     if (!reports()) {
@@ -29,8 +40,9 @@ export const createSharedReports = (
     }
     kept.delete(subject);
     tell(definition, said);
-    // Nobody waits for the note: without it, this report is repeated by who takes over.
-    sharing.noteReported(subject, said.condition).catch(() => {});
+    // Nobody waits for the note: without it, the next service with the duty makes this report again.
+    unnoted.set(subject, said.condition);
+    noting ??= note();
   };
   return {
     report,

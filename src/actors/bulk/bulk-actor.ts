@@ -29,7 +29,7 @@ const TIMER = 'bulk';
 /** Rows that one slice looks at. Each that matches is a turn of a run in the same commit. */
 const SLICE_ROWS = 100;
 /** One that has ended can be looked at for so long. */
-export const BULK_KEPT_MS = 24 * 60 * 60 * 1000;
+const BULK_KEPT_MS = 24 * 60 * 60 * 1000;
 /** The project of one over several projects: no key of a project reaches it. */
 const SEVERAL = '*';
 

@@ -140,4 +140,3 @@ export const createDueLimits = (host: {
     },
   };
 };
-export type DueLimits = ReturnType<typeof createDueLimits>;

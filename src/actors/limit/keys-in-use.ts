@@ -5,7 +5,7 @@ import { type ActorKind, storedSlot } from '../runs-kernel.ts';
 /** Most keys that memory knows by their ids, some four megabytes. With more in use each look for a key asks the store. */
 export const MOST_KNOWN = 50_000;
 
-/** The ids of all keys in use, as of the commit before this group; of more than `MOST_KNOWN` one too many. */
+/** The ids of all keys in use, as of the commit before this group: at most one more than `MOST_KNOWN`. */
 const idsSlot = storedSlot({
   name: 'limit_ids',
   lifetime: 'group',
@@ -14,10 +14,10 @@ const idsSlot = storedSlot({
 });
 
 /**
- * Which keys are in use, as of the last commit. A run whose key is its own comes into use with it and goes with it: without this, each such
+ * Which keys are in use, as of the last commit. Many keys are used by one run alone, and are new when it starts. Without this, each such
  * start would ask the store for a row that is not there, and its whole group would wait for the answer.
  *
- * The ids are read in a turn, so that no commit is called between the read and the moment from which commits are counted here.
+ * The ids are read in a turn: no commit is made between this read and the first commit that is counted here.
  */
 export const createKeysInUse = () => {
   let known: Set<string> | undefined;

@@ -45,8 +45,8 @@ export const limitedStep = ({ step, concurrencyKey, rateKey }: CompiledStep): Li
 });
 
 /**
- * Opaque: 128 bits of a digest, as base64url. Each start of a run with keys takes one a key: one call that gives text costs less than half of
- * a buffer that is cut and spelled. The last of its characters stands for two bits.
+ * Opaque: 128 bits of a digest, as base64url. Each start of a run makes one for each of its keys, so it must be cheap: to ask for text
+ * costs less than half of a buffer that is cut and then encoded. The last character holds two bits.
  */
 const digestOf = (text: string): string => {
   const all = hash('sha256', text, 'base64url');
@@ -66,6 +66,17 @@ const idOf = (
 export const lineIdOf = ([first = '', second]: readonly string[]): string =>
   second === undefined ? first : digestOf(`${first} ${second}`);
 
+/** What a key reads, of a run or of a step of one: it is the same for every attempt. @see `model/definition/parse.ts` */
+export type KeySource = Required<Pick<ExpressionScope, 'input' | 'correlation'>>;
+const scopeOf = ({ input, correlation }: KeySource): ExpressionScope => ({
+  input,
+  correlation,
+  state: {},
+  steps: {},
+  run: {},
+  visits: {},
+});
+
 const expand = (kind: LimitKind, owner: KeyOwner, template: Template, scope: ExpressionScope): Evaluated<string> => {
   const key = renderAsText(template, scope);
   if (!key.ok) return expressionError(`${kind}.key${at(owner)}: ${key.error.message}`);
@@ -78,50 +89,33 @@ const expand = (kind: LimitKind, owner: KeyOwner, template: Template, scope: Exp
 };
 const at = ({ stepId }: KeyOwner): string => (stepId === undefined ? '' : ` of step ${stepId}`);
 
-type KeyTexts = { readonly concurrency?: string; readonly rate?: string };
+const NONE: Evaluated<Keys | undefined> = { ok: true, value: undefined };
 
-/** The texts of the keys that a definition or a task names. */
-export const expandKeys = (
-  { concurrencyKey, rateKey }: Limited,
-  owner: KeyOwner,
-  scope: () => ExpressionScope,
-): Evaluated<KeyTexts> => {
-  const concurrency = concurrencyKey && expand('concurrency', owner, concurrencyKey, scope());
-  if (concurrency?.ok === false) return concurrency;
-  const rate = rateKey && expand('rate', owner, rateKey, scope());
-  if (rate?.ok === false) return rate;
-  return {
-    ok: true,
-    value: {
-      ...(concurrency === undefined ? {} : { concurrency: concurrency.value }),
-      ...(rate === undefined ? {} : { rate: rate.value }),
-    },
-  };
-};
-
-/** The keys of these texts. @returns no keys where the definition or the task names none */
-export const keysFrom = ({ concurrency, rate }: Limited, owner: KeyOwner, texts: KeyTexts): Keys | undefined => {
-  const { concurrency: held, rate: paced } = texts;
-  let keys: Keys | undefined;
-  if (concurrency !== undefined && held !== undefined) {
-    const { limit, onLimit } = concurrency;
-    keys = {
-      concurrency: { limitId: idOf('concurrency', owner, held), kind: 'concurrency', key: held, limit, onLimit },
-    };
-  }
-  if (rate !== undefined && paced !== undefined) {
-    const { limit, perMs } = rate;
-    keys = { ...keys, rate: { limitId: idOf('rate', owner, paced), kind: 'rate', key: paced, limit, perMs } };
-  }
-  return keys;
-};
-
-/** Expands the keys of a definition or of a task. */
+/**
+ * Expands the keys of a definition or of a task.
+ * @param source asked only where there is a key
+ * @returns no keys where the definition or the task names none
+ */
 export const keysOf = (
-  limited: Limited,
+  { concurrency, rate, concurrencyKey, rateKey }: Limited,
   owner: KeyOwner,
-  scope: () => ExpressionScope,
+  source: () => KeySource,
 ): Evaluated<Keys | undefined> => {
-  const texts = expandKeys(limited, owner, scope);
-  return texts.ok ? { ok: true, value: keysFrom(limited, owner, texts.value) } : texts;
+  if (concurrencyKey === undefined && rateKey === undefined) return NONE;
+  const scope = scopeOf(source());
+  const keys: { concurrency?: Keys['concurrency']; rate?: Keys['rate'] } = {};
+  if (concurrency !== undefined && concurrencyKey !== undefined) {
+    const key = expand('concurrency', owner, concurrencyKey, scope);
+    if (!key.ok) return key;
+    const { limit, onLimit } = concurrency;
+    const limitId = idOf('concurrency', owner, key.value);
+    keys.concurrency = { limitId, kind: 'concurrency', key: key.value, limit, onLimit };
+  }
+  if (rate !== undefined && rateKey !== undefined) {
+    const key = expand('rate', owner, rateKey, scope);
+    if (!key.ok) return key;
+    const { limit, perMs } = rate;
+    keys.rate = { limitId: idOf('rate', owner, key.value), kind: 'rate', key: key.value, limit, perMs };
+  }
+  return { ok: true, value: keys as Keys };
 };

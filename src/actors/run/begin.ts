@@ -78,6 +78,7 @@ export const begin = (host: RunHost, turn: Turn, runId: string, body: RunMessage
     turn.rows.timersSet.push(isLater ? namedTime(timer, record.deadlineAt) : countdown(turn, timer, record.deadlineAt));
   }
   const work = workOn(host, turn, { record, snapshot: program.initial, program, nextSeq: 0 }, body.refusal);
+  work.keys = body.keys;
   setDocuments(work, documents);
   addOutbox(work, runSpan(record, 'running', undefined, body.input));
   work.queue.push({

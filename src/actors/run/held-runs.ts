@@ -94,4 +94,3 @@ export const createHeldRuns = (host: {
     },
   };
 };
-export type HeldRuns = ReturnType<typeof createHeldRuns>;

@@ -3,10 +3,11 @@ import type { Evaluated } from '../../model/definition/step-error.ts';
 import type { HeldPlace, RunPlaces, RunRecord } from '../../store/runs/run-store.ts';
 import type { Turn } from '../runs-kernel.ts';
 import { isThere, type LimitHost } from '../limit/limit-state.ts';
-import { type Keys, keysOf, limitedDefinition, limitedStep } from '../limit/keys.ts';
+import { type Keys, keysOf, type KeySource, limitedDefinition, limitedStep } from '../limit/keys.ts';
 import { askAgain, type Asked, type Asker, askForKeys, reasonOf, release, startNow } from '../limit/places.ts';
 import type { EffectHost } from './steps/step-host.ts';
-import { compiledAt, failStep, scope, type Work } from './work.ts';
+import { readCorrelation } from './run-documents.ts';
+import { compiledAt, documentsOf, failStep, type Work } from './work.ts';
 
 // A run and its keys: what it asks for, what it remembers, and what it gives back.
 
@@ -17,9 +18,10 @@ const askerOf = ({ runId, record }: Work, stepId?: string): Asker => ({
 });
 
 const withPlaces = (record: RunRecord, run: HeldPlace | undefined, step: HeldPlace | undefined): RunRecord => {
+  if (run !== undefined || step !== undefined)
+    return { ...record, places: { ...(run === undefined ? {} : { run }), ...(step === undefined ? {} : { step }) } };
   const { places: _places, ...rest } = record;
-  if (run === undefined && step === undefined) return rest;
-  return { ...rest, places: { ...(run === undefined ? {} : { run }), ...(step === undefined ? {} : { step }) } };
+  return rest;
 };
 const remember = (work: Work, of: keyof RunPlaces, place: HeldPlace | undefined): void => {
   const { run, step } = work.record.places ?? {};
@@ -41,11 +43,15 @@ const note = (work: Work, of: keyof RunPlaces, asked: Exclude<Asked, { kind: 're
 const waitingPlace = (place: HeldPlace | undefined): (HeldPlace & { readonly lineId: string }) | undefined =>
   place?.lineId === undefined ? undefined : { ...place, lineId: place.lineId };
 
+const sourceOf = (work: Work): KeySource => ({
+  input: documentsOf(work).input,
+  correlation: readCorrelation(work.record),
+});
 const keysOfRun = (work: Work): Evaluated<Keys | undefined> =>
-  keysOf(limitedDefinition(work.program.compiled), work.record, () => scope(work));
+  keysOf(limitedDefinition(work.program.compiled), work.record, () => sourceOf(work));
 const keysOfStep = (work: Work): Evaluated<Keys | undefined> => {
   const compiled = compiledAt(work);
-  return keysOf(limitedStep(compiled), { ...work.record, stepId: compiled.step.id }, () => scope(work));
+  return keysOf(limitedStep(compiled), { ...work.record, stepId: compiled.step.id }, () => sourceOf(work));
 };
 
 /**
@@ -63,7 +69,7 @@ export const mayBegin = (work: Work, inTurn: boolean): boolean => {
     const asked = askAgain(turn, host, askerOf(work), waiting);
     return asked.kind === 'refused' || note(work, 'run', asked);
   }
-  const keys = keysOfRun(work);
+  const keys: Evaluated<Keys | undefined> = work.keys === undefined ? keysOfRun(work) : { ok: true, value: work.keys };
   if (!keys.ok) {
     work.refusal = keys.error;
     return true;

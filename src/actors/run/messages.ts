@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../model/json.ts';
 import type { JournalEntry, Lease, Run, RunError, RunUsage, UnixMs } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { RestartedFrom, RunIdentity } from '../../store/runs/run-store.ts';
+import type { Keys } from '../limit/keys.ts';
 import type { TimerMessage } from '../timer-message.ts';
 import type { RunDocuments } from './run-documents.ts';
 
@@ -25,6 +26,8 @@ export type RunMessage =
       readonly priority: number;
       readonly startAt?: UnixMs;
       readonly restart?: RestartedStart;
+      /** The keys of the run, where its start was judged by them: what they read does not change in the turn. */
+      readonly keys?: Keys;
       /** Why the run fails at once: it is there to say so. */
       readonly refusal?: StepError;
     }

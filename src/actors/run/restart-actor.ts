@@ -115,6 +115,7 @@ export const createRestartActor = (host: StartHost): ActorKind => ({
       ...(key === undefined ? {} : { idempotencyKey: key }),
       depth: 0,
       priority: record.priority,
+      ...allowed.value,
       restart,
     };
     turn.tell({ type: 'run', id: runId }, start);

@@ -43,7 +43,7 @@ export const summaryOf = (
   };
 };
 /** What everybody may know of the run before this one. */
-export const restartedFromOf = ({ restartedFrom }: RunRecord): Pick<RunSummary, 'restartedFrom'> => {
+const restartedFromOf = ({ restartedFrom }: RunRecord): Pick<RunSummary, 'restartedFrom'> => {
   if (restartedFrom === undefined) return {};
   const { runId, stepId, visit } = restartedFrom;
   return { restartedFrom: { runId, stepId, visit } };

@@ -1,8 +1,7 @@
 import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import type { UnixMs } from '../../model/run.ts';
-import type { ExpressionScope } from '../../model/definition/expression-scope.ts';
-import { expandKeys, keysFrom, limitedDefinition } from '../limit/keys.ts';
+import { type Keys, keysOf, limitedDefinition } from '../limit/keys.ts';
 import type { LimitHost } from '../limit/limit-state.ts';
 import { type Asker, refusedByKeys } from '../limit/places.ts';
 import { type ActorKind, storedSlot, type Turn } from '../runs-kernel.ts';
@@ -34,6 +33,7 @@ const startOf = (start: RunStart, at: UnixMs): UnixMs => ('at' in start ? start.
  * Whether the keys of a run let it start: they can be expanded, and a key that refuses at its limit has room. A start that lies ahead is
  * judged when it has come.
  * @param leaving runs that end in this turn, before this one begins: they hold no key then
+ * @returns its keys, where it has any and begins now
  */
 export const mayStart = (
   turn: Turn,
@@ -42,18 +42,15 @@ export const mayStart = (
   { runId, ...record }: { readonly runId: string } & Asker['record'],
   { input, correlation, startAt }: Pick<StartMessage, 'input' | 'correlation' | 'startAt'>,
   leaving: readonly string[] = [],
-): Result<undefined> => {
-  if (compiled.concurrencyKey === undefined && compiled.rateKey === undefined) return { ok: true, value: undefined };
-  const limited = limitedDefinition(compiled);
-  const scope = (): ExpressionScope => ({ input, correlation, state: {}, steps: {}, run: {}, visits: {} });
-  const texts = expandKeys(limited, record, scope);
-  if (!texts.ok) return { ok: false, failure: { code: 'input_invalid', message: texts.error.message } };
+): Result<{ readonly keys?: Keys }> => {
+  const expanded = keysOf(limitedDefinition(compiled), record, () => ({ input, correlation }));
+  if (!expanded.ok) return { ok: false, failure: { code: 'input_invalid', message: expanded.error.message } };
+  const keys = expanded.value;
   const isLater = startAt !== undefined && startOf(startAt, turn.at) > turn.at;
+  if (keys === undefined || isLater) return { ok: true, value: {} };
   // A key that does not refuse is asked for when the run begins.
-  const keys =
-    isLater || limited.concurrency?.onLimit !== 'reject' ? undefined : keysFrom(limited, record, texts.value);
-  if (keys === undefined) return { ok: true, value: undefined };
-  return refusedByKeys(turn, host, { runId, record }, keys, leaving);
+  const allowed = refusedByKeys(turn, host, { runId, record }, keys, leaving);
+  return allowed.ok ? { ok: true, value: { keys } } : allowed;
 };
 
 export type StartHost = LimitHost & {
@@ -103,6 +100,7 @@ export const startIn = (
     ...(key === undefined ? {} : { idempotencyKey: key }),
     depth: 0,
     priority: body.priority ?? 0,
+    ...allowed.value,
     ...(body.startAt === undefined ? {} : { startAt: startOf(body.startAt, turn.at) }),
   };
   turn.tell({ type: 'run', id: runId }, start);

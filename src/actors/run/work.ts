@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../model/json.ts';
 import type { HeldReason, JournalEntry, UnixMs } from '../../model/run.ts';
 import type { LimitRecord, RunRecord, TimerRecord } from '../../store/runs/run-store.ts';
 import { defineNote } from '../kernel/slot.ts';
+import type { Keys } from '../limit/keys.ts';
 import type { Turn } from '../runs-kernel.ts';
 import type { RunHost } from './host.ts';
 import { type Program, stepAt } from './program.ts';
@@ -36,6 +37,8 @@ export type Work = {
   readonly events: [RunEvent | null, number][];
   /** Why the run fails instead of entering its first step. */
   refusal: StepError | undefined;
+  /** The keys of the run, where they were expanded in this turn. */
+  keys: Keys | undefined;
   /** Why the run was held back, where this turn asked. */
   heldBy: HeldReason | undefined;
   /** The key for which it was held back. */
@@ -62,6 +65,7 @@ export const workOn = (
   entries: [],
   events: [],
   refusal,
+  keys: undefined,
   heldBy: undefined,
   heldOn: undefined,
   cameFrom: undefined,

@@ -13,7 +13,7 @@ import type { RunMessage, StartMessage } from '../run/messages.ts';
 import { latestFor, readProgram } from '../run/program.ts';
 import { notFound, type Refused } from '../run/run-failures.ts';
 import { runSlot } from '../run/run-state.ts';
-import { type StartHost, startIn } from '../run/start-actor.ts';
+import { idempotencySlot, type StartHost, startIn } from '../run/start-actor.ts';
 import type { ActorKind, Turn } from '../runs-kernel.ts';
 import type { TimerMessage } from '../timer-message.ts';
 import type { ScheduleMessage, ScheduleView } from './messages.ts';
@@ -37,7 +37,8 @@ type Work = {
   readonly turn: Turn;
   readonly record: ActorRecord;
   readonly spec: ScheduleSpec;
-  readonly table: Timetable;
+  /** Made where times are asked for: reading an expression costs more than the rest of a turn. */
+  readonly table: () => Timetable;
   snapshot: ScheduleSnapshot;
   /** Runs that are being cancelled. */
   leaving: readonly string[];
@@ -68,7 +69,7 @@ export const createScheduleActors = (
     turn,
     record,
     spec,
-    table: timetableOf(spec, record.createdAt),
+    table: () => timetableOf(spec, record.createdAt),
     snapshot,
     leaving: [],
   });
@@ -168,7 +169,7 @@ export const createScheduleActors = (
     const { turn, table, spec } = work;
     const { nextAt } = work.snapshot.context;
     if (nextAt === undefined) return;
-    const { due, nextAt: following } = planFirings(table, spec, dueAtOf(work), nextAt, turn.at, {
+    const { due, nextAt: following } = planFirings(table(), spec, dueAtOf(work), nextAt, turn.at, {
       graceMs: missedBecause === 'paused' ? 0 : GRACE_MS,
       missedBecause,
     });
@@ -287,11 +288,19 @@ export const createScheduleActors = (
     return answerAtEnd(turn, actor.record.id);
   };
 
+  /** Asks first for what a start reads and memory never holds, the run of this time: else all before it would be decided twice. */
+  const askForStarted = ({ turn, record: { id, project } }: Work, nominalAt: UnixMs | undefined): void => {
+    if (nominalAt !== undefined) turn.read(idempotencySlot, { project, key: keyOfTime(scheduleIdOf(id), nominalAt) });
+  };
+
   const takeTimer = (turn: Turn, actor: ScheduleActor, { dueAt }: TimerMessage): void => {
     const work = workOn(turn, actor);
     const { value, context } = actor.snapshot;
     // A row that was read before the schedule was moved: its own row is written again.
-    if (value === 'active' && context.dueAt === dueAt) fire(work, 'missed');
+    if (value === 'active' && context.dueAt === dueAt) {
+      askForStarted(work, context.nextAt);
+      fire(work, 'missed');
+    }
     store(work);
   };
 
@@ -303,8 +312,9 @@ export const createScheduleActors = (
     const started = new Set(
       firings.flatMap((one) => (one.outcome === 'started' && one.triggerId === undefined ? [one.nominalAt] : [])),
     );
-    let following = work.table.next(turn.at);
-    while (following !== undefined && started.has(following)) following = work.table.next(following);
+    const table = work.table();
+    let following = table.next(turn.at);
+    while (following !== undefined && started.has(following)) following = table.next(following);
     if (nextAt === undefined || (following !== undefined && following < nextAt)) {
       if (take(scheduleMachine, work.snapshot, plannedAs(work, following)) !== undefined) plan(work, following);
     }

@@ -6,7 +6,7 @@ import { createRate } from '../../model/rate.ts';
 import type { Lease, UnixMs } from '../../model/run.ts';
 import { type ProjectReach, reaches } from '../../model/scope.ts';
 import type { QueuedRuns } from '../../store/runs/run-queries.ts';
-import type { Lookup, Runnable, StoredRun, WorkerRecord } from '../../store/runs/run-store.ts';
+import type { Lookup, QueuePlace, Runnable, StoredRun, WorkerRecord } from '../../store/runs/run-store.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Message } from '../kernel/message.ts';
 import type { FollowUp } from '../runs-kernel.ts';
@@ -22,7 +22,7 @@ type Queue = {
   entries: Runnable[];
   /** The store may hold runs beyond `watermark` that memory does not. */
   more: boolean;
-  watermark: number;
+  watermark: QueuePlace;
   /** Runs beyond the watermark that became runnable in the group that is being decided: not yet in the store. */
   uncommitted: Runnable[];
 };
@@ -60,7 +60,10 @@ export type DispatcherOptions = {
 /** Definitions for which a snapshot counts claims and runs. */
 const DEFINITIONS_SHOWN = 1000;
 /** Before every place of a queue. */
-const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
+const BEFORE_ALL: QueuePlace = { order: Number.MIN_SAFE_INTEGER, runId: '' };
+/** Many runs have the same order: those that one commit makes runnable. Among them the id decides, here as in the store. */
+const isBefore = (one: QueuePlace, other: QueuePlace): boolean =>
+  one.order < other.order || (one.order === other.order && one.runId < other.runId);
 const factOf = { idle: 'claims.none', waiting: 'claims.waiting', matching: 'offers.made' } as const;
 
 const queueKeyOf = ({ definitionOwner, definitionId }: Pick<Runnable, 'definitionOwner' | 'definitionId'>): string =>
@@ -136,17 +139,20 @@ export const createDispatcher = (options: DispatcherOptions) => {
     }
     const { entries } = queue;
     let at = entries.length;
-    while (at > 0 && (entries[at - 1] as Runnable).order > entry.order) at -= 1;
+    while (at > 0 && isBefore(entry, entries[at - 1] as Runnable)) at -= 1;
     entries.splice(at, 0, entry);
     known.set(entry.runId, entry);
     // While a claim on this definition waits, entries that it may not have must not push out entries that it may have.
     const mustKeep = waiting.byDefinition.has(queue.definition) && !isPaused(queue.definition);
     if (entries.length > queueLimit && !mustKeep) {
       const kept = entries.slice(0, queueLimit / 2);
-      for (const { runId } of entries.slice(kept.length)) known.delete(runId);
+      const cut = entries.slice(kept.length);
+      for (const { runId } of cut) known.delete(runId);
       queue.entries = kept;
       queue.more = true;
-      queue.watermark = kept.at(-1)?.order ?? BEFORE_ALL;
+      queue.watermark = kept.at(-1) ?? BEFORE_ALL;
+      // Some may have become runnable in the open group, and are not in the store before its commit.
+      queue.uncommitted.push(...cut);
     }
     noteOpen(queue);
   };
@@ -185,7 +191,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
       const found = queue.entries.find((entry) => mayServe(claim, entry));
       if (found === undefined && queue.more)
         return { kind: 'runnable', ...ownerAndId(definition), after: queue.watermark, limit: queueLimit / 2 };
-      if (found !== undefined && (best === undefined || found.order < best.order)) best = found;
+      if (found !== undefined && (best === undefined || isBefore(found, best))) best = found;
     }
     return best;
   };
@@ -274,12 +280,12 @@ export const createDispatcher = (options: DispatcherOptions) => {
   const fill = (wanted: SliceWanted, found: readonly Runnable[]): void => {
     const queue = queueOf(queueKeyOf(wanted));
     queue.more = found.length >= wanted.limit;
-    queue.watermark = found.at(-1)?.order ?? queue.watermark;
+    queue.watermark = found.at(-1) ?? queue.watermark;
     for (const entry of found) insert(queue, entry);
     const { uncommitted } = queue;
     queue.uncommitted = [];
     for (const entry of uncommitted)
-      if (queue.more && entry.order > queue.watermark) queue.uncommitted.push(entry);
+      if (queue.more && isBefore(queue.watermark, entry)) queue.uncommitted.push(entry);
       else insert(queue, entry);
     noteOpen(queue);
   };
@@ -313,7 +319,8 @@ export const createDispatcher = (options: DispatcherOptions) => {
     /** A run became runnable in the group in hand. */
     ready: (entry: Runnable): void => {
       const queue = queueOf(queueKeyOf(entry));
-      if (queue.more && entry.order > queue.watermark && !waiting.byRun.has(entry.runId)) queue.uncommitted.push(entry);
+      if (queue.more && isBefore(queue.watermark, entry) && !waiting.byRun.has(entry.runId))
+        queue.uncommitted.push(entry);
       else insert(queue, entry);
     },
 

@@ -66,14 +66,14 @@ export type Damage = Readonly<Record<'signals' | 'index' | 'runs', readonly Find
  * @param seconds 0 for not at all, which the findings say
  */
 export const examineDamage = async (
-  settings: Pick<Settings, 'data' | 'runsData' | 'sqlstoreUrl' | 'colstoreUrl'>,
+  settings: Pick<Settings, 'data' | 'runsData' | 'runsUrl' | 'sqlstoreUrl' | 'colstoreUrl'>,
   seconds: number,
 ): Promise<Damage> => {
-  const { sqlstoreUrl, colstoreUrl, runsData } = settings;
+  const { sqlstoreUrl, colstoreUrl, runsData, runsUrl } = settings;
   const data = resolve(settings.data);
   const hasSignals = sqlstoreUrl === undefined && colstoreUrl === undefined && isOurs(data, SIGNALS_FILE);
   const index = searchPath(data);
-  const runs = runsData === undefined ? undefined : resolve(runsData);
+  const runs = runsData === undefined || runsUrl !== undefined ? undefined : resolve(runsData);
   const [signals, ofIndex, ofRuns] = await Promise.all([
     hasSignals ? examineFile(data, seconds, BACKUP) : [],
     hasSignals && existsSync(index)

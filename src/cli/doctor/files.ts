@@ -1,26 +1,21 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { findPausedWork } from '../../actors/definition/paused-work.ts';
-import { findIdleSchedules } from '../../actors/schedule/idle-schedules.ts';
 import { type FileKind, FileRefused, openDataFile } from '../../store/sqlite/connection.ts';
 import { describeFault, driverCode, isLocked } from '../../store/sqlite/driver-error.ts';
 import type { ProbeOutcome } from '../../store/signals/probe.ts';
 import { probeSpan } from '../../store/sqlite/signals/probe.ts';
 import { inspectSignals } from '../../store/sqlite/signals/inspect.ts';
-import type { DefinitionRecord } from '../../store/runs/records.ts';
 import { inspectRuns } from '../../store/sqlite/runs/inspect.ts';
 import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
 import { SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
 import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
+import { runReadsOf } from './run-reads.ts';
 
 /** An examined store and how to let go of it. */
 export type Opened<Reads> = Examined<Reads> & { readonly close: () => void };
 
-const MOST_STUCK = 20;
-const DEFINITIONS_PAGE = 100;
-const WORKERS_PAGE = 1000;
 const CACHE_MIB = 4;
 
 const nothingToClose = (): void => {};
@@ -208,11 +203,6 @@ export const openSignals = (
   damage: readonly Finding[] = [],
   index: readonly Finding[] = [],
 ): Opened<SignalReads> => {
-  if (settings.colstoreUrl !== undefined)
-    return unread(
-      [fault('--colstore-url: this release has no such store, and refuses to start', 'leave --colstore-url out')],
-      'the configured store is not in this release',
-    );
   const path = resolve(settings.data);
   const why = 'the signal store could not be read';
   const hidden = findHidden(path);
@@ -273,41 +263,7 @@ export const openRuns = (settings: Settings, readOnly: boolean, damage: readonly
     if (reads === undefined) return unread(findings, 'the runs file is of an earlier release, until the next start');
     return {
       findings,
-      reads: {
-        counts: reads.counts,
-        stuckRuns: () => reads.stuckRuns(MOST_STUCK),
-        stalledKeys: async (movedBefore) => reads.stalledLimits(movedBefore, MOST_STUCK),
-        idleSchedules: (now) => findIdleSchedules(reads, now, MOST_STUCK),
-        pausedWork: () => findPausedWork(reads, MOST_STUCK),
-        newestChange: async () => (await reads.listRuns({ reach: 'all', limit: 1 }))[0]?.updatedAt,
-        pinnedVersions: async () => {
-          const pinned = [];
-          for (let after: DefinitionRecord | undefined; ; ) {
-            const definitions = await reads.listDefinitions({
-              reach: 'all',
-              limit: DEFINITIONS_PAGE,
-              ...(after === undefined ? {} : { after }),
-            });
-            for (const { owner, id } of definitions) pinned.push(...(await reads.definitionVersions(owner, id, 'all')));
-            after = definitions.at(-1);
-            if (after === undefined || definitions.length < DEFINITIONS_PAGE) return pinned;
-          }
-        },
-        // Only the running service knows when a worker last called; the file says when it registered.
-        workers: async () => {
-          const workers = [];
-          for (let after: string | undefined; ; ) {
-            const page = await reads.listWorkers({
-              reach: 'all',
-              limit: WORKERS_PAGE,
-              ...(after === undefined ? {} : { after }),
-            });
-            workers.push(...page.map(({ owner, definitions }) => ({ owner, definitions })));
-            after = page.at(-1)?.workerId;
-            if (after === undefined || page.length < WORKERS_PAGE) return workers;
-          }
-        },
-      },
+      reads: runReadsOf(reads),
       close,
     };
   } catch (error) {

@@ -27,7 +27,7 @@ const firingText = (one: Schemas['Firing'], moments: Moments): string =>
   ].join('  ');
 
 /** One schedule as a text: what it starts, when next, what became of its last times. */
-export const scheduleText = (one: Schedule, moments: Moments): string =>
+const scheduleText = (one: Schedule, moments: Moments): string =>
   [
     `${printable(one.id)} of project ${printable(one.project)} is ${one.status}: starts ${printable(one.definition_id)}, ${timesText(one)}`,
     `overlap ${one.overlap}, catch_up ${one.catch_up}${one.jitter_ms === 0 ? '' : `, jitter up to ${count(one.jitter_ms)} ms`}`,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Refusal } from '../../model/failure.ts';
 import { millisFromUnixNano, type UnixNano } from '../../model/time.ts';
-import type { Route } from '../route.ts';
+import type { Caller, Route } from '../route.ts';
 import type { WriteAudit } from './audit-rows.ts';
 import { type Authenticator, readPresentedKey } from './auth.ts';
 import { createFailureLimit } from './failure-limit.ts';
@@ -20,6 +20,8 @@ export type AccessOptions = {
   readonly defaultProject: string;
   /** Host names under which this machine is reached over its loopback, beside addresses and local names; lower case. */
   readonly allowedHosts?: readonly string[];
+  /** Who called another service that passed the request on: it decided who that is. @throws Refusal `unauthorized`, `forbidden` */
+  readonly callerOf?: (route: Route, request: FastifyRequest) => Caller | undefined;
 };
 
 /** Who may call. */
@@ -57,6 +59,16 @@ export const createAccess = (
       message: 'too many requests of this address failed to authenticate within a second',
       retryAfterSeconds: 1,
     });
+  };
+
+  const passedBy = (route: Route, request: FastifyRequest): Caller | undefined => {
+    try {
+      return options.callerOf?.(route, request);
+    } catch (error) {
+      if (error instanceof Refusal && error.failure.code === 'unauthorized')
+        countFailure(plainAddress(request.socket.remoteAddress ?? ''));
+      throw error;
+    }
   };
 
   /** Asked only for the audit row of a refused read; a failure here must not change the refusal. */
@@ -125,6 +137,12 @@ export const createAccess = (
 
   return {
     admit: async (route, request) => {
+      const passedFor = passedBy(route, request);
+      if (passedFor !== undefined) {
+        request.audit = { projects: [askedProject(request)], resource: request.url.split('?', 1)[0] ?? '' };
+        request.caller = passedFor;
+        return;
+      }
       await identify(route, request);
       refuseForeignPage(route, request);
     },

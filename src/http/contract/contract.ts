@@ -49,6 +49,12 @@ export const specVersion: string = openapi.info.version;
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 
+/** Makes something when it is first asked for, so that a start compiles no schema that is not used. */
+const once = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+};
+
 /** Follows a reference inside the document. */
 const resolve = (schema: Schema): Schema => {
   const reference = schema['$ref'];
@@ -272,7 +278,7 @@ const invalidParameter = (field: string, message: string): Refusal =>
   new Refusal({ code: 'invalid_parameter', message, field });
 
 const compileParameters = (
-  ajv: Ajv2020,
+  ajv: () => Ajv2020,
   parameters: readonly Parameter[],
   place: 'path' | 'query',
   refused: Readonly<Record<string, string>>,
@@ -280,15 +286,14 @@ const compileParameters = (
   const own = parameters.filter((parameter) => parameter.in === place);
   const types = new Map(own.map((parameter) => [parameter.name, typeOf(parameter.schema)]));
   const required = own.filter((parameter) => parameter.required === true).map((parameter) => parameter.name);
-  // Compiled at the first call: a start compiles no schema that nobody asks for.
-  let validator: ValidateFunction | undefined;
-  const compile = (): ValidateFunction =>
-    ajv.compile({
-      type: 'object',
-      properties: Object.fromEntries(own.map((parameter) => [parameter.name, forValidator(parameter.schema)])),
-    });
+  const validator = once(
+    (): ValidateFunction =>
+      ajv().compile({
+        type: 'object',
+        properties: Object.fromEntries(own.map((parameter) => [parameter.name, forValidator(parameter.schema)])),
+      }),
+  );
   return (raw) => {
-    const validate = (validator ??= compile());
     // Not a literal: with a prototype, a parameter named `__proto__` would be lost instead of refused.
     const values: Record<string, unknown> = Object.create(null);
     for (const [name, given] of Object.entries(raw as Record<string, unknown>)) {
@@ -304,6 +309,8 @@ const compileParameters = (
     }
     for (const name of required)
       if (values[name] === undefined) throw invalidParameter(name, `this call needs the parameter \`${name}\``);
+    if (own.length === 0) return values;
+    const validate = validator();
     if (validate(values)) return values;
     const [error] = validate.errors ?? [];
     if (error === undefined) throw new Error('a validator refused without an error');
@@ -330,7 +337,7 @@ const bodyComplaint = (error: ErrorObject): string => {
 const readNothing = (): Record<string, unknown> => ({});
 
 const compileOperation = (
-  ajvs: { readonly parameters: Ajv2020; readonly bodies: Ajv2020 },
+  ajvs: { readonly parameters: () => Ajv2020; readonly bodies: () => Ajv2020 },
   method: string,
   path: string,
   operation: Operation,
@@ -338,11 +345,10 @@ const compileOperation = (
 ): CompiledOperation => {
   const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve) as unknown as Parameter[];
   const bodySchema = operation.requestBody?.content['application/json']?.schema;
-  // Compiled at the first body: a start compiles no schema that nobody asks for.
-  let validate: ValidateFunction | undefined;
+  const validator = once((): ValidateFunction => ajvs.bodies().compile(forValidator(bodySchema) as Schema));
   const firstError = (body: unknown): ErrorObject | undefined => {
     if (bodySchema === undefined) return undefined;
-    validate ??= ajvs.bodies.compile(forValidator(bodySchema) as Schema);
+    const validate = validator();
     return validate(body) ? undefined : tellingOf(validate.errors ?? []);
   };
   const refused = operation['x-refused-parameters'] ?? {};
@@ -381,7 +387,7 @@ const compileOperation = (
 
 /** Compiles every operation of the document, by its id. */
 const compileDocument = (): ReadonlyMap<string, CompiledOperation> => {
-  const ajvs = { parameters: createAjv('parameters'), bodies: createAjv('bodies') };
+  const ajvs = { parameters: once(() => createAjv('parameters')), bodies: once(() => createAjv('bodies')) };
   const compiled = new Map<string, CompiledOperation>();
   for (const [path, item] of Object.entries(openapi.paths as unknown as Record<string, Record<string, unknown>>))
     for (const method of METHODS) {

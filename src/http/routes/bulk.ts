@@ -14,7 +14,7 @@ import { type RunsDeps, valueOf } from './runs-deps.ts';
 type Schemas = components['schemas'];
 
 /** A payload is kept with the action, and given to each run. */
-export const BULK_BODY_BYTES = 256 * 1024;
+const BULK_BODY_BYTES = 256 * 1024;
 
 const refused = (field: string, message: string): Refusal => new Refusal({ code: 'invalid_body', message, field });
 
@@ -66,6 +66,7 @@ export const bulkRoutes = ({ runs, defaultProject, clock }: RunsDeps): Route[] =
         definitionId: filter.definition_id,
         userId: filter.user_id,
         parentRunId: filter.parent_run_id,
+        restartedFrom: filter.restarted_from,
         waitingOn: filter.waiting_on,
         from: boundMs(window.from),
         to: boundMs(window.to),

@@ -42,5 +42,6 @@ export const runsSurface = (deps: RunsDeps, enabled: boolean, timing?: StreamTim
     ...scheduleRoutes(deps),
     ...subjectRoutes(deps),
   ];
-  return [...(enabled ? doors : doors.map(disabled)), ...actorRoutes(deps)];
+  if (!enabled) return [...doors.map(disabled), ...actorRoutes(deps)];
+  return [...doors, ...actorRoutes(deps)].map((route) => ({ ...route, atOwner: true }));
 };

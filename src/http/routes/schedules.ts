@@ -9,7 +9,7 @@ import type { Route } from '../route.ts';
 import { type RunsDeps, runListingOf, valueOf } from './runs-deps.ts';
 
 /** A schedule is written with each change and read at each firing, so its input is smaller than that of a run. */
-export const SCHEDULE_BODY_BYTES = 256 * 1024;
+const SCHEDULE_BODY_BYTES = 256 * 1024;
 
 /** Runs that start at their times. @see Interface decisions, section 13, "Schedules" */
 export const scheduleRoutes = (deps: RunsDeps): Route[] => {

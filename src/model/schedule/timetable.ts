@@ -13,16 +13,25 @@ export type Timetable = {
 
 const SECOND_MS = 1000;
 
-/** Reading an expression takes longer than asking it for a time, and most schedules share theirs with others. */
-const PATTERNS_KEPT = 1000;
-const patterns = new Map<string, Cron>();
+/** An expression that was read, and what it was asked last: of schedules that share it, all ask the same when they fire together. */
+type Pattern = {
+  readonly cron: Cron;
+  last?: { readonly zone: string; readonly after: UnixMs; readonly at: UnixMs | undefined };
+};
+
+/** Reading an expression takes longer than asking it for a time, and most schedules share theirs with others. Each takes 80 KB: the library keeps a list of years. */
+const PATTERNS_KEPT = 100;
+const patterns = new Map<string, Pattern>();
 /** @throws Error when it cannot be read */
-const patternOf = (expression: string): Cron => {
+const patternOf = (expression: string): Pattern => {
   const known = patterns.get(expression);
   if (known !== undefined) return known;
   // An offset is added; a zone by name, also that of UTC, is asked for in ten times the time.
-  const pattern = new Cron(expression, { utcOffset: 0, mode: '5-or-6-parts' });
-  for (const oldest of patterns.keys()) if (patterns.size >= PATTERNS_KEPT) patterns.delete(oldest);
+  const pattern: Pattern = { cron: new Cron(expression, { utcOffset: 0, mode: '5-or-6-parts' }) };
+  for (const oldest of patterns.keys()) {
+    if (patterns.size < PATTERNS_KEPT) break;
+    patterns.delete(oldest);
+  }
   patterns.set(expression, pattern);
   return pattern;
 };
@@ -35,11 +44,17 @@ const patternOf = (expression: string): Cron => {
  * @see Interface decisions, section 13, "Schedules"
  */
 const cronTimes = (expression: string, zone: string): Timetable => {
-  const cron = patternOf(expression);
+  const pattern = patternOf(expression);
+  const { cron } = pattern;
+  const nextOf = (after: UnixMs): UnixMs | undefined => {
+    const local = cron.nextRun(new Date(highestLocalUpTo(after, zone)));
+    return local === null ? undefined : instantOfLocal(local.getTime(), zone).at;
+  };
   return {
     next: (after) => {
-      const local = cron.nextRun(new Date(highestLocalUpTo(after, zone)));
-      return local === null ? undefined : instantOfLocal(local.getTime(), zone).at;
+      if (pattern.last?.after !== after || pattern.last.zone !== zone)
+        pattern.last = { zone, after, at: nextOf(after) };
+      return pattern.last.at;
     },
     latest: (from, upTo, limit) => {
       const found: UnixMs[] = [];

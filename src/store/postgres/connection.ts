@@ -11,14 +11,18 @@ export type Bound = string | number | bigint | boolean | Buffer | null;
 /** Asks one statement. Rows come as arrays, int8 as bigint, so that no time loses a digit. The caller names what its columns are. */
 export type Ask = <R extends readonly unknown[]>(sql: string, values?: readonly Bound[]) => Promise<R[]>;
 
+/** The rows of the statement that a transaction was opened with. */
+export type Opened = readonly (readonly unknown[])[];
+
 export type Database = {
   /** Reads. What changes something is a transaction, whose commit is known to have reached the disk. */
   readonly ask: Ask;
   /**
    * Runs a unit of work in one transaction, and again from its beginning, up to three times, when it clashed with another. An error
    * while it is committed leaves open whether it was.
+   * @param opening a first statement, without parameters, that goes with the beginning: it saves one way there and back
    */
-  readonly transaction: <T>(work: (ask: Ask) => Promise<T>) => Promise<T>;
+  readonly transaction: <T>(work: (ask: Ask, opened: Opened) => Promise<T>, opening?: string) => Promise<T>;
   /** Ends all connections, after what they do. */
   readonly close: () => Promise<void>;
 };
@@ -32,6 +36,8 @@ export type DatabaseOptions = {
   readonly connections: number;
   /** Longest time that a statement may take, in milliseconds. */
   readonly statementMs?: number;
+  /** Longest time that a transaction may stand still between two statements, in milliseconds: so long a process that hangs holds its locks. */
+  readonly idleInTransactionMs?: number;
 };
 
 const STATEMENT_MS = 30_000;
@@ -52,7 +58,13 @@ const READ_ONLY = '25006';
  * pooler that hands out one a transaction may stand between.
  * @throws StoreUnavailable when the address is none, or a file that it names cannot be read
  */
-export const connectDatabase = ({ url, store, connections, statementMs = STATEMENT_MS }: DatabaseOptions): Database => {
+export const connectDatabase = ({
+  url,
+  store,
+  connections,
+  statementMs = STATEMENT_MS,
+  idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
+}: DatabaseOptions): Database => {
   const address = parseAddress(url);
   if (!address.ok) throw new StoreUnavailable(`${store}: the address of the database ${address.problem}`);
   // What is acknowledged is on the disk, whatever the server's own default is.
@@ -60,7 +72,9 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
     synchronous_commit: 'on',
     statement_timeout: String(statementMs),
     lock_timeout: String(LOCK_MS),
-    idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    // Our statements read few rows by an index. The planner does not always foresee that, and then compiles them: 850 ms for one that runs for 2.
+    jit: 'off',
   };
   const route = openRoute({
     address: address.value,
@@ -108,12 +122,16 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
     }
   };
 
-  const once = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
+  const once = <T>(work: (ask: Ask, opened: Opened) => Promise<T>, opening: string | undefined): Promise<T> =>
     lend(async (client) => {
       const ask = askOf(client);
-      await client.query(begin);
       try {
-        const done = await work(ask);
+        const text = opening === undefined ? begin : `${begin}; ${opening}`;
+        // Of several statements in one text the driver gives a result each, which its types do not say.
+        const results = (await client.query({ text, rowMode: 'array' })) as unknown as readonly {
+          readonly rows: Opened;
+        }[];
+        const done = await work(ask, opening === undefined ? [] : (results.at(-1)?.rows ?? []));
         await ask('COMMIT');
         return done;
       } catch (error) {
@@ -125,10 +143,10 @@ export const connectDatabase = ({ url, store, connections, statementMs = STATEME
 
   return {
     ask: (sql, values) => reading.add(() => lend((client) => askOf(client)(sql, values))),
-    transaction: async (work) => {
+    transaction: async (work, opening) => {
       for (let attempt = 1; ; attempt += 1)
         try {
-          return await once(work);
+          return await once(work, opening);
         } catch (error) {
           const cause = error instanceof StoreUnavailable ? error.cause : error;
           if (attempt >= ATTEMPTS || !hasClashed(cause)) throw error;

@@ -68,5 +68,11 @@ export const judgeError = (store: string, error: unknown): unknown => {
   if (CLASHED.test(code)) return new StoreUnavailable(`${store}: too many writes at once (${code})`, { cause: error });
   if (AWAY.test(code))
     return new StoreUnavailable(`${store}: the database does not answer (${code})`, { cause: error });
+  // The server's words quote the value, which may be a payload: they reach no log.
+  if (isOfValues(error))
+    return Object.assign(new Error(`${store}: the database does not take a value (${code})`), {
+      code,
+      ...('constraint' in error ? { constraint: error.constraint } : {}),
+    });
   return error;
 };

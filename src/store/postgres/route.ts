@@ -9,6 +9,8 @@ const CONNECT_MS = { least: 5_000, most: 10_000 };
 /** After no host could be reached: the first pause before the next attempt, and the longest, in milliseconds. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
+/** How long a server may take to end the connections of a service that stops. */
+const GOODBYE_MS = 2_000;
 
 const INT8 = 20;
 /** Of the types that we read, the driver leaves 64-bit integers as text. */
@@ -168,7 +170,8 @@ export const openRoute = ({ address, store, connections, settings, silenceMs }: 
     },
     close: () =>
       (closing ??= (async () => {
-        await pool?.end();
+        // A server that is frozen does not close its connections.
+        await Promise.race([pool?.end(), new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref())]);
       })()),
   };
 };

@@ -56,7 +56,7 @@ export type Lookup =
       readonly kind: 'runnable';
       readonly definitionOwner: DefinitionOwner;
       readonly definitionId: string;
-      readonly after: number;
+      readonly after: QueuePlace;
       readonly limit: number;
     }
   /** Runs of a definition that are held back for this reason, but not quarantined ones, by id from beyond `after`. */
@@ -131,6 +131,9 @@ export type EventMailbox = {
   readonly parked: readonly ParkedEvent[];
   readonly moreParked: boolean;
 };
+/** Where a run stands in the queue of its definition: many have the same order, so the id decides among them. */
+export type QueuePlace = { readonly order: number; readonly runId: string };
+
 /** A run that can be offered, and its place in the queue of its definition. */
 export type Runnable = {
   readonly runId: string;

@@ -1,4 +1,5 @@
-import type { HeldReason, RunStatus, WaitingOn } from '../../model/run.ts';
+import { type HeldReason, type RunStatus, runStatuses, type WaitingOn } from '../../model/run.ts';
+import type { ProjectReach } from '../../model/scope.ts';
 import type { RunRecord } from './records.ts';
 import type { RunFilter } from './run-filter.ts';
 import type { RunListQuery } from './run-queries.ts';
@@ -18,6 +19,40 @@ export const statusesWaitingOn = {
   key: ['queued'],
 } as const satisfies Record<WaitingOn, readonly RunStatus[]>;
 
+/** The statuses of which a list can hold runs. */
+export const statusesOf = ({ status, waitingOn }: RunFilter): readonly RunStatus[] => {
+  const possible: readonly RunStatus[] = waitingOn === undefined ? runStatuses : statusesWaitingOn[waitingOn];
+  return status === undefined ? possible : possible.filter((one) => one === status);
+};
+
+/** Whether an engine that keeps what each run waits for in a column finds them by it; leases tell who waits for a worker. */
+export const isKeptWait = (waitingOn: WaitingOn): boolean => waitingOn !== 'worker' && waitingOn !== 'orphan';
+
+/** The order of lists, and the place before all others in it. */
+export const newestFirst = (a: ListPlace, b: ListPlace): number =>
+  b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
+export const FIRST_IN_LIST = { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' } as const;
+type ListPlace = Pick<RunRecord, 'updatedAt' | 'runId'>;
+
+/** Of runs that an index of a filter found, all of them, those of one page. */
+export const pageOfMatching = (
+  found: readonly RunRecord[],
+  query: RunListQuery,
+  isOrphaned: IsOrphaned,
+): RunRecord[] => {
+  const { after, reach } = query;
+  return found
+    .filter(
+      (record) =>
+        isInReach(reach, record.project) &&
+        matchesRun(record, query, isOrphaned) &&
+        (after === undefined || newestFirst(record, after) > 0),
+    )
+    .toSorted(newestFirst)
+    .slice(0, query.limit);
+};
+export const isInReach = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);
+
 /** Whether the worker that holds a lease of the run fell silent. Leases have rows of their own. */
 export type IsOrphaned = (record: Pick<RunRecord, 'runId'>) => boolean;
 
@@ -25,7 +60,7 @@ export type IsOrphaned = (record: Pick<RunRecord, 'runId'>) => boolean;
  * What a run that has not ended waits for; absent while a worker holds a lease of it or its definition is paused, and where its snapshot
  * cannot be read.
  */
-const waitingOnOf = (
+export const waitingOnOf = (
   { runId, status, snapshot, held }: Pick<RunRecord, 'runId' | 'status' | 'snapshot' | 'held'>,
   isOrphaned: IsOrphaned,
 ): WaitingOn | undefined => {

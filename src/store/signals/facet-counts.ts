@@ -1,5 +1,5 @@
 import type { FacetCount } from './query.ts';
-import { countedFacets, type TraceFacet } from './trace-facets.ts';
+import { countedFacets, type FacetValue, type TraceFacet } from './trace-facets.ts';
 
 /**
  * The answer to how many traces have which values: the most frequent values are named, the rest is summed up.
@@ -27,3 +27,26 @@ export const facetCounts = (
       without: traces - (holders.get(facet) ?? 0),
     };
   });
+
+/** Counts properties trace by trace, each value of a trace once. */
+export const tallyFacets = () => {
+  const holders = new Map<TraceFacet, number>();
+  const counts = new Map<TraceFacet, Map<string, number>>(countedFacets.map((facet) => [facet, new Map()]));
+  return {
+    add: (properties: Iterable<FacetValue>): void => {
+      const held = new Set<TraceFacet>();
+      const values = new Set<string>();
+      for (const [facet, value] of properties) {
+        const ofFacet = counts.get(facet);
+        const key = `${facet}/${value}`;
+        if (ofFacet === undefined || values.has(key)) continue;
+        values.add(key);
+        held.add(facet);
+        ofFacet.set(value, (ofFacet.get(value) ?? 0) + 1);
+      }
+      for (const facet of held) holders.set(facet, (holders.get(facet) ?? 0) + 1);
+    },
+    /** @param traces how many were counted */
+    counted: (traces: number, limit: number): FacetCount[] => facetCounts(counts, holders, traces, limit),
+  };
+};

@@ -17,6 +17,10 @@ export const noJudgements: Judgements = { scores: [], latestMeans: [], feedback:
 /** Values are divided by this where their sum has no number: a power of two, so no digit is lost. As many may be added. */
 export const MEAN_SCALE = 2 ** 30;
 
+/** What a sum of values that were divided by `MEAN_SCALE` stands for; `undefined` where nothing was added. */
+export const unscaled = (sum: number | null | undefined): number | undefined =>
+  sum === null || sum === undefined ? undefined : sum * MEAN_SCALE;
+
 /**
  * Means of the scores of one trace, for every engine. Sums run in the order that is given, so the same scores give the same means.
  * @param scores by scorer, then oldest first, then by score id
@@ -44,4 +48,26 @@ export const meansOf = (
   const rows = [...sums.values()].map(({ row }) => row);
   rows.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
   return { scores: rows, latestMeans: [...latest].map(([scorer, [, , mean]]) => [scorer, mean] as const) };
+};
+
+/** Scores as `meansOf` takes them, and counts of feedback, behind the trace that they judge. */
+export type ScoreOf<K> = readonly [trace: K, scorerId: string, scorerVersion: string | null, value: number];
+export type FeedbackOf<K> = readonly [trace: K, kind: FeedbackKind, count: number];
+
+/** Judgements by trace, of the traces that have any. */
+export const judgementsOf = <K>(
+  scores: readonly ScoreOf<K>[],
+  feedback: readonly FeedbackOf<K>[],
+): ReadonlyMap<K, Judgements> => {
+  const scoresOf = Map.groupBy(scores, ([trace]) => trace);
+  const feedbackOf = Map.groupBy(feedback, ([trace]) => trace);
+  return new Map(
+    [...new Set([...scoresOf.keys(), ...feedbackOf.keys()])].map((trace): [K, Judgements] => [
+      trace,
+      {
+        ...meansOf((scoresOf.get(trace) ?? []).map(([, ...score]) => score)),
+        feedback: (feedbackOf.get(trace) ?? []).map(([, ...count]) => count),
+      },
+    ]),
+  );
 };

@@ -1,4 +1,5 @@
 import type { Position } from './query.ts';
+import { isSpanId, isTraceId } from './storable.ts';
 
 // A position comes back from a client: one that no page ended at must find little, and fail nothing.
 
@@ -15,3 +16,14 @@ export const timeAndRow = (after: Position): readonly [bigint, number] => [insta
 
 /** The name that a page ended at. */
 export const nameAt = (after: Position): string => String(after[0] ?? '');
+
+/** The trace and the span that a page ended at; ids that come before all others for what is none. */
+export const traceIdAt = (part: Position[number] | undefined): string =>
+  typeof part === 'string' && isTraceId(part) ? part : '0'.repeat(32);
+export const spanIdAt = (part: Position[number] | undefined): string =>
+  typeof part === 'string' && isSpanId(part) ? part : '';
+
+const NUMBERS = 2 ** 31;
+/** The project that a page ended at, where the engine numbers projects; zero, which no project has, for what is none. */
+export const projectNumberAt = (part: Position[number] | undefined): number =>
+  Number.isInteger(part) && Math.abs(Number(part)) < NUMBERS ? Number(part) : 0;

@@ -3,6 +3,7 @@ import type { AspectNote, Feedback, LogRecord, MetricPoint, SignalBatch } from '
 import type { UnixNano } from '../../model/time.ts';
 import type { SignalCapabilities } from './capabilities.ts';
 import type { EvaluationStore } from './evaluation.ts';
+import type { Moving } from './moving.ts';
 import type {
   AnalyticsQuery,
   AuditEntry,
@@ -54,6 +55,8 @@ export interface SignalStore extends EvaluationStore, SavedViewStore, WatchStore
   readonly capabilities: SignalCapabilities;
   /** What services settle that share the store; absent where one service has it to itself. */
   readonly sharing?: Sharing;
+  /** How all that it holds goes to another store. */
+  readonly moving: Moving;
 
   /** Concurrent writes may share one transaction. @see SignalCapabilities.atomicity */
   write(unit: WriteUnit): Promise<WriteOutcome>;
@@ -108,3 +111,27 @@ export interface SignalStore extends EvaluationStore, SavedViewStore, WatchStore
   /** Commits what was accepted, then closes the store. Writes after it are refused. */
   close(): Promise<void>;
 }
+
+/** All that is asked of signals, and of nothing beside them. */
+export type SignalReads = Pick<
+  SignalStore,
+  | 'listTraces'
+  | 'countFacets'
+  | 'findTrace'
+  | 'readTrace'
+  | 'projectsOfTrace'
+  | 'findSpan'
+  | 'listSpans'
+  | 'readSpans'
+  | 'listLogs'
+  | 'listMetricNames'
+  | 'listMetricPoints'
+  | 'listScores'
+  | 'listFeedback'
+  | 'listAspectNotes'
+  | 'listRollUps'
+  | 'listProjects'
+  | 'costReport'
+  | 'summaryReport'
+  | keyof WatchStore
+>;

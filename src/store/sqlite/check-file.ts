@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { programFile } from '../../model/program-file.ts';
 import { hasLog, tidyAfterReading } from './connection.ts';
 
 /** The pages and rows; then also that the indexes hold what their tables hold. @see SQLite, "PRAGMA integrity_check" */
@@ -27,7 +28,7 @@ export type Checked = {
 export const checkFile = async (path: string, seconds: number, lockOf = path): Promise<Checked> => {
   const hadLog = hasLog(path);
   const startedAt = performance.now();
-  const program = fileURLToPath(new URL('./check-program.ts', import.meta.url));
+  const program = fileURLToPath(programFile(new URL('./check-program.ts', import.meta.url)));
   const child = spawn(process.execPath, [program, path], { stdio: ['ignore', 'pipe', 'ignore'] });
   const deadline = setTimeout(() => child.kill('SIGKILL'), seconds * 1000);
   const faults = new Set<string>();

@@ -1,4 +1,3 @@
-import { constants, getPriority, setPriority } from 'node:os';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { FileRefused } from './connection.ts';
 import { describeFault, driverCode, isDiskFull, isStorageFault } from './driver-error.ts';
@@ -47,20 +46,3 @@ export const whenIdle = (rest: () => void): NodeJS.Timeout =>
     // Only this flavour gives pages back. `startThread` sees to it that there is one to call.
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   }, IDLE_MS);
-
-/** How much the threads that write signals give way, as `nice` counts it: a third of the share of others. @see setpriority(2) */
-const WRITING_NICENESS = 5;
-
-/**
- * Lowers the priority of this thread below the rest of the process: where processors are scarce a batch may take longer to be
- * written, but no heartbeat and no step of a run may wait for it. Linux counts this by thread; elsewhere it would be the
- * process.
- */
-export const standBack = (): void => {
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + WRITING_NICENESS));
-  } catch {
-    // A sandbox may forbid it. Then all threads are equal.
-  }
-};

@@ -21,7 +21,8 @@ export type Room = {
   /** Makes the reserve where it is missing and fits. Called when there is time. */
   keep(): void;
   /**
-   * Makes the reserve, and where the disk was found full, sees whether it still is: what adds is taken again from then on, before anybody asks.
+   * Makes the reserve. Where the disk was found full, it also tries whether it still is, so that changes that add are taken again as soon as
+   * there is room.
    * @param adds a change that adds nothing to speak of, made by `add`
    * @returns whether that was refused; deletes may succeed meanwhile
    */
@@ -63,8 +64,8 @@ export const isShortOfRoom = (path: string): boolean => freeBytesAt(path) < size
 const PROBE_BYTES = 64 * 1024;
 
 /**
- * What an error of a change means. SQLite knows a full disk, but takes a user's quota that is used up for a fault of the disk, after which
- * the file would be opened and checked again, and given up after some. A write beside the file tells which of the two it was.
+ * What an error of a change means. SQLite knows a full disk, but reports a user's quota that is used up as a fault of the disk. After such
+ * a fault the file is opened and checked again, and after several it is given up. A write beside the file tells which of the two it was.
  * @returns the error of the system where the quota is used up, else the given one
  */
 export const nameQuota = (path: string, error: unknown): unknown => {
@@ -79,7 +80,7 @@ export const nameQuota = (path: string, error: unknown): unknown => {
     rmSync(probe, { force: true });
   }
 };
-/** Makes a change. @throws what the change throws, by its right name */
+/** Makes a change. @throws what the change throws; for a quota that is used up, the error of the system */
 export const namingQuota = <T>(path: string, work: () => T): T => {
   try {
     return work();
@@ -89,7 +90,7 @@ export const namingQuota = <T>(path: string, work: () => T): T => {
 };
 
 /** Where the reserve of a data file lies. */
-export const reservePath = (path: string): string => `${path}.reserve`;
+const reservePath = (path: string): string => `${path}.reserve`;
 
 /**
  * @param file.reserveBytes size of the reserve; 0 for none, so that a full disk is met when SQLite meets it

@@ -2,6 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Transferable, Worker } from 'node:worker_threads';
+import { programFile } from '../../model/program-file.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ErrorInfo, Replies } from './messages.ts';
 
@@ -49,7 +50,7 @@ export const startThread = (
   setFlagsFromString('--expose-gc'); // seen by threads that start from now on: an idle one collects its garbage
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   const ready = new Promise<unknown>((resolve, reject) => waiting.set(READY, { resolve, reject }));
-  const worker = new Worker(file, {
+  const worker = new Worker(programFile(file), {
     name,
     workerData,
     transferList,

@@ -1,34 +1,36 @@
 import type { UnixNano } from '../../../model/time.ts';
+import type { AuditEntry } from '../../signals/query.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeAudit, encodeAudit } from '../../signals/rows/decode-records.ts';
 import type { SignalStore } from '../../signals/signal-store.ts';
+import { isStorable, storable } from '../../signals/storable.ts';
 import { textArray } from '../arrays.ts';
 import type { Database } from '../connection.ts';
-import { type Columns, columns, insertInto } from './insert.ts';
+import { type Columns, columns, insertInto } from '../insert.ts';
 import { signalKey } from './keys.ts';
-import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
-import { isStorable } from './statement.ts';
+import { conditionsOf, readRecords, type RecordTable } from './record-page.ts';
 
-const AUDIT: RecordTable = {
+export const AUDIT: RecordTable = {
   from: 'audit AS r',
   key: 'entry',
   columns:
     'r.audit_id, r.at_ns, r.operation, r.project, r.subject, r.key_fingerprint, r.remote_address, r.resource, r.outcome',
 };
-const COLUMNS: Columns = [
+export const AUDIT_COLUMNS: Columns = [
   ['audit_id', 'text'],
   ['at_ns', 'int8'],
   ...columns('text', 'operation project subject key_fingerprint remote_address resource outcome'),
 ];
 
+/** The columns of `AUDIT_COLUMNS`. */
+export const auditRow = (entry: AuditEntry): Row =>
+  encodeAudit(entry).map((value) => (typeof value === 'string' ? storable(value) : value));
+
 /** The audit log. @see SignalStore.appendAudit */
 export const auditLog = ({ ask, transaction }: Database): Pick<SignalStore, 'appendAudit' | 'listAudit'> => ({
   appendAudit: async (entries) => {
     if (entries.length === 0) return;
-    const rows = entries.map(
-      (entry): Row => encodeAudit(entry).map((value) => (typeof value === 'string' ? storable(value) : value)),
-    );
-    await transaction((within) => within(...insertInto('audit', COLUMNS, rows)));
+    await transaction((within) => within(...insertInto('audit', AUDIT_COLUMNS, entries.map(auditRow))));
   },
   listAudit: async (query) => {
     if (![query.operation, query.subject].every((text) => text === undefined || isStorable(text))) return { items: [] };

@@ -1,13 +1,12 @@
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { UnixNano } from '../../../model/time.ts';
 import type { Row } from '../../signals/rows/columns.ts';
+import { isTraceId } from '../../signals/storable.ts';
 import { int4Array, textArray, uuidArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { isTraceId } from './keys.ts';
 import { inReach } from './reach.ts';
 import { deleteOf, lockTraces, writeTotals } from './write-group.ts';
-
-const hex = (column: string): string => `replace(${column}::text, '-', '')`;
+import { hex } from './statement.ts';
 
 /** Tables that hold what a trace's spans are, beside its own row. */
 const tracedTables = ['trace_facets', 'trace_scores', 'span_words', 'span_payloads', 'spans'] as const;

@@ -13,26 +13,26 @@ import {
   encodeExperiment,
   encodeItem,
 } from '../../signals/rows/evaluation-rows.ts';
+import { isStorable, storable } from '../../signals/storable.ts';
 import type { Ask, Bound, Database } from '../connection.ts';
-import { type Columns, columns, insertInto } from './insert.ts';
+import { type Columns, columns, insertInto } from '../insert.ts';
 import { lockProject } from './projects.ts';
 import { inReach } from './reach.ts';
-import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
-import { isStorable } from './statement.ts';
+import { conditionsOf, readRecords, type RecordTable } from './record-page.ts';
 
 const OF_PROJECT = 'JOIN projects AS p ON p.project = r.project';
-const DATASETS: RecordTable = {
+export const DATASETS: RecordTable = {
   from: `datasets AS r ${OF_PROJECT}`,
   key: 'dataset',
   columns: `r.dataset_id, r.name, p.name, r.description, r.at_ns, (SELECT count(*) FROM dataset_items AS i WHERE i.dataset = r.dataset)`,
 };
-const ITEMS: RecordTable = {
+export const ITEMS: RecordTable = {
   from: 'dataset_items AS r JOIN datasets AS d ON d.dataset = r.dataset',
   key: 'item',
   columns: 'r.item_id, d.dataset_id, r.at_ns, r.source_trace_id, r.input, r.expected, r.metadata',
   weight: 'octet_length(r.input) + coalesce(octet_length(r.expected), 0) + coalesce(octet_length(r.metadata), 0)',
 };
-const EXPERIMENTS: RecordTable = {
+export const EXPERIMENTS: RecordTable = {
   from: `experiments AS r ${OF_PROJECT}`,
   key: 'experiment',
   columns: 'r.experiment_id, r.name, p.name, r.dataset_id, r.service_version, r.metadata, r.at_ns',

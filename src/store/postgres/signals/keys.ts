@@ -18,12 +18,6 @@ export const signalKey = (text: string): string => {
   return kept + createHash('sha256').update(text).digest('hex');
 };
 
-const TRACE_ID = /^[0-9a-f]{32}$/;
-const SPAN_ID = /^[0-9a-f]{16}$/;
-/** Ids of another form come from paths and cursors: nothing has them. */
-export const isTraceId = (text: string): boolean => TRACE_ID.test(text);
-export const isSpanId = (text: string): boolean => SPAN_ID.test(text);
-
 /** Bytes of all words of a span: beyond 1 MiB PostgreSQL would lose words without an error. */
 const WORDS_BYTES = 900 * 1024;
 

@@ -1,6 +1,7 @@
 import { nowUnixNano } from '../../../model/time.ts';
 import type { SignalStore } from '../../signals/signal-store.ts';
-import { StoreUnavailable } from '../../unavailable.ts';
+import { watchWrites } from '../../write-health.ts';
+import { isStorable } from '../../signals/storable.ts';
 import { connectDatabase, type DatabaseOptions } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { auditLog, trimRecords } from './audit.ts';
@@ -8,11 +9,11 @@ import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
 import { postgresEngine } from './capabilities.ts';
 import { signalKey } from './keys.ts';
+import { movingOver } from './move.ts';
 import { signalReads } from './reads.ts';
 import { savedViews } from './saved-views.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
 import { sharingOver } from './sharing.ts';
-import { isStorable } from './statement.ts';
 import { createSignalWriter } from './writer.ts';
 
 export type PostgresSignalStoreOptions = Pick<DatabaseOptions, 'url' | 'statementMs'> &
@@ -20,6 +21,8 @@ export type PostgresSignalStoreOptions = Pick<DatabaseOptions, 'url' | 'statemen
 /** Enough for a writer, a delete, retention, and eight reads. */
 const CONNECTIONS = 12;
 const MIGRATION_MS = 3_600_000;
+/** For one slice of what retention takes away; a slice may hold large traces. */
+const BACKGROUND_MS = 600_000;
 
 /**
  * Opens the signal store of a PostgreSQL database, and makes or migrates its tables. Several services may have it open.
@@ -38,33 +41,22 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
   }
   const database = connectDatabase(connecting);
   const { ask, transaction } = database;
+  // Work in the background is not bound by the time of a request.
+  const inBackground = connectDatabase({ ...connecting, connections: 1, statementMs: BACKGROUND_MS });
   const writer = createSignalWriter(database, nowUnixNano);
   let closing: Promise<void> | undefined;
-  /** Whether the last write failed: then a ping tries one. */
-  let isFaulty = false;
-  const watched = async <T>(change: Promise<T>): Promise<T> => {
-    try {
-      const done = await change;
-      isFaulty = false;
-      return done;
-    } catch (error) {
-      if (error instanceof StoreUnavailable) isFaulty = true;
-      throw error;
-    }
-  };
+  const { watched, isFaulty } = watchWrites();
 
   return {
     ...postgresEngine,
     ...signalReads(ask),
     sharing: sharingOver(database),
+    moving: movingOver(database),
     ...evaluationRecords(database),
     ...savedViews(database),
     ...auditLog(database),
 
-    write: (unit) =>
-      closing === undefined
-        ? watched(writer.write(unit))
-        : Promise.reject(new StoreUnavailable(`the ${SIGNALS_SCHEMA.store} is closed`)),
+    write: (unit) => watched(writer.write(unit)),
     isWritten: async (ingestKey) =>
       isStorable(ingestKey) &&
       (await ask('SELECT 1 FROM ingest_keys WHERE ingest_key = $1', [signalKey(ingestKey)])).length > 0,
@@ -73,12 +65,13 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
       deleted: await watched(transaction((within) => eraseTraces(within, traceIds, reach))),
       pending: false,
     }),
-    trim: (project, before, limit) => watched(transaction((within) => trimSlice(within, project, before, limit))),
-    trimRecords: (auditBefore, ingestKeysBefore) => watched(trimRecords(database, auditBefore, ingestKeysBefore)),
+    trim: (project, before, limit) =>
+      watched(inBackground.transaction((within) => trimSlice(within, project, before, limit))),
+    trimRecords: (auditBefore, ingestKeysBefore) => watched(trimRecords(inBackground, auditBefore, ingestKeysBefore)),
 
     ping: async () => {
       await ask('SELECT 1');
-      if (isFaulty)
+      if (isFaulty())
         await watched(
           transaction((within) =>
             within('UPDATE schema_version SET store = store WHERE store = $1', [SIGNALS_SCHEMA.name]),
@@ -87,8 +80,8 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
     },
     close: () =>
       (closing ??= (async () => {
-        await writer.idle();
-        await database.close();
+        await writer.close();
+        await Promise.all([database.close(), inBackground.close()]);
       })()),
   };
 };

@@ -1,6 +1,6 @@
 import type { Row } from '../../signals/rows/columns.ts';
 import type { Ask } from '../connection.ts';
-import { type Columns, insertInto, unnest } from './insert.ts';
+import { type Columns, insertInto, unnest } from '../insert.ts';
 
 /** Numbers of projects that are known to be committed. */
 export type ProjectNumbers = Map<string, number>;

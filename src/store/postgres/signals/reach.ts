@@ -1,7 +1,7 @@
 import type { ProjectReach } from '../../../model/scope.ts';
+import { isStorable } from '../../signals/storable.ts';
 import { textArray } from '../arrays.ts';
 import type { Ask, Bound } from '../connection.ts';
-import { isStorable } from './statement.ts';
 
 /** The condition that a project `p` is in reach, and what it binds at `$place`. */
 export const inReach = (reach: ProjectReach, place: number): readonly [sql: string, values: Bound[]] =>

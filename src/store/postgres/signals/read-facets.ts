@@ -1,10 +1,9 @@
-import { facetCounts } from '../../signals/facet-counts.ts';
+import { tallyFacets } from '../../signals/facet-counts.ts';
 import type { FacetQuery, FacetReport } from '../../signals/query.ts';
 import { facetOf } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
-import { countedFacets, type TraceFacet } from '../../signals/trace-facets.ts';
 import { uuidArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
 import { projectNumbers } from './reach.ts';
@@ -112,11 +111,10 @@ const readProject = async (
  * in about the same time; the answer says whether that was all.
  */
 export const countFacets = async (ask: Ask, query: FacetQuery): Promise<FacetReport> => {
-  const holders = new Map<TraceFacet, number>();
-  const counts = new Map<TraceFacet, Map<string, number>>(countedFacets.map((facet) => [facet, new Map()]));
+  const tally = tallyFacets();
   let traces = 0;
   let isComplete = true;
-  const report = (): FacetReport => ({ traces, isComplete, facets: facetCounts(counts, holders, traces, query.limit) });
+  const report = (): FacetReport => ({ traces, isComplete, facets: tally.counted(traces, query.limit) });
 
   const filter = readFilter(traceConditions(query));
   if (filter === undefined) return report();
@@ -125,21 +123,8 @@ export const countFacets = async (ask: Ask, query: FacetQuery): Promise<FacetRep
   if (filter.q !== undefined && opened === undefined) return report();
   const search = opened && { search: opened, traces: opened.isRare ? await opened.wholeSet() : undefined };
 
-  /** Of a stored list of properties: each value once. */
-  const count = ([stored]: Row): void => {
-    const held = new Set<TraceFacet>();
-    const values = new Set<string>();
-    for (const [number, value] of JSON.parse(stored as string) as [number, string][]) {
-      const [facet, word] = facetOf(number, value);
-      const ofFacet = counts.get(facet);
-      const key = `${number}/${value}`;
-      if (ofFacet === undefined || values.has(key)) continue;
-      values.add(key);
-      held.add(facet);
-      ofFacet.set(word, (ofFacet.get(word) ?? 0) + 1);
-    }
-    for (const facet of held) holders.set(facet, (holders.get(facet) ?? 0) + 1);
-  };
+  const count = ([stored]: Row): void =>
+    tally.add((JSON.parse(stored as string) as [number, string][]).map(([facet, value]) => facetOf(facet, value)));
   let left = search !== undefined && search.traces === undefined ? Math.min(query.most, MOST_SEARCHED) : query.most;
   for (const [at, project] of projects.entries()) {
     const share = Math.ceil(left / (projects.length - at));

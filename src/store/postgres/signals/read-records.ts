@@ -15,7 +15,7 @@ import { nameAt, timeAndRow } from '../../signals/position.ts';
 import { severityCode } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import {
-  decodeFeedback,
+  decodeTextFeedback,
   decodeLog,
   decodeMetricName,
   decodeMetricPoint,
@@ -24,15 +24,16 @@ import {
   decodeScore,
 } from '../../signals/rows/decode-records.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { isStorable, isTraceId } from '../../signals/storable.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { isTraceId, signalKey } from './keys.ts';
+import { signalKey } from './keys.ts';
 import { projectNumbers } from './reach.ts';
-import { type Binding, binding, isStorable } from './statement.ts';
+import { type Binding, binding } from './statement.ts';
 import { readWhole, type Whole } from './whole-rows.ts';
 
 /** How a table of records is read by time. The names are constants of this file. */
-type Table = {
+export type Table = {
   readonly table: string;
   readonly key: string;
   readonly columns: string;
@@ -119,7 +120,7 @@ const listByTime = async <T>(
     : { items };
 };
 
-const LOGS: Table = {
+export const LOGS: Table = {
   table: 'logs',
   key: 'log',
   columns: `p.name, r.correlation, r.log_id, r.at_ns, r.received_ns, r.severity, r.message, r.logger, r.trace_id, r.span_id, r.attributes`,
@@ -169,7 +170,7 @@ export const listMetricNames = async (ask: Ask, query: Paging): Promise<Page<Met
   return found.length > query.limit ? { items, next: [String(page.at(-1)?.[0])] } : { items };
 };
 
-const POINTS: Table = {
+export const POINTS: Table = {
   table: 'metric_points',
   key: 'point',
   columns: `p.name, r.correlation, r.name, r.type, r.unit, r.description, r.at_ns, r.received_ns, r.value, r.sum, r.count, r.bounds,
@@ -198,7 +199,7 @@ const judgedTrace = (table: 'scores' | 'feedback', traceId: string, { bind }: Bi
     ) AS j WHERE s.project = ANY ($1::int4[]) AND s.trace_id = ${bind(traceId, 'uuid')}) AS judged`;
 };
 
-const SCORES: Table = {
+export const SCORES: Table = {
   table: 'scores',
   key: 'score',
   columns: `p.name, r.correlation, r.score_id, r.trace_id, r.span_id, r.scorer_id, r.scorer_version, r.value, r.min, r.max, r.label,
@@ -216,23 +217,18 @@ export const listScores = (ask: Ask, query: ScoreQuery): Promise<Page<Score>> =>
     return query.traceId === undefined ? undefined : judgedTrace('scores', query.traceId, to);
   });
 
-const FEEDBACK: Table = {
+export const FEEDBACK: Table = {
   table: 'feedback',
   key: 'feedback',
   columns: `p.name, r.correlation, r.feedback_id, r.trace_id, r.span_id, r.kind, r.value, r.comment, r.author_kind, r.author_id,
     r.metadata, r.at_ns, r.received_ns`,
   texts: ['correlation', 'feedback_id', 'value', 'comment', 'author_id', 'metadata'],
 };
-/** The value stands as JSON, so that a number and a text that reads like it stay apart. */
-const VALUE = 6;
-const decodeStoredFeedback = (row: Row): Feedback =>
-  decodeFeedback(row.with(VALUE, JSON.parse(row[VALUE] as string) as string | number));
-
 /** Oldest first. */
 export const listFeedback = (ask: Ask, traceId: string, paging: Paging): Promise<Page<Feedback>> =>
-  listByTime(ask, FEEDBACK, paging, 'asc', decodeStoredFeedback, ({ to }) => judgedTrace('feedback', traceId, to));
+  listByTime(ask, FEEDBACK, paging, 'asc', decodeTextFeedback, ({ to }) => judgedTrace('feedback', traceId, to));
 
-const NOTES: Table = {
+export const NOTES: Table = {
   table: 'aspect_notes',
   key: 'note',
   columns: `p.name, r.correlation, r.note_id, r.trace_id, r.span_id, r.aspect, r.text, r.model, r.at_ns, r.received_ns`,

@@ -1,15 +1,15 @@
+import { unscaled } from '../../signals/judgements.ts';
 import type { Page, RollUp, RollUpQuery } from '../../signals/query.ts';
-import { instantOf } from '../../signals/position.ts';
+import { instantOf, projectNumberAt, traceIdAt } from '../../signals/position.ts';
 import { facets, STATUS_ERROR } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeRollUp } from '../../signals/rows/decode-records.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { columns, unnest } from './insert.ts';
-import { isTraceId } from './keys.ts';
+import { columns, unnest } from '../insert.ts';
 import { projectNumbers } from './reach.ts';
 import { type Binding, binding, hex } from './statement.ts';
-import { scaledSum, unscaled } from './sums.ts';
+import { scaledSum } from './sums.ts';
 
 const columnOf = { session: 'session_id', user: 'user_id' } as const;
 const facetOf = { session: facets.sessionId, user: facets.userId } as const;
@@ -32,8 +32,8 @@ export const listRollUps = async (ask: Ask, query: RollUpQuery): Promise<Page<Ro
   let after = '';
   if (query.after !== undefined) {
     const [at, traceId, project] = query.after;
-    const id = typeof traceId === 'string' && isTraceId(traceId) ? traceId : '0'.repeat(32);
-    const number = Number.isInteger(project) && Math.abs(Number(project)) < 2 ** 31 ? Number(project) : 0;
+    const id = traceIdAt(traceId);
+    const number = projectNumberAt(project);
     after = `AND (t.start_ns, t.trace_id, t.project) < (${walking.bind(instantOf(at), 'int8')}, ${walking.bind(id, 'uuid')}, ${walking.bind(number, 'int4')})`;
   }
   // A later trace of the same identity inside the window means that this one is not where it stands.

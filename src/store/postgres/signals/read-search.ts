@@ -3,7 +3,7 @@ import { wordsOf } from '../../signals/words.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask, Bound } from '../connection.ts';
-import { type Columns, unnest } from './insert.ts';
+import { type Columns, unnest } from '../insert.ts';
 import { WORD_BYTES } from './capabilities.ts';
 import { hex } from './statement.ts';
 

@@ -1,21 +1,23 @@
 import type { ProjectReach } from '../../../model/scope.ts';
 import type { Expect, Page, SpanQuery, SpansReading, StoredSpan, TraceReading } from '../../signals/query.ts';
-import { instantOf } from '../../signals/position.ts';
+import { instantOf, projectNumberAt, spanIdAt, traceIdAt } from '../../signals/position.ts';
 import { kindCode, statusCodesOf, storedFacet } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeSpan } from '../../signals/rows/decode.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
 import { spanFacets } from '../../signals/span-facets.ts';
+import { pageLength, type SpanPlace, weightOfAll } from '../../signals/span-places.ts';
 import { waterfall } from '../../signals/waterfall.ts';
+import { isSpanId, isStorable, isTraceId } from '../../signals/storable.ts';
 import { int4Array, textArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { unnest } from './insert.ts';
-import { isSpanId, isTraceId, signalKey } from './keys.ts';
+import { unnest } from '../insert.ts';
+import { signalKey } from './keys.ts';
 import { projectNumbers } from './reach.ts';
 import { TRACE_KEY } from './read-search.ts';
 import { findSummary, spanColumns } from './read-trace.ts';
-import { SPAN_KEY, type SpanPlace, weightOf, writtenSpans } from './span-pieces.ts';
-import { type Binding, binding, hex, isStorable } from './statement.ts';
+import { SPAN_KEY, weightOf, writtenSpans } from './span-pieces.ts';
+import { type Binding, binding, hex } from './statement.ts';
 
 /** Traces up to which a filter is so rare that the spans of all of them are read and sorted. */
 const RARE = 2_000;
@@ -85,9 +87,9 @@ const pageOfSpans = async (ask: Ask, query: SpanQuery): Promise<SpanPage> => {
   const direction = isDescending ? 'DESC' : 'ASC';
   if (query.after !== undefined) {
     const [at, traceId, spanId, project] = query.after;
-    const trace = typeof traceId === 'string' && isTraceId(traceId) ? traceId : '0'.repeat(32);
-    const span = typeof spanId === 'string' && isSpanId(spanId) ? spanId : '';
-    const number = Number.isInteger(project) && Math.abs(Number(project)) < 2 ** 31 ? Number(project) : 0;
+    const trace = traceIdAt(traceId);
+    const span = spanIdAt(spanId);
+    const number = projectNumberAt(project);
     parts.push(
       `(s.start_ns, s.trace_id, s.span_id, s.project) ${isDescending ? '<' : '>'} (${to.bind(instantOf(at), 'int8')},
         ${to.bind(trace, 'uuid')}, ${to.bind(Buffer.from(span, 'hex'), 'bytea')}, ${to.bind(number, 'int4')})`,
@@ -121,15 +123,7 @@ const pageOfSpans = async (ask: Ask, query: SpanQuery): Promise<SpanPage> => {
      ${ordered('c')}, c.project ${direction}`,
     to.values,
   );
-  let end = Math.min(found.length, query.limit);
-  if (query.maxBytes !== undefined) {
-    let bytes = 0;
-    for (let place = 0; place < end; place += 1) {
-      bytes += found[place]?.[4] ?? 0;
-      // With the span that brings it over the bound.
-      if (bytes > query.maxBytes) end = place + 1;
-    }
-  }
+  const end = pageLength(found, query, ([, , , , weight]) => weight);
   const spans = found.slice(0, end);
   const last = spans.at(-1);
   return found.length > end && last !== undefined
@@ -158,8 +152,10 @@ export const listSpans = async (ask: Ask, query: SpanQuery): Promise<Page<Stored
 /** The same page as JSON in pieces. */
 export const readSpans = async (ask: Ask, query: SpanQuery, expect: Expect): Promise<SpansReading> => {
   const { spans, next } = await pageOfSpans(ask, query);
-  const places = spans.map(([project, traceId, spanId, , weight]): SpanPlace => ({ project, traceId, spanId, weight }));
-  expect(places.reduce((sum, { weight }) => sum + weight, 0));
+  const places = spans.map(
+    ([project, traceId, spanId, , weight]): SpanPlace<number> => ({ project, traceId, spanId, weight }),
+  );
+  expect(weightOfAll(places));
   const reading = { spans: writtenSpans(ask, places, query.payloads) };
   return next === undefined ? reading : { ...reading, next };
 };
@@ -181,7 +177,9 @@ export const readTrace = async (
     [int4Array(found.numbers), traceId],
   );
   const lines = waterfall(rows, { id: ([, id]) => id, parent: ([, , parent]) => parent, start: ([, , , at]) => at });
-  const places = lines.map(([project, spanId, , , weight]): SpanPlace => ({ project, traceId, spanId, weight }));
-  expect(places.reduce((sum, { weight }) => sum + weight, 0));
+  const places = lines.map(
+    ([project, spanId, , , weight]): SpanPlace<number> => ({ project, traceId, spanId, weight }),
+  );
+  expect(weightOfAll(places));
   return { trace: found.trace, projects: found.projects, spans: writtenSpans(ask, places, payloads) };
 };

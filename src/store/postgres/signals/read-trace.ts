@@ -5,12 +5,13 @@ import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
 import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
+import { isSpanId, isTraceId } from '../../signals/storable.ts';
+import { groupSpans } from '../../signals/rows/held-spans.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { isSpanId, isTraceId } from './keys.ts';
 import { inReach } from './reach.ts';
 import { summaryColumns } from './read-traces.ts';
-import { groupSpans, HOT } from './span-rows.ts';
+import { HOT } from './span-rows.ts';
 import { hex } from './statement.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.replaceAll(/(\w+)/g, 's.$1');

@@ -1,13 +1,14 @@
 import type { Page, Position, TraceQuery, TraceSort, TraceSummary } from '../../signals/query.ts';
-import { instantOf } from '../../signals/position.ts';
+import { instantOf, projectNumberAt, traceIdAt } from '../../signals/position.ts';
 import { decodeTrace } from '../../signals/rows/decode.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
-import type { Row } from '../../signals/rows/columns.ts';
+import { type Row, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
+import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
-import { unnest } from './insert.ts';
-import { isTraceId, signalKey } from './keys.ts';
+import { unnest } from '../insert.ts';
+import { signalKey } from './keys.ts';
 import { projectNumbers } from './reach.ts';
 import { openSearch, type Search, TRACE_KEY, type TraceKey, keyText } from './read-search.ts';
 import { type Binding, binding, hex } from './statement.ts';
@@ -24,23 +25,7 @@ import { readWhole, type Whole } from './whole-rows.ts';
 
 /** What `decodeTrace` reads of a trace, its project and its row. */
 export const summaryColumns = (t: string): string =>
-  `${hex(`${t}.trace_id`)}, p.name, ${[
-    ...['name', 'status', 'start_ns', 'duration_ns', 'span_count', 'error_count', 'total_cost', 'currency'],
-    ...['input_tokens', 'output_tokens', 'total_tokens', 'models', 'tags', 'environment', 'service_name'],
-    ...[
-      'service_version',
-      'release',
-      'user_id',
-      'session_id',
-      'thread_id',
-      'run_id',
-      'experiment_id',
-      'scores',
-      'feedback',
-    ],
-  ]
-    .map((column) => `${t}.${column}`)
-    .join(', ')}`;
+  `${hex(`${t}.trace_id`)}, p.name, ${SUMMARY_COLUMNS.map((column) => `${t}.${column}`).join(', ')}`;
 
 const TRACES: Whole = {
   from: 'traces AS r JOIN projects AS p ON p.project = r.project',
@@ -60,38 +45,25 @@ const LAST_CHUNK = 1_024;
 /** Traces after which a walk asks whether the matches are few after all. */
 const LONG_WALK = 8_192;
 
-type Key = bigint | number | null;
 /** A row of the list before the rest of it is read: what the order compares. */
-type Candidate = { readonly trace: TraceKey; readonly key: Key };
+type Candidate = { readonly trace: TraceKey; readonly key: TraceSortKey };
 
 /** How each order reads: its column on the trace `t`, and the type of it. */
 const orders = {
-  start_time: { column: 't.start_ns', type: 'int8', mayBeNull: false },
-  duration: { column: 't.duration_ns', type: 'int8', mayBeNull: true },
-  cost: { column: 't.total_cost', type: 'float8', mayBeNull: true },
-  span_count: { column: 't.span_count', type: 'int8', mayBeNull: false },
-  score: { column: 'd.mean', type: 'float8', mayBeNull: false },
+  start_time: { column: 't.start_ns', type: 'int8' },
+  duration: { column: 't.duration_ns', type: 'int8' },
+  cost: { column: 't.total_cost', type: 'float8' },
+  span_count: { column: 't.span_count', type: 'int8' },
+  score: { column: 'd.mean', type: 'float8' },
 } as const satisfies Record<TraceSort, unknown>;
-
-/** Stands in a position for "no cost" and "no duration": such rows come last in both directions. */
-const NO_KEY = '';
-const FIRST_TRACE = '0'.repeat(32);
 
 /** A position comes back from a client, who may have made it up. */
 const candidateOf = (sort: TraceSort, [key, traceId, project]: Position): Candidate => {
-  const number = Number(project);
-  const trace: TraceKey = [
-    Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : 0,
-    typeof traceId === 'string' && isTraceId(traceId) ? traceId : FIRST_TRACE,
-  ];
-  if (key === undefined || key === NO_KEY) return { trace, key: orders[sort].mayBeNull ? null : 0 };
-  return { trace, key: orders[sort].type === 'int8' ? instantOf(key) : Number(key) };
+  const trace: TraceKey = [projectNumberAt(project), traceIdAt(traceId)];
+  const at = sortKeyAt(sort, key);
+  return { trace, key: sort === 'span_count' ? instantOf(String(at)) : at };
 };
-const positionOf = ({ key, trace: [project, traceId] }: Candidate): Position => [
-  key === null ? NO_KEY : typeof key === 'bigint' ? key.toString() : key,
-  traceId,
-  project,
-];
+const positionOf = ({ key, trace: [project, traceId] }: Candidate): Position => tracePosition(key, traceId, project);
 
 /** Where the wanted traces are looked for. */
 type Source =
@@ -234,7 +206,7 @@ export const listTraces = async (ask: Ask, query: TraceQuery): Promise<Page<Trac
   const isDescending = query.order === 'desc';
   const direction = isDescending ? 'DESC' : 'ASC';
   const beyond = isDescending ? '<' : '>';
-  const { column, type, mayBeNull } = orders[query.sort];
+  const { column, type } = orders[query.sort];
 
   const among = (traces: readonly TraceKey[]): Source =>
     query.sort === 'score' && query.hasScore !== undefined
@@ -246,7 +218,7 @@ export const listTraces = async (ask: Ask, query: TraceQuery): Promise<Page<Trac
     const read = async (isNull: boolean, most: number): Promise<Candidate[]> => {
       const to = binding(int4Array(projects));
       const extra = (key: string, row: 't' | 'd'): string[] => {
-        const parts = isNull ? [`${key} IS NULL`] : mayBeNull ? [`${key} IS NOT NULL`] : [];
+        const parts = isNull ? [`${key} IS NULL`] : mayBeNull[query.sort] ? [`${key} IS NOT NULL`] : [];
         if (after === undefined || (isNull && after.key !== null)) return parts;
         const [project, traceId] = after.trace;
         const place = `${to.bind(traceId, 'uuid')}, ${to.bind(project, 'int4')}`;
@@ -257,7 +229,7 @@ export const listTraces = async (ask: Ask, query: TraceQuery): Promise<Page<Trac
             : `(${key}, ${row}.trace_id, ${row}.project) ${beyond} (${to.bind(after.key, type)}, ${place})`,
         ];
       };
-      const found = await ask<[number, string, Key]>(
+      const found = await ask<[number, string, TraceSortKey]>(
         printCandidates(source, filter, { column, direction, extra, to }, most),
         to.values,
       );
@@ -267,7 +239,7 @@ export const listTraces = async (ask: Ask, query: TraceQuery): Promise<Page<Trac
       }));
     };
     const found = after?.key === null ? [] : await read(false, limit);
-    if (mayBeNull && found.length < limit) found.push(...(await read(true, limit - found.length)));
+    if (mayBeNull[query.sort] && found.length < limit) found.push(...(await read(true, limit - found.length)));
     return found;
   };
 

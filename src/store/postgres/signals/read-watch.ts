@@ -1,12 +1,12 @@
 import { roundSum } from '../../../model/money.ts';
-import { MEAN_SCALE } from '../../signals/judgements.ts';
+import { MEAN_SCALE, unscaled } from '../../signals/judgements.ts';
 import { STATUS_ERROR, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
 import type { LatencyPercentile, RunTotals, RunWindow, ScoreSample } from '../../signals/watch.ts';
+import { isStorable } from '../../signals/storable.ts';
 import type { Ask } from '../connection.ts';
 import { signalKey } from './keys.ts';
 import { projectNumbers } from './reach.ts';
-import { isStorable } from './statement.ts';
-import { scaledSum, unscaled } from './sums.ts';
+import { scaledSum } from './sums.ts';
 
 const NANOS_PER_MILLI = 1e6;
 const RUNS = 'FROM traces AS t WHERE t.project = $1 AND t.start_ns >= $2 AND t.start_ns < $3';

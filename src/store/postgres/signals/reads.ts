@@ -1,4 +1,5 @@
-import type { SignalStore } from '../../signals/signal-store.ts';
+import { type ReadsWith, readsWith } from '../../signals/reads-with.ts';
+import type { SignalReads } from '../../signals/signal-store.ts';
 import type { Ask } from '../connection.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import { countFacets } from './read-facets.ts';
@@ -17,7 +18,7 @@ import { findSpan, findTrace, projectsOfTrace } from './read-trace.ts';
 import { listTraces } from './read-traces.ts';
 import { latencyPercentile, runTotals, scoreSample } from './read-watch.ts';
 
-const reads = {
+const reads: ReadsWith<Ask> = {
   listTraces,
   countFacets,
   findTrace,
@@ -40,29 +41,6 @@ const reads = {
   latencyPercentile,
   scoreSample,
 };
-export type SignalReads = Pick<SignalStore, keyof typeof reads>;
 
 /** All that is asked of signals. */
-export const signalReads = (ask: Ask): SignalReads => ({
-  listTraces: (query) => listTraces(ask, query),
-  countFacets: (query) => countFacets(ask, query),
-  findTrace: (traceId, reach, payloads) => findTrace(ask, traceId, reach, payloads),
-  readTrace: (traceId, reach, payloads, expect) => readTrace(ask, traceId, reach, payloads, expect),
-  projectsOfTrace: (traceId, reach) => projectsOfTrace(ask, traceId, reach),
-  findSpan: (traceId, spanId, reach) => findSpan(ask, traceId, spanId, reach),
-  listSpans: (query) => listSpans(ask, query),
-  readSpans: (query, expect) => readSpans(ask, query, expect),
-  listLogs: (query) => listLogs(ask, query),
-  listMetricNames: (query) => listMetricNames(ask, query),
-  listMetricPoints: (query) => listMetricPoints(ask, query),
-  listScores: (query) => listScores(ask, query),
-  listFeedback: (traceId, paging) => listFeedback(ask, traceId, paging),
-  listAspectNotes: (query) => listAspectNotes(ask, query),
-  listRollUps: (query) => listRollUps(ask, query),
-  listProjects: (paging) => listProjects(ask, paging),
-  costReport: (query) => costReport(ask, query),
-  summaryReport: (query) => summaryReport(ask, query),
-  runTotals: (window) => runTotals(ask, window),
-  latencyPercentile: (window, share) => latencyPercentile(ask, window, share),
-  scoreSample: (window, scorerId) => scoreSample(ask, window, scorerId),
-});
+export const signalReads = (ask: Ask): SignalReads => readsWith(ask, reads);

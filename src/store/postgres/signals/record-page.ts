@@ -29,9 +29,6 @@ export const conditionsOf = (parts: string[] = [], values: Bound[] = []) => ({
 });
 export type Conditions = ReturnType<typeof conditionsOf>;
 
-/** A text as PostgreSQL stores it. */
-export const storable = (text: string): string => text.replaceAll('\0', '\ufffd');
-
 /**
  * Reads a page by time and then by row: first where its rows are and what they weigh, then those that fit.
  * @see Paging

@@ -1,14 +1,14 @@
 import { MOST_SAVED_VIEWS, type SavedViewStore } from '../../signals/saved-views.ts';
 import { decodeView, encodeView } from '../../signals/rows/saved-view.ts';
 import type { Row } from '../../signals/rows/columns.ts';
+import { isStorable, storable } from '../../signals/storable.ts';
 import type { Ask, Database } from '../connection.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
 import { lockProject } from './projects.ts';
 import { inReach } from './reach.ts';
-import { conditionsOf, readRecords, type RecordTable, storable } from './record-page.ts';
-import { isStorable } from './statement.ts';
+import { conditionsOf, readRecords, type RecordTable } from './record-page.ts';
 
-const VIEWS: RecordTable = {
+export const VIEWS: RecordTable = {
   from: 'saved_views AS r JOIN projects AS p ON p.project = r.project',
   key: 'view',
   columns: 'r.view_id, r.name, p.name, r.path, r.views, r.at_ns',

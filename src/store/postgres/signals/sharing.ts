@@ -1,7 +1,7 @@
 import type { Sharing } from '../../signals/sharing.ts';
+import { storable } from '../../signals/storable.ts';
 import type { Database } from '../connection.ts';
 import { signalKey } from './keys.ts';
-import { storable } from './record-page.ts';
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
 const KEPT_MINUTES = 5;

@@ -1,26 +1,13 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import type { WrittenSpans } from '../../signals/query.ts';
+import { ENVELOPE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
 import type { Ask } from '../connection.ts';
-import { type Columns, unnest } from './insert.ts';
+import { type Columns, unnest } from '../insert.ts';
 import { TRACE_KEY } from './read-search.ts';
 import { hex } from './statement.ts';
 
 export const SPAN_KEY: Columns = [...TRACE_KEY, ['span_id', 'hex']];
-
-/** Where a span stands, and what it will weigh as JSON, in bytes. */
-export type SpanPlace = {
-  readonly project: number;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly weight: number;
-};
-
-/** What a span weighs without its payloads, its name and its message, in bytes: names of members, ids, times, correlation. */
-const ENVELOPE_BYTES = 700;
-/** A piece ends with the span that brings it to so many bytes. */
-const PIECE_BYTES = 256 * 1024;
-const PIECE_SPANS = 512;
 
 /** The weight of the span `s`, with payloads those in `l` too: what texts weigh is known without reading them. */
 export const weightOf = (payloads: boolean): string => {
@@ -52,18 +39,11 @@ const CONTEXT_WIDTH = CONTEXT_COLUMNS.split(',').length;
 const HEAD_WIDTH = 2 + CONTEXT_WIDTH;
 
 /** Spans as JSON, some of them at a time, each with a comma before it; the next are read when they are asked for. */
-export async function* writtenSpans(ask: Ask, places: readonly SpanPlace[], payloads: boolean): WrittenSpans {
+export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<number>[], payloads: boolean): WrittenSpans {
   const write = spanJsonWriter(payloads);
   const encoder = new TextEncoder();
-  for (let from = 0; from < places.length; ) {
-    const some: Row[] = [];
-    let bytes = 0;
-    while (from < places.length && bytes < PIECE_BYTES && some.length < PIECE_SPANS) {
-      const { project, traceId, spanId, weight } = places[from] as SpanPlace;
-      some.push([project, traceId, spanId]);
-      bytes += weight;
-      from += 1;
-    }
+  for (const piece of piecesOf(places)) {
+    const some = piece.map(({ project, traceId, spanId }) => [project, traceId, spanId] as Row);
     const { sql, values } = unnest(SPAN_KEY, some);
     const rows = await ask<Row>(
       `SELECT ${hex('s.trace_id')}, p.name, ${CONTEXTS}, ${SPAN}${payloads ? `, ${PAYLOADS}` : ''}

@@ -1,33 +1,3 @@
-import { type Row, SPAN } from '../../signals/rows/columns.ts';
-
 /** What the totals of a trace read of its spans, in the places of `SPAN`; the context of each follows. */
 export const HOT = `0, 0, 0, encode(s.span_id, 'hex'), encode(s.parent_span_id, 'hex'), s.name, s.kind, s.status, s.start_ns, s.end_ns,
   s.model, s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens, s.total_cost, s.currency, s.repeats_usage`;
-const HOT_WIDTH = SPAN.repeatsUsage + 1;
-/** Before them stand project and trace id. */
-const KEY_WIDTH = 2;
-
-/** Spans of one trace, and the contexts that they name by number. */
-export type HeldSpans = { readonly spans: Row[]; readonly contexts: Map<number, Row> };
-
-/** Spans by trace. Each row is project, trace id, `HOT` and the columns of the context; equal contexts get one number. */
-export const groupSpans = <K>(rows: readonly Row[], keyOf: (row: Row) => K): Map<K, HeldSpans> => {
-  const held = new Map<K, HeldSpans & { readonly numbers: Map<string, number> }>();
-  for (const row of rows) {
-    const key = keyOf(row);
-    let entry = held.get(key);
-    if (entry === undefined) held.set(key, (entry = { spans: [], contexts: new Map(), numbers: new Map() }));
-    const context = row.slice(KEY_WIDTH + HOT_WIDTH);
-    const text = JSON.stringify(context);
-    let number = entry.numbers.get(text);
-    if (number === undefined) {
-      number = entry.numbers.size;
-      entry.numbers.set(text, number);
-      entry.contexts.set(number, context);
-    }
-    const span = row.slice(KEY_WIDTH, KEY_WIDTH + HOT_WIDTH);
-    span[SPAN.context] = number;
-    entry.spans.push(span);
-  }
-  return held;
-};

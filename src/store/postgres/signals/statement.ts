@@ -1,11 +1,5 @@
 import type { Bound } from '../connection.ts';
 
-/**
- * Whether PostgreSQL can hold a text, and so whether any signal can have it. What comes from paths, filters and cursors is asked here
- * first: U+0000 would fail the statement, and half a character would be sent as another one.
- */
-export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-
 /** A trace id as the service spells it. */
 export const hex = (column: string): string => `replace(${column}::text, '-', '')`;
 

@@ -5,7 +5,3 @@ import { MEAN_SCALE } from '../../signals/judgements.ts';
  * digit, and the service multiplies what comes: where the sum has no number it is infinite, as in the other engines.
  */
 export const scaledSum = (column: string): string => `sum(${column} / ${MEAN_SCALE}.0::float8)`;
-
-/** What `scaledSum` stands for; `undefined` where nothing was added. */
-export const unscaled = (sum: number | null | undefined): number | undefined =>
-  sum === null || sum === undefined ? undefined : sum * MEAN_SCALE;

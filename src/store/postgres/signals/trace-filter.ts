@@ -1,7 +1,8 @@
 import type { TraceCondition, TraceFigure } from '../../signals/trace-conditions.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
+import { isStorable } from '../../signals/storable.ts';
 import { signalKey } from './keys.ts';
-import { type Binding, isStorable } from './statement.ts';
+import { type Binding } from './statement.ts';
 
 /** The columns of `traces` that hold the figures. */
 const columns: Readonly<Record<TraceFigure, string>> = {

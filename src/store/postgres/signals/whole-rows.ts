@@ -1,6 +1,6 @@
 import type { Row } from '../../signals/rows/columns.ts';
 import type { Ask } from '../connection.ts';
-import { type Columns, names, unnest } from './insert.ts';
+import { type Columns, names, unnest } from '../insert.ts';
 import { binding } from './statement.ts';
 
 /** How the rows of a list are read completely, when their keys are known. */

@@ -1,11 +1,12 @@
-import type { Feedback, FeedbackKind, SignalBatch } from '../../../model/signal.ts';
-import { type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
+import type { FeedbackKind } from '../../../model/signal.ts';
+import type { Span } from '../../../model/span.ts';
+import { type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import type { Column, Row } from '../../signals/rows/columns.ts';
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import {
   contextOf,
-  feedbackRow,
+  feedbackTextRow,
   logRow,
   metricRow,
   noteRow,
@@ -13,13 +14,18 @@ import {
   scoreRow,
   spanRow,
 } from '../../signals/rows/encode.ts';
+import { lastOf, receivedAt } from '../../signals/rows/written.ts';
+import type { PreparedUnit } from '../../signals/joined-writes.ts';
 import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
+import { isTraceId } from '../../signals/storable.ts';
+import { groupSpans, type HeldSpans } from '../../signals/rows/held-spans.ts';
 import type { Ask } from '../connection.ts';
-import { type Columns, columns, insertInto, names, replacing, unnest } from './insert.ts';
-import { isTraceId, searchedWords, signalKey } from './keys.ts';
+import { type Columns, columns, insertInto, names, replacing, unnest } from '../insert.ts';
+import { searchedWords, signalKey } from './keys.ts';
 import { numberProjects, type ProjectNumbers } from './projects.ts';
-import { groupSpans, type HeldSpans, HOT } from './span-rows.ts';
+import { HOT } from './span-rows.ts';
+import { hex } from './statement.ts';
 
 const KEY: Columns = [
   ['project', 'int4'],
@@ -114,8 +120,6 @@ const MEANS: Columns = [
   ['mean', 'float8'],
 ];
 
-const hex = (column: string): string => `replace(${column}::text, '-', '')`;
-
 const compare = (a: Column, b: Column): number => {
   if (a === b) return 0;
   return (a ?? '') < (b ?? '') ? -1 : 1;
@@ -129,13 +133,6 @@ const inOrder = (rows: Iterable<Row>, keyColumns: number): Row[] =>
     }
     return 0;
   });
-
-/** The last row of each key: a statement may change a row once. */
-const lastOf = (rows: readonly Row[], keyColumns: number): Iterable<Row> => {
-  const last = new Map<string, Row>();
-  for (const row of rows) last.set(JSON.stringify(row.slice(0, keyColumns)), row);
-  return last.values();
-};
 
 /** Senders name projects as they like; of more than so many the numbers are read again. */
 const REMEMBERED_PROJECTS = 10_000;
@@ -164,19 +161,6 @@ const claimKeys = async (ask: Ask, units: readonly WriteUnit[], nowNs: bigint): 
   const mine = new Set(claimed.map(([key]) => firstOf.get(key)));
   return units.map(({ ingestKey }, place) => (ingestKey === undefined || mine.has(place) ? 'written' : 'duplicate'));
 };
-
-const receivedAt = (batch: SignalBatch | undefined): bigint | undefined =>
-  (
-    batch?.spans[0] ??
-    batch?.logs[0] ??
-    batch?.metrics[0] ??
-    batch?.scores[0] ??
-    batch?.feedback[0] ??
-    batch?.aspectNotes[0]
-  )?.receivedAt;
-
-/** A number and a text that reads like it stay apart. */
-const storedFeedback = (feedback: Feedback): Row => feedbackRow({ ...feedback, value: JSON.stringify(feedback.value) });
 
 /** Writes judgements, and names the traces that they judge, and judged before. */
 const writeJudgements = async (
@@ -241,7 +225,7 @@ const readSpans = async (ask: Ask, keys: readonly Row[]): Promise<Map<string, He
   return groupSpans(found, ([project, trace]) => keyText(project, trace));
 };
 
-const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<Map<string, Judgements>> => {
+const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<ReadonlyMap<string, Judgements>> => {
   const textKeys: Columns = [
     ['project', 'int4'],
     ['trace_id', 'text'],
@@ -258,16 +242,9 @@ const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<Map<strin
     `SELECT r.project, r.trace_id, r.kind, count(*) ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
     values,
   );
-  const scoresOf = Map.groupBy(scores, ([project, trace]) => keyText(project, trace));
-  const feedbackOf = Map.groupBy(feedback, ([project, trace]) => keyText(project, trace));
-  return new Map(
-    [...new Set([...scoresOf.keys(), ...feedbackOf.keys()])].map((key): [string, Judgements] => [
-      key,
-      {
-        ...meansOf((scoresOf.get(key) ?? []).map(([, , scorer, version, value]) => [scorer, version, value] as const)),
-        feedback: (feedbackOf.get(key) ?? []).map(([, , kind, count]) => [kind, Number(count)] as const),
-      },
-    ]),
+  return judgementsOf(
+    scores.map(([project, trace, ...score]) => [keyText(project, trace), ...score] as const),
+    feedback.map(([project, trace, kind, count]) => [keyText(project, trace), kind, Number(count)] as const),
   );
 };
 
@@ -333,16 +310,51 @@ export const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<
   if (means.length > 0) await ask(...insertInto('trace_scores', MEANS, means));
 };
 
+/** Places in a row of payloads without its project. */
+const INPUT = 3;
+const OUTPUT = 5;
+/** What is stored of a span: its rows without the number of its project. */
+export type SpanRows = { readonly traceId: string; readonly row: Row; readonly payload: Row; readonly words: string };
+export const prepareSpan = (span: Span): SpanRows => {
+  const row = spanRow(span, { number: 0, trace: 0, context: 0 });
+  const payload: Row = [span.traceId, span.spanId, ...payloadRow(span, 0).slice(1)];
+  return {
+    traceId: span.traceId,
+    row: [span.traceId, ...row.slice(3, 19), ...row.slice(20), ...contextOf(span.correlation)],
+    payload,
+    words: searchedWords([payload[INPUT] as string | null, payload[OUTPUT] as string | null]),
+  };
+};
+
 /** Writes spans with their payloads and words; a span that is there is replaced. */
-const writeSpans = async (ask: Ask, spans: readonly Row[], payloads: readonly Row[]): Promise<void> => {
+const writeSpans = async (ask: Ask, spans: readonly (readonly [project: number, rows: SpanRows])[]): Promise<void> => {
   if (spans.length === 0) return;
   const kept = ['project', 'trace_id', 'span_id'];
-  await ask(...insertInto('spans', SPANS, inOrder(lastOf(spans, 3), 3), replacing(ON_SPAN, SPANS, kept)));
-  const last = inOrder(lastOf(payloads, 3), 3);
-  await ask(...insertInto('span_payloads', PAYLOADS, last, replacing(ON_SPAN, PAYLOADS, kept)));
-  const words = last.map(
-    (row): Row => [...row.slice(0, 3), searchedWords([row[4] as string | null, row[6] as string | null])],
+  const lastBy = (rowOf: (rows: SpanRows) => Row): Row[] =>
+    inOrder(
+      lastOf(
+        spans.map(([project, rows]): Row => [project, ...rowOf(rows)]),
+        3,
+      ),
+      3,
+    );
+  await ask(
+    ...insertInto(
+      'spans',
+      SPANS,
+      lastBy(({ row }) => row),
+      replacing(ON_SPAN, SPANS, kept),
+    ),
   );
+  await ask(
+    ...insertInto(
+      'span_payloads',
+      PAYLOADS,
+      lastBy(({ payload }) => payload),
+      replacing(ON_SPAN, PAYLOADS, kept),
+    ),
+  );
+  const words = lastBy(({ payload, words: text }) => [...payload.slice(0, 2), text]);
   const isSearched = words.filter((row) => row[3] !== '');
   if (isSearched.length > 0) await ask(...insertInto('span_words', WORDS, isSearched, replacing(ON_SPAN, WORDS, kept)));
   const silent = words.filter((row) => row[3] === '').map((row) => row.slice(0, 3));
@@ -365,18 +377,23 @@ const writeSpans = async (ask: Ask, spans: readonly Row[], payloads: readonly Ro
  */
 export const writeGroup = async (
   ask: Ask,
-  units: readonly WriteUnit[],
+  group: readonly PreparedUnit<SpanRows>[],
   known: ProjectNumbers,
   nowNs: bigint,
 ): Promise<{ readonly outcomes: readonly WriteOutcome[]; readonly known: ProjectNumbers }> => {
-  const outcomes = await claimKeys(ask, units, nowNs);
-  const batches = units.filter((_, place) => outcomes[place] === 'written').map(({ batch }) => batch);
+  const outcomes = await claimKeys(
+    ask,
+    group.map(({ unit }) => unit),
+    nowNs,
+  );
+  const written = group.filter((_, place) => outcomes[place] === 'written');
+  const batches = written.map(({ unit }) => unit.batch);
   const spans = batches.flatMap((batch) => batch.spans);
   const records = {
     logs: batches.flatMap((batch) => batch.logs.map(logRow)),
     metrics: batches.flatMap((batch) => batch.metrics.map(metricRow)),
     scores: batches.flatMap((batch) => batch.scores.map(scoreRow)),
-    feedback: batches.flatMap((batch) => batch.feedback.map(storedFeedback)),
+    feedback: batches.flatMap((batch) => batch.feedback.map(feedbackTextRow)),
     notes: batches.flatMap((batch) => batch.aspectNotes.map(noteRow)),
   };
   const rowsOfRecords = Object.values(records).flat();
@@ -407,17 +424,12 @@ export const writeGroup = async (
         replacing('(project, signal_key(note_id))', NOTES, ['project', 'note_id']),
       ),
     );
-  const spanRows: Row[] = [];
-  const payloads: Row[] = [];
-  for (const span of spans) {
-    const number = numberOf(span.correlation.project);
-    touch(number, span.traceId);
-    const row = spanRow(span, { number: 0, trace: 0, context: 0 });
-    spanRows.push([number, span.traceId, ...row.slice(3, 19), ...row.slice(20), ...contextOf(span.correlation)]);
-    payloads.push([number, span.traceId, span.spanId, ...payloadRow(span, 0).slice(1)]);
-  }
+  const prepared = written.flatMap(({ unit, spans: rows }) =>
+    rows.map((one, place) => [numberOf(unit.batch.spans[place]?.correlation.project ?? ''), one] as const),
+  );
+  for (const [number, { traceId }] of prepared) touch(number, traceId);
   const locked = touched.size === 0 ? [] : await lockTraces(ask, inOrder(touched.values(), 2));
-  await writeSpans(ask, spanRows, payloads);
+  await writeSpans(ask, prepared);
   if (records.logs.length > 0) await ask(...insertInto('logs', LOGS, records.logs));
   if (records.metrics.length > 0) await ask(...insertInto('metric_points', METRICS, records.metrics));
   if (locked.length > 0) await writeTotals(ask, locked);

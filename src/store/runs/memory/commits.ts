@@ -275,7 +275,8 @@ export const memoryCommits = (shelves: Shelves, soon: <T>(work: () => T) => Prom
             record.definitionOwner === lookup.definitionOwner &&
             record.definitionId === lookup.definitionId &&
             record.queueOrder !== undefined &&
-            record.queueOrder > lookup.after
+            (record.queueOrder > lookup.after.order ||
+              (record.queueOrder === lookup.after.order && record.runId > lookup.after.runId))
               ? [{ ...identityOf(record), order: record.queueOrder }]
               : [],
           )

@@ -49,6 +49,22 @@ export const CONTEXT_COLUMNS =
   'environment, service_name, service_version, session_id, thread_id, user_id, request_id, release, run_id, resource_id, ' +
   'experiment_id, tags';
 
+/** The columns of `traces` that `decodeTrace` reads, in its order; before them stand the id of the trace and the name of the project. */
+export const SUMMARY_COLUMNS: readonly string[] = [
+  ...['name', 'status', 'start_ns', 'duration_ns', 'span_count', 'error_count', 'total_cost', 'currency'],
+  ...[
+    'input_tokens',
+    'output_tokens',
+    'total_tokens',
+    'models',
+    'tags',
+    'environment',
+    'service_name',
+    'service_version',
+  ],
+  ...['release', 'user_id', 'session_id', 'thread_id', 'run_id', 'experiment_id', 'scores', 'feedback'],
+];
+
 /** Bits of `forms`: whether a payload is kept as JSON; without the bit it is the string itself. */
 export const INPUT_IS_JSON = 1;
 export const OUTPUT_IS_JSON = 2;

@@ -139,6 +139,11 @@ export const decodeFeedback = (row: Row): Feedback => {
   });
 };
 
+const FEEDBACK_VALUE = 6;
+/** The same where the value stands as JSON. @see feedbackTextRow */
+export const decodeTextFeedback = (row: Row): Feedback =>
+  decodeFeedback(row.with(FEEDBACK_VALUE, JSON.parse(row[FEEDBACK_VALUE] as string) as string | number));
+
 export const decodeNote = (row: Row): AspectNote => {
   const r = rowReader(row);
   const correlation = correlationOf(r);

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../model/json.ts';
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { type Correlation, type Cost, type Usage, wholeAttributes } from '../../../model/span.ts';
+import { type Correlation, type Cost, type Span, type Usage, wholeAttributes } from '../../../model/span.ts';
 import type { StoredSpan, TraceSummary } from '../query.ts';
 import { isCancelledCode, kindOf, statusOf } from './codes.ts';
 import type { ScoreMeanRow } from '../judgements.ts';
@@ -82,8 +82,11 @@ const decodePayload = (text: string | undefined, isJson: boolean): Json | undefi
   return isJson ? (JSON.parse(text) as Json) : text;
 };
 
-/** @param payloads whether the row carries the columns of the payloads */
-export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
+/**
+ * A span as it was written: payloads apart from the attributes that they came from.
+ * @param payloads whether the row carries the columns of the payloads
+ */
+export const decodeWrittenSpan = (row: Row, payloads: boolean): Span => {
   const r = rowReader(row);
   const traceId = r.mustText();
   const project = r.mustText();
@@ -153,7 +156,7 @@ export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
   const stack = payloads ? r.text() : undefined;
   const message = (payloads ? r.text() : undefined) ?? listedMessage;
 
-  return present<StoredSpan>({
+  return present<Span>({
     traceId,
     spanId,
     parentSpanId,
@@ -165,7 +168,9 @@ export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
     isEvent,
     receivedAt,
     input,
+    inputAttribute,
     output,
+    outputAttribute,
     model,
     provider,
     entityName,
@@ -173,9 +178,7 @@ export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
     cost,
     error: message === undefined ? undefined : present({ message, type: errorType, stack }),
     correlation,
-    attributes: wholeAttributes(
-      present<Parameters<typeof wholeAttributes>[0]>({ attributes, input, inputAttribute, output, outputAttribute }),
-    ),
+    attributes,
     events: events.map(([eventName, time, eventAttributes]) => ({
       name: eventName,
       time: BigInt(time),
@@ -188,4 +191,11 @@ export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
     })),
     scopeName,
   });
+};
+
+/** @param payloads whether the row carries the columns of the payloads */
+export const decodeSpan = (row: Row, payloads: boolean): StoredSpan => {
+  const span = decodeWrittenSpan(row, payloads);
+  const { inputAttribute: _input, outputAttribute: _output, ...stored } = span;
+  return { ...stored, attributes: wholeAttributes(span) };
 };

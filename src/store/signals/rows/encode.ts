@@ -150,6 +150,9 @@ export const feedbackRow = (f: Feedback): Row => [
   correlationOrNull(f.correlation),
 ];
 
+/** The same with the value as JSON, for a column of text: a number and a text that reads like it stay apart. */
+export const feedbackTextRow = (f: Feedback): Row => feedbackRow({ ...f, value: JSON.stringify(f.value) });
+
 export const noteRow = (n: AspectNote): Row => [
   n.correlation.project,
   n.noteId,

@@ -13,6 +13,9 @@ export const encodeView = ({ viewId, name, project, createdAt, shows, userId }: 
   createdAt,
 ];
 
+/** Place of the user in a row of `decodeWrittenView`. */
+const WRITTEN_USER = 6;
+
 export const decodeView = (row: Row): SavedView => {
   const r = rowReader(row);
   const viewId = r.mustText();
@@ -28,4 +31,10 @@ export const decodeView = (row: Row): SavedView => {
     createdAt,
     shows: path === undefined ? { kind: 'board', views } : { kind: 'page', path },
   };
+};
+
+/** @param row what `decodeView` reads, and then user_id */
+export const decodeWrittenView = (row: Row): NewSavedView => {
+  const userId = row[WRITTEN_USER] ?? undefined;
+  return { ...decodeView(row), ...(userId === undefined ? {} : { userId: userId as string }) };
 };

@@ -20,7 +20,7 @@ import {
   timerOf,
   waitOf,
   workerOf,
-} from './records.ts';
+} from '../../runs/rows/records.ts';
 import { CARRIED_OVER, HELD_LEASE, LEASED, ORPHANED } from './schema.ts';
 
 export const DUE_BY_WALL = `SELECT * FROM timer WHERE due_at <= ? AND steady_due_at IS NULL
@@ -93,7 +93,7 @@ export const lookupsOf = (db: Database.Database) => {
   );
   const runnable = many(
     `SELECT run_id, project, definition_owner, definition_id, definition_version, queue_order FROM run
-     WHERE definition_owner = ? AND definition_id = ? AND queue_order > ? ORDER BY queue_order, run_id LIMIT ?`,
+     WHERE definition_owner = ? AND definition_id = ? AND (queue_order, run_id) > (?, ?) ORDER BY queue_order, run_id LIMIT ?`,
   );
   const heldRuns = many(
     `SELECT run_id FROM run INDEXED BY run_held WHERE definition_owner = ? AND definition_id = ? AND held = ? AND fault IS NULL
@@ -272,7 +272,13 @@ export const lookupsOf = (db: Database.Database) => {
         };
       }
       case 'runnable':
-        return runnable(lookup.definitionOwner, lookup.definitionId, lookup.after, lookup.limit).map((row) => ({
+        return runnable(
+          lookup.definitionOwner,
+          lookup.definitionId,
+          lookup.after.order,
+          lookup.after.runId,
+          lookup.limit,
+        ).map((row) => ({
           runId: row['run_id'] as string,
           project: row['project'] as string,
           definitionOwner: row['definition_owner'] as string,

@@ -5,7 +5,7 @@ import type { WatchJournal } from '../../runs/watch-journal.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
-import { encodeChanges } from './encode-changes.ts';
+import { encodeChanges } from '../../runs/rows/encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
 import { KEPT_ENTRIES } from './watch-journal.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';

@@ -4,8 +4,6 @@ import {
   begunRunStatuses,
   movingRunStatuses,
   openRunStatuses,
-  runStatuses,
-  type RunStatus,
   type UnixMs,
   waitedForBesideWorkers,
   type WaitingOn,
@@ -33,7 +31,16 @@ import type {
   RunRows,
   WorkerListQuery,
 } from '../../runs/run-queries.ts';
-import { isFiltered, matchesRun, statusesWaitingOn } from '../../runs/run-conditions.ts';
+import {
+  FIRST_IN_LIST,
+  isFiltered,
+  isInReach,
+  isKeptWait,
+  matchesRun,
+  newestFirst,
+  pageOfMatching,
+  statusesOf,
+} from '../../runs/run-conditions.ts';
 import { limitQueriesOf } from './limits.ts';
 import type { MatchingRuns, RunFilter, WaitingCount } from '../../runs/run-filter.ts';
 import { lookupsOf } from './lookups.ts';
@@ -48,10 +55,11 @@ import {
   timerOf,
   waitOf,
   workerOf,
-} from './records.ts';
+} from '../../runs/rows/records.ts';
 import { journalUpTo } from '../../runs/journal-up-to.ts';
 import { HELD_LEASE, LEASED, ORPHANED, WAITING, WAITING_ON } from './schema.ts';
 import { keptActorRow } from '../../runs/kept-actor-row.ts';
+import { leaseActor, runActor } from '../../runs/rows/actor-rows.ts';
 
 type Value = string | number;
 
@@ -83,20 +91,6 @@ const OF_STATUS = `SELECT * FROM run WHERE project = ? AND status = ? AND (updat
 export const LONGEST_STILL =
   'SELECT * FROM run INDEXED BY run_listing WHERE project = ? AND status = ? ORDER BY updated_at, run_id LIMIT ?';
 
-/** Before all others in the order newest-updated first. */
-const FIRST = { updatedAt: Number.MAX_SAFE_INTEGER, runId: '' } as const;
-
-/** Whether `run_waiting` finds the runs that wait for it. */
-const isIndexed = (waitingOn: WaitingOn): boolean => waitingOn !== 'worker' && waitingOn !== 'orphan';
-
-/** The statuses of which a list can hold runs. */
-const statusesOf = ({ status, waitingOn }: RunFilter): readonly RunStatus[] => {
-  const possible: readonly RunStatus[] = waitingOn === undefined ? runStatuses : statusesWaitingOn[waitingOn];
-  return status === undefined ? possible : possible.filter((one) => one === status);
-};
-
-const newestFirst = (a: RunRecord, b: RunRecord): number => b.updatedAt - a.updatedAt || (a.runId < b.runId ? 1 : -1);
-
 const parkedSummaries = (where: string): string =>
   `SELECT ord, project, event, key, event_id, at, octet_length(payload) AS payload_bytes
    FROM parked WHERE ${where} at > ? AND ord < ? ORDER BY ord DESC LIMIT ?`;
@@ -121,14 +115,12 @@ export const queriesOf = (db: Database.Database) => {
   const lookups = lookupsOf(db);
 
   const projectsIn = (reach: ProjectReach): readonly string[] => (reach === 'all' ? lookups.projects() : reach);
-  const inReach = (reach: ProjectReach, project: string): boolean => reach === 'all' || reach.includes(project);
-
   const { isOrphaned } = lookups;
 
   /** One run of the order newest-updated first within a project and a status or what is waited for, from a place on. */
   const listing = (sql: string, project: string, part: string, query: RunListQuery): RunRecord[] => {
     const found: RunRecord[] = [];
-    let { updatedAt, runId } = query.after ?? FIRST;
+    let { updatedAt, runId } = query.after ?? FIRST_IN_LIST;
     for (;;) {
       const rows = all(sql, project, part, updatedAt, runId, isFiltered(query) ? SCAN : query.limit);
       for (const row of rows) {
@@ -144,25 +136,14 @@ export const queriesOf = (db: Database.Database) => {
   /** The answer where a filter has an index of its own: all that it finds is looked at. */
   const narrowed = (query: RunListQuery): RunRecord[] | undefined => {
     const session = query.correlation?.find(([name]) => name === 'session_id')?.[1];
-    const { parentRunId, restartedFrom, waitingOn, after, reach } = query;
+    const { parentRunId, restartedFrom, waitingOn } = query;
     let rows: Row[];
     if (parentRunId !== undefined) rows = all('SELECT * FROM run WHERE parent_run_id = ?', parentRunId);
     else if (restartedFrom !== undefined) rows = all(RESTARTED_FROM, restartedFrom);
     else if (session !== undefined) rows = all(OF_SESSION, session);
     else if (waitingOn === 'orphan') rows = all(ORPHANED_RUNS);
     else return undefined;
-    return rows
-      .map(runOf)
-      .filter(
-        (record) =>
-          inReach(reach, record.project) &&
-          matchesRun(record, query, isOrphaned) &&
-          (after === undefined ||
-            record.updatedAt < after.updatedAt ||
-            (record.updatedAt === after.updatedAt && record.runId < after.runId)),
-      )
-      .toSorted(newestFirst)
-      .slice(0, query.limit);
+    return pageOfMatching(rows.map(runOf), query, isOrphaned);
   };
 
   /** Of the newest-updated runs of a project that wait for something, those that match. */
@@ -172,7 +153,7 @@ export const queriesOf = (db: Database.Database) => {
     query: RunFilter,
     most: number,
   ): { readonly count: number; readonly isCapped: boolean } => {
-    const place = [project, waitingOn, FIRST.updatedAt, FIRST.runId, most + 1] as const;
+    const place = [project, waitingOn, FIRST_IN_LIST.updatedAt, FIRST_IN_LIST.runId, most + 1] as const;
     if (waitingOn !== 'orphan' && query.status === undefined && !isFiltered({ ...query, reach: 'all' })) {
       const count = all(COUNT_WAITING, ...place)[0]?.['n'] as number;
       return { count: Math.min(count, most), isCapped: count > most };
@@ -261,8 +242,8 @@ export const queriesOf = (db: Database.Database) => {
       if (few !== undefined) return few;
       const { reach, waitingOn, limit } = query;
       const projects = projectsIn(reach);
-      const parts = waitingOn !== undefined && isIndexed(waitingOn) ? [waitingOn] : statusesOf(query);
-      const sql = waitingOn !== undefined && isIndexed(waitingOn) ? WAITING_RUNS : OF_STATUS;
+      const parts = waitingOn !== undefined && isKeptWait(waitingOn) ? [waitingOn] : statusesOf(query);
+      const sql = waitingOn !== undefined && isKeptWait(waitingOn) ? WAITING_RUNS : OF_STATUS;
       return projects
         .flatMap((project) => parts.flatMap((part) => listing(sql, project, part, query)))
         .toSorted(newestFirst)
@@ -426,7 +407,7 @@ export const queriesOf = (db: Database.Database) => {
         const rows = actorsBefore(query.type, before);
         for (const actor of rows) {
           before = actor.id;
-          if (!inReach(query.reach, actor.project)) continue;
+          if (!isInReach(query.reach, actor.project)) continue;
           if (query.status !== undefined && actor.status !== query.status) continue;
           found.push(actor);
           if (found.length >= query.limit) return found;
@@ -465,7 +446,7 @@ export const queriesOf = (db: Database.Database) => {
     subjectRuns: (userId: string, reach: ProjectReach, limit: number) => {
       const theirs = all('SELECT * FROM run WHERE user_id = ?', userId)
         .map(runOf)
-        .filter(({ project }) => inReach(reach, project));
+        .filter(({ project }) => isInReach(reach, project));
       const finished: { runId: string; traceId: string }[] = [];
       let taken = 0;
       for (const root of theirs) {
@@ -596,39 +577,3 @@ export const queriesOf = (db: Database.Database) => {
   };
 };
 export type Queries = ReturnType<typeof queriesOf>;
-
-/** The value of a snapshot, read without its machine; a snapshot that is no JSON shows as the status of its run. */
-const valueOf = (row: Row): string => {
-  try {
-    return JSON.stringify((JSON.parse(row['snapshot'] as string) as { v?: unknown }).v ?? row['status']);
-  } catch {
-    return JSON.stringify(row['status']);
-  }
-};
-
-const runActor = (row: Row): ActorRow => {
-  const record = runOf(row);
-  return {
-    type: 'run',
-    id: record.runId,
-    project: record.project,
-    machine: `run:${record.definitionId}@${record.definitionVersion}`,
-    value: valueOf(row),
-    status: record.fault !== undefined ? 'quarantined' : record.endedAt === undefined ? 'active' : 'done',
-    version: record.version,
-    updatedAt: record.updatedAt,
-  };
-};
-const leaseActor = (row: Row): ActorRow => {
-  const record = attemptOf(row);
-  return {
-    type: 'lease',
-    id: record.leaseId,
-    project: row['project'] as string,
-    machine: 'lease',
-    value: JSON.stringify(record.state),
-    status: record.endedAt === undefined ? 'active' : 'done',
-    version: record.version,
-    updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
-  };
-};

@@ -1,7 +1,13 @@
 import type Database from 'better-sqlite3';
 import { UPDATE_LIMIT } from './limits.ts';
 import { DOCUMENTS_BEFORE } from './lookups.ts';
-import { type Column, type Columns, type EncodedChanges, type Operation, operations } from './encode-changes.ts';
+import {
+  type Column,
+  type Columns,
+  type EncodedChanges,
+  type Operation,
+  operations,
+} from '../../runs/rows/encode-changes.ts';
 
 /** A row of the store is not as this process left it: another process writes to the file, or memory was wrong. */
 export class RowMoved extends Error {}

@@ -10,7 +10,7 @@ import { createRoom, namingQuota, type RoomFlag } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
-import type { EncodedChanges } from './encode-changes.ts';
+import type { EncodedChanges } from '../../runs/rows/encode-changes.ts';
 import { faultOf } from './fault.ts';
 import { RUNS_FILE } from './schema.ts';
 import { watchWriterOf } from './watch-journal.ts';

@@ -41,13 +41,8 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
   const findTrace = db
     .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
     .pluck();
-  const keepTexts = db.prepare(
-    `INSERT INTO pending_erasures (span) SELECT p.span FROM spans s JOIN span_payloads p ON p.span = s.span
-     WHERE s.trace = ? AND (p.input IS NOT NULL OR p.output IS NOT NULL)`,
-  );
-  const deleteOtherPayloads = db.prepare(
-    `DELETE FROM span_payloads WHERE span IN (SELECT span FROM spans WHERE trace = ?) AND input IS NULL AND output IS NULL`,
-  );
+  const spansOf = db.prepare<[number], number>('SELECT span FROM spans WHERE trace = ? ORDER BY span').pluck();
+  const keepText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
   const deleteSpans = db.prepare('DELETE FROM spans WHERE trace = ?');
   const deleteContexts = db.prepare('DELETE FROM trace_contexts WHERE trace = ?');
   // Judgements that name a span alone belong to the trace that holds the span.
@@ -82,8 +77,9 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
   const deleteKeys = db.prepare('DELETE FROM ingest_keys WHERE at_ns < ?');
 
   const removeTrace = (trace: number): void => {
-    keepTexts.run(trace);
-    deleteOtherPayloads.run(trace);
+    for (const span of spansOf.all(trace))
+      if (writer.payloads.hasText(span)) keepText.run(span);
+      else writer.payloads.drop(span);
     deleteSpans.run(trace);
     deleteContexts.run(trace);
     writer.projection.remove(trace);
@@ -107,6 +103,7 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
         }
         if (rows > 0) found++;
       }
+      writer.finish();
       return found;
     },
     trim: (projectName, beforeNs, limit) => {

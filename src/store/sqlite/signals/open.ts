@@ -20,6 +20,7 @@ import {
   decodeScore,
   encodeAudit,
 } from '../../signals/rows/decode-records.ts';
+import { decodeHeld, encodeKey } from '../../signals/rows/held-rows.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
 import { type EncodedPiece, encodeUnit } from './encode.ts';
 import {
@@ -413,6 +414,13 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     deleteView: (project, viewId) => askWriter<DeleteOutcome>('deleteView', project, viewId),
     deleteViewsOfUser: (userId, reach) =>
       askWriter<DeleteOutcome>('deleteViewsOfUser', userId, reach === 'all' ? null : reach),
+
+    moving: {
+      count: (kind) => read<number>('countHeld', kind),
+      scan: (kind, paging) => readPage(decodeHeld[kind], 'scanHeld', kind, paging),
+      restoreAudit: (entries) => askWriter('restoreAudit', entries.map(encodeAudit)),
+      restoreIngestKeys: (keys) => askWriter('restoreIngestKeys', keys.map(encodeKey)),
+    },
 
     trim: (project, before, limit) => askWriter<number>('trim', project, before, limit),
     trimRecords: (auditBefore, ingestKeysBefore) => askWriter('trimRecords', auditBefore, ingestKeysBefore),

@@ -7,10 +7,10 @@ import { timeAndRow } from '../../signals/position.ts';
 import { meanOf, projectNumbers, type Statements } from './statements.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 
-const DATASET = `r.dataset_id, r.name, p.name, r.description, r.at_ns,
+export const DATASET = `r.dataset_id, r.name, p.name, r.description, r.at_ns,
   (SELECT count(*) FROM dataset_items AS i WHERE i.dataset = r.dataset)`;
-const ITEM = 'i.item_id, d.dataset_id, i.at_ns, i.source_trace_id, i.input, i.expected, i.metadata';
-const EXPERIMENT = 'r.experiment_id, r.name, p.name, r.dataset_id, r.service_version, r.metadata, r.at_ns';
+export const ITEM = 'i.item_id, d.dataset_id, i.at_ns, i.source_trace_id, i.input, i.expected, i.metadata';
+export const EXPERIMENT = 'r.experiment_id, r.name, p.name, r.dataset_id, r.service_version, r.metadata, r.at_ns';
 
 export const listDatasets = (statements: Statements, query: Paging & Window): RowPage =>
   listByTime(statements, { from: 'datasets', key: 'dataset', columns: DATASET }, query, 'desc', () => {});

@@ -34,7 +34,7 @@ const conditionsOf = () => {
 };
 
 /** How a table of records is read by time. The names are constants of this file. */
-type Table = {
+export type Table = {
   readonly from: string;
   readonly key: string;
   readonly columns: string;
@@ -85,14 +85,41 @@ export const listByTime = (
   return [rows, next];
 };
 
+export const LOGS: Table = {
+  from: 'logs',
+  key: 'log',
+  columns: `p.name, r.correlation, r.log_id, r.at_ns, r.received_ns, r.severity, r.message, r.logger, r.trace_id, r.span_id,
+    r.attributes`,
+};
+export const POINTS: Table = {
+  from: 'metric_points',
+  key: 'point',
+  columns: `p.name, r.correlation, r.name, r.type, r.unit, r.description, r.at_ns, r.received_ns, r.value, r.sum, r.count,
+    r.bounds, r.bucket_counts, r.temporality, r.attributes, r.exemplars`,
+};
+export const SCORES: Table = {
+  from: 'scores',
+  key: 'score',
+  columns: `p.name, r.correlation, r.score_id, r.trace_id, r.span_id, r.scorer_id, r.scorer_version, r.value, r.min, r.max,
+    r.label, r.reason, r.source, r.score_trace_id, r.cost, r.at_ns, r.received_ns, r.experiment_id, r.metadata`,
+};
+export const FEEDBACK: Table = {
+  from: 'feedback',
+  key: 'feedback',
+  columns: `p.name, r.correlation, r.feedback_id, r.trace_id, r.span_id, r.kind, r.value, r.comment, r.author_kind,
+    r.author_id, r.metadata, r.at_ns, r.received_ns`,
+};
+export const NOTES: Table = {
+  from: 'aspect_notes',
+  key: 'note',
+  columns: `p.name, r.correlation, r.note_id, r.trace_id, r.span_id, r.aspect, r.text, r.model, r.at_ns, r.received_ns`,
+};
+
 export const listLogs = (statements: Statements, query: LogQuery): RowPage =>
   listByTime(
     statements,
     {
-      from: 'logs',
-      key: 'log',
-      columns: `p.name, r.correlation, r.log_id, r.at_ns, r.received_ns, r.severity, r.message, r.logger, r.trace_id, r.span_id,
-        r.attributes`,
+      ...LOGS,
       by: query.traceId === undefined ? undefined : 'INDEXED BY logs_by_trace',
     },
     query,
@@ -135,10 +162,7 @@ export const listMetricPoints = (statements: Statements, query: MetricPointQuery
   listByTime(
     statements,
     {
-      from: 'metric_points',
-      key: 'point',
-      columns: `p.name, r.correlation, r.name, r.type, r.unit, r.description, r.at_ns, r.received_ns, r.value, r.sum, r.count,
-        r.bounds, r.bucket_counts, r.temporality, r.attributes, r.exemplars`,
+      ...POINTS,
       by: 'INDEXED BY metric_points_by_name',
     },
     query,
@@ -166,10 +190,7 @@ export const listScores = (statements: Statements, query: ScoreQuery): RowPage =
   listByTime(
     statements,
     {
-      from: 'scores',
-      key: 'score',
-      columns: `p.name, r.correlation, r.score_id, r.trace_id, r.span_id, r.scorer_id, r.scorer_version, r.value, r.min, r.max,
-        r.label, r.reason, r.source, r.score_trace_id, r.cost, r.at_ns, r.received_ns, r.experiment_id, r.metadata`,
+      ...SCORES,
       by: query.traceId === undefined ? undefined : 'NOT INDEXED',
     },
     query,
@@ -191,10 +212,7 @@ export const listFeedback = (statements: Statements, traceId: string, paging: Pa
   listByTime(
     statements,
     {
-      from: 'feedback',
-      key: 'feedback',
-      columns: `p.name, r.correlation, r.feedback_id, r.trace_id, r.span_id, r.kind, r.value, r.comment, r.author_kind,
-        r.author_id, r.metadata, r.at_ns, r.received_ns`,
+      ...FEEDBACK,
       by: 'NOT INDEXED',
     },
     paging,
@@ -213,9 +231,7 @@ export const listAspectNotes = (
   listByTime(
     statements,
     {
-      from: 'aspect_notes',
-      key: 'note',
-      columns: `p.name, r.correlation, r.note_id, r.trace_id, r.span_id, r.aspect, r.text, r.model, r.at_ns, r.received_ns`,
+      ...NOTES,
       by: query.traceId === undefined ? undefined : 'INDEXED BY aspect_notes_by_trace',
     },
     query,
@@ -248,6 +264,9 @@ export const listProjects = (statements: Statements, paging: Paging): RowPage =>
   return [page, found.length > paging.limit ? [String(page.at(-1)?.[0])] : undefined];
 };
 
+export const AUDIT_COLUMNS =
+  'a.audit_id, a.at_ns, a.operation, a.project, a.subject, a.key_fingerprint, a.remote_address, a.resource, a.outcome';
+
 export const listAudit = (statements: Statements, query: AuditQuery): RowPage => {
   const { parts, values, add } = conditionsOf();
   add(
@@ -264,7 +283,7 @@ export const listAudit = (statements: Statements, query: AuditQuery): RowPage =>
   }
   const found = statements
     .exact<Row>(
-      `SELECT a.entry, a.audit_id, a.at_ns, a.operation, a.project, a.subject, a.key_fingerprint, a.remote_address, a.resource, a.outcome
+      `SELECT a.entry, ${AUDIT_COLUMNS}
        FROM audit AS a ${parts.length === 0 ? '' : `WHERE ${parts.join(' AND ')}`} ORDER BY a.at_ns DESC, a.entry DESC LIMIT ?`,
     )
     .all(...values, query.limit + 1);

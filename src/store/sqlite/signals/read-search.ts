@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { planSearch, searchText } from '../../signals/search-text.ts';
+import { payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
 
 /** Spans with a match up to which the complete set of a search is read at once. */
@@ -147,12 +148,10 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
   const question = questionOf(statements, words, prefixes);
   if (question === undefined) return undefined;
   const index = indexOf(statements, question);
-  const payload = statements.raw<[number, string | null, string | null]>(
-    'SELECT forms, input, output FROM span_payloads WHERE span = ?',
-  );
+  const payloads = payloadReaderOf(statements);
   const holdsPhrases = (span: number): boolean => {
     if (phrases.length === 0) return true;
-    const row = payload.get(span);
+    const row = payloads.findTexts(span);
     if (row === undefined) return false;
     scratch ??= scratchOf();
     const [, input, output] = row;

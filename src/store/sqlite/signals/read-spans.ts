@@ -8,7 +8,8 @@ import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
 import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
-import { estimateBytes, type SpanPlaces, type SpansPiece, writeSpans } from './span-json.ts';
+import { payloadReaderOf } from './read-payloads.ts';
+import { estimateBytes, spanWeigher, type SpanPlaces, type SpansPiece, writeSpans } from './span-json.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.split(', ')
@@ -19,14 +20,34 @@ const ANSWERED = `t.trace_id, p.name, s.span_id, s.parent_span_id, s.name, s.kin
   s.is_event, s.model, s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens, s.usage_details,
   s.total_cost, s.input_cost, s.output_cost, s.currency, s.is_estimated, s.price_book_id, s.error_message, s.error_type,
   s.scope_name, ${CONTEXTS}`;
-const PAYLOADS = `, l.forms, l.input, l.input_attribute, l.output, l.output_attribute, l.attributes, l.events, l.links,
-  l.error_stack, l.error_message`;
 const JOINED = `JOIN traces AS t ON t.trace = s.trace JOIN projects AS p ON p.project = s.project
   JOIN trace_contexts AS c ON c.trace = s.trace AND c.context = s.context`;
-const PAYLOADS_JOINED = 'LEFT JOIN span_payloads AS l ON l.span = s.span';
 
-const answered = (payloads: boolean): string => ANSWERED + (payloads ? PAYLOADS : '');
-const joined = (payloads: boolean): string => (payloads ? `${JOINED} ${PAYLOADS_JOINED}` : JOINED);
+/**
+ * Reads spans as they are answered, with their payloads or without.
+ * @param from what finds the span `s`: what follows `FROM`
+ */
+const answeredSpans = (statements: Statements, payloads: boolean, from: string) => {
+  const reader = payloads ? payloadReaderOf(statements) : undefined;
+  const find = statements.exact<Row>(`SELECT ${ANSWERED}, s.span FROM ${from}`);
+  const complete = (row: Row): Row => {
+    const span = Number(row.pop());
+    return [...row, ...(reader?.find(span) ?? [])];
+  };
+  return {
+    all: (...values: unknown[]): Row[] => find.all(...values).map(complete),
+    get: (...values: unknown[]): Row | undefined => {
+      const row = find.get(...values);
+      return row && complete(row);
+    },
+  };
+};
+
+/** Finds spans by their numbers. */
+export const spansByNumber = (statements: Statements, payloads: boolean): ((span: number) => Row | undefined) => {
+  const read = answeredSpans(statements, payloads, `spans AS s ${JOINED} WHERE s.span = ?`);
+  return (span) => read.get(span);
+};
 
 /** Places in a row of `ANSWERED`. */
 const ID = 2;
@@ -137,9 +158,7 @@ export const findTrace = (
   if (found.length === 0) return undefined;
   const traces = found.map(([trace]) => Number(trace));
   const parts = found.map(([, ...row]) => row);
-  const read = statements.exact<Row>(
-    `SELECT ${answered(payloads)} FROM spans AS s ${joined(payloads)} WHERE s.trace = ?`,
-  );
+  const read = answeredSpans(statements, payloads, `spans AS s ${JOINED} WHERE s.trace = ?`);
   const spans = traces.flatMap((trace) => read.all(trace));
   return [parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces), waterfall(spans, inAnswer)];
 };
@@ -151,13 +170,13 @@ export const findSpan = (
   spanId: string,
   reach: ProjectReach,
 ): Row | undefined =>
-  statements
-    .exact<Row>(
-      `SELECT ${answered(true)} FROM traces AS t JOIN spans AS s ON s.trace = t.trace AND s.span_id = ?
-       JOIN projects AS p ON p.project = t.project JOIN trace_contexts AS c ON c.trace = s.trace AND c.context = s.context
-       ${PAYLOADS_JOINED} WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY s.span DESC`,
-    )
-    .get(spanId, traceId, JSON.stringify(projectNumbers(statements, reach)));
+  answeredSpans(
+    statements,
+    true,
+    `traces AS t JOIN spans AS s ON s.trace = t.trace AND s.span_id = ?
+     JOIN projects AS p ON p.project = t.project JOIN trace_contexts AS c ON c.trace = s.trace AND c.context = s.context
+     WHERE t.trace_id = ? AND t.project IN (SELECT value FROM json_each(?)) ORDER BY s.span DESC`,
+  ).get(spanId, traceId, JSON.stringify(projectNumbers(statements, reach)));
 
 /** Traces up to which a filter is so rare that the spans of all of them are read and sorted. */
 const RARE = 2_000;
@@ -187,8 +206,9 @@ const upTo = (
 ): readonly [bigint, bigint][] => {
   if (maxBytes === undefined) return spans;
   let bytes = 0;
+  const weigh = spanWeigher(statements, payloads);
   const end = spans.findIndex(([span]) => {
-    bytes += estimateBytes(statements, [Number(span)], 1, payloads);
+    bytes += weigh(Number(span));
     return bytes > maxBytes;
   });
   return end === -1 ? spans : spans.slice(0, end + 1);
@@ -272,10 +292,8 @@ const pageOfSpans = (statements: Statements, query: SpanQuery): [spans: number[]
 /** Reads a page of spans by start. */
 export const listSpans = (statements: Statements, query: SpanQuery): RowPage => {
   const [spans, next] = pageOfSpans(statements, query);
-  const whole = statements.exact<Row>(
-    `SELECT ${answered(query.payloads)} FROM spans AS s ${joined(query.payloads)} WHERE s.span = ?`,
-  );
-  return [spans.map((span) => whole.get(span)).filter((row): row is Row => row !== undefined), next];
+  const find = spansByNumber(statements, query.payloads);
+  return [spans.map(find).filter((row): row is Row => row !== undefined), next];
 };
 
 /** Where the spans of a page stand, what they will weigh as JSON, and the first of them. */

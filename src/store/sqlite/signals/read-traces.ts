@@ -1,8 +1,8 @@
 import type { Position, TraceQuery, TraceSort } from '../../signals/query.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
+import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
 import { readUpTo } from './read-up-to.ts';
 import { openSearch, type Search } from './read-search.ts';
-import { instantOf } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import {
   countUpTo,
@@ -14,12 +14,9 @@ import {
   printMeans,
   within,
 } from './trace-filter.ts';
-import type { Row } from '../../signals/rows/columns.ts';
+import { type Row, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
 
-export const TRACE_COLUMNS =
-  't.trace_id, p.name, t.name, t.status, t.start_ns, t.duration_ns, t.span_count, t.error_count, t.total_cost, t.currency, ' +
-  't.input_tokens, t.output_tokens, t.total_tokens, t.models, t.tags, t.environment, t.service_name, t.service_version, ' +
-  't.release, t.user_id, t.session_id, t.thread_id, t.run_id, t.experiment_id, t.scores, t.feedback';
+export const TRACE_COLUMNS = `t.trace_id, p.name, ${SUMMARY_COLUMNS.map((column) => `t.${column}`).join(', ')}`;
 
 /** Entries up to which a condition is so rare that its traces are all read and sorted. */
 const RARE = 4_000;
@@ -27,32 +24,21 @@ const RARE = 4_000;
 const FIRST_CHUNK = 64;
 const LAST_CHUNK = 1_024;
 
-type Key = bigint | number | null;
 /** A row of the list before the rest of it is read: what the order compares. */
-type Candidate = { readonly trace: number; readonly key: Key };
+type Candidate = { readonly trace: number; readonly key: TraceSortKey };
 
 /** How each order reads: its column, and the index that has it. */
 const orders = {
-  start_time: { key: 't.start_ns', index: 'traces_by_start', mayBeNull: false },
-  duration: { key: 't.duration_ns', index: 'traces_by_duration', mayBeNull: true },
-  cost: { key: 't.total_cost', index: 'traces_by_cost', mayBeNull: true },
-  span_count: { key: 't.span_count', index: 'traces_by_span_count', mayBeNull: false },
-  score: { key: 'd.mean', index: undefined, mayBeNull: false },
+  start_time: { key: 't.start_ns', index: 'traces_by_start' },
+  duration: { key: 't.duration_ns', index: 'traces_by_duration' },
+  cost: { key: 't.total_cost', index: 'traces_by_cost' },
+  span_count: { key: 't.span_count', index: 'traces_by_span_count' },
+  score: { key: 'd.mean', index: undefined },
 } as const satisfies Record<TraceSort, unknown>;
 
-/** Stands in a position for "no cost" and "no duration": such rows come last in both directions. */
-const NO_KEY = '';
+const positionOf = ({ key, trace }: Candidate): Position => tracePosition(key, trace);
 
-const keyOfPosition = (sort: TraceSort, at: string | number | undefined): Key => {
-  if (at === undefined || at === NO_KEY) return null;
-  return sort === 'start_time' || sort === 'duration' ? instantOf(at) : Number(at);
-};
-const positionOf = ({ key, trace }: Candidate): Position => [
-  key === null ? NO_KEY : typeof key === 'bigint' ? key.toString() : key,
-  trace,
-];
-
-const compareKeys = (a: Key, b: Key): number => {
+const compareKeys = (a: TraceSortKey, b: TraceSortKey): number => {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   return a < b ? -1 : a > b ? 1 : 0;
 };
@@ -178,7 +164,7 @@ const listProject = (
       found.push(
         ...read(
           [
-            ...(order.mayBeNull ? [{ sql: `${key} IS NOT NULL`, values: [] }] : []),
+            ...(mayBeNull[query.sort] ? [{ sql: `${key} IS NOT NULL`, values: [] }] : []),
             ...(after === undefined
               ? []
               : [{ sql: `(${key}, ${tie}) ${beyond} (?, ?)`, values: [after.key, after.trace] }]),
@@ -187,7 +173,7 @@ const listProject = (
           limit,
         ),
       );
-    if (order.mayBeNull && found.length < limit)
+    if (mayBeNull[query.sort] && found.length < limit)
       found.push(
         ...read(
           [
@@ -204,7 +190,7 @@ const listProject = (
   let after: Candidate | undefined =
     query.after === undefined
       ? undefined
-      : { key: keyOfPosition(query.sort, query.after[0]), trace: Number(query.after[1]) };
+      : { key: sortKeyAt(query.sort, query.after[0]), trace: Number(query.after[1]) };
   if (search === undefined || search.traces !== undefined) return candidates(after, wanted);
 
   // A search for what many spans hold: walk the list, and keep what the index confirms.

@@ -24,6 +24,7 @@ import {
   listProjects,
   listScores,
 } from './read-records.ts';
+import { countHeld, scanHeld } from './move.ts';
 import { countFacets } from './read-facets.ts';
 import { listRollUps } from './read-rollups.ts';
 import { findSpan, findTrace, listSpans, openSpans, openTrace, projectsOfTrace } from './read-spans.ts';
@@ -77,6 +78,8 @@ const methods = {
   scoreStatistics,
   listViews,
   findView,
+  countHeld,
+  scanHeld,
   ping: (statements: ReturnType<typeof statementsOf>) => {
     statements.pluck('SELECT 1 FROM schema_version').get();
   },

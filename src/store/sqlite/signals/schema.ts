@@ -12,8 +12,7 @@ const APPLICATION_ID = 0x73766373;
 export const SEARCH_APPLICATION_ID = 0x73766366;
 
 /**
- * Columns of a span that lists and totals read. A row is narrow, because payloads live in `span_payloads`, the project is a
- * number, and what its trace has in common (service, user, session, ...) is one row of `trace_contexts`.
+ * Columns of a span that lists and totals read. A row is narrow, because payloads live elsewhere, the project is a number, and what its trace has in common (service, user, session, ...) is one row of `trace_contexts`.
  */
 const signals = `
 CREATE TABLE IF NOT EXISTS projects (project INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -95,6 +94,7 @@ CREATE INDEX IF NOT EXISTS spans_priced
   ON spans (project, start_ns, end_ns, status, total_cost, input_tokens, output_tokens, model, provider, entity_name)
   WHERE total_cost IS NOT NULL;
 
+-- Payloads of a few spans that came by themselves, until there are enough of them for a block, and all those of older builds.
 CREATE TABLE IF NOT EXISTS span_payloads (
   span INTEGER PRIMARY KEY,
   forms INTEGER NOT NULL,
@@ -171,6 +171,17 @@ CREATE TABLE IF NOT EXISTS ingest_keys (ingest_key TEXT PRIMARY KEY, at_ns INTEG
 CREATE INDEX IF NOT EXISTS ingest_keys_by_time ON ingest_keys (at_ns);
 `;
 
+/**
+ * Payloads of many spans together, compressed. A block stands under the number of its first span; `spans` says which it holds. Its body
+ * is cut into parts of which eight fill a page: whole blocks would leave a fifth of their pages empty.
+ */
+const payloadBlocks = `
+CREATE TABLE IF NOT EXISTS payload_blocks (
+  block INTEGER PRIMARY KEY, spans BLOB NOT NULL, first_part INTEGER NOT NULL, parts INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS payload_parts (part INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+`;
+
 const audit = `
 CREATE TABLE IF NOT EXISTS audit (
   entry INTEGER PRIMARY KEY, audit_id TEXT NOT NULL, at_ns INTEGER NOT NULL, operation TEXT NOT NULL, project TEXT NOT NULL,
@@ -197,8 +208,9 @@ export const CALLS = (spans: string): string =>
   `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
 
 /**
- * What the file has besides, without a version of its own: what an older build does not miss, indexes and the table of saved views,
- * which nothing else in the file refers to. Applied at every start.
+ * What the file has besides, without a version of its own, applied at every start: indexes, the table of saved views, and the blocks of
+ * payloads. The specification fixes the version at 2; an older build, which is not promised to read a newer file, finds spans of blocks
+ * without their payloads.
  * `spans_calls` is all that analytics over model calls read. `spans_priced`, which files of older builds have, held no call that failed.
  */
 const standing = `
@@ -206,7 +218,7 @@ CREATE INDEX IF NOT EXISTS spans_calls
   ON spans (project, start_ns, end_ns, status, kind, repeats_usage, total_cost, input_tokens, output_tokens, model, provider, entity_name)
   WHERE ${CALLS('spans').replaceAll('spans.', '')};
 DROP INDEX IF EXISTS spans_priced;
-${savedViews}`;
+${payloadBlocks}${savedViews}`;
 
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */
 export const searchSchema = `

@@ -2,15 +2,18 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import { NICENESS, standBack } from '../../thread-priority.ts';
 import { searchText } from '../../signals/search-text.ts';
 import { openForReading, openForWriting } from '../connection.ts';
 import { driverCode, isDiskFull } from '../driver-error.ts';
-import { drain, errorInfo, mainPort, post, standBack, whenIdle } from '../inbox.ts';
+import { drain, errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { isRefusing, isShortOfRoom, nameQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
+import { payloadReaderOf } from './read-payloads.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
+import { statementsOf } from './statements.ts';
 import type { SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
 
 /** Rows that are read from the data file at a time to bring the index up to it. */
@@ -32,7 +35,7 @@ const PURGE_PAGES = 500;
 const FATAL_FAULTS = 3;
 
 const { options, writerPort } = workerData as { options: SearchOptions; writerPort: MessagePort };
-standBack();
+standBack(NICENESS.writesSignals);
 const main = mainPort();
 const file = searchPath(options.path);
 
@@ -78,18 +81,10 @@ const openIndex = (): Index => {
 const dataOf = (db: Database.Database) => ({
   db,
   transactions: transactionsOf(db),
-  /** Payloads beyond the index. Those of erased spans never enter it. */
-  rowsAfter: db
-    .prepare<[number, number], SearchRow>(
-      `SELECT l.span, l.forms, l.input, l.output FROM span_payloads AS l
-       WHERE l.span > ? AND (l.input IS NOT NULL OR l.output IS NOT NULL)
-         AND NOT EXISTS (SELECT 1 FROM pending_erasures AS e WHERE e.span = l.span) ORDER BY l.span LIMIT ?`,
-    )
-    .raw(),
+  statements: statementsOf(db),
   erasuresAfter: db
-    .prepare<[number, number], [number, ...SearchRow]>(
-      `SELECT e.seq, l.span, l.forms, l.input, l.output FROM pending_erasures AS e JOIN span_payloads AS l ON l.span = e.span
-       WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+    .prepare<[number, number], [seq: number, span: number]>(
+      'SELECT seq, span FROM pending_erasures WHERE seq > ? ORDER BY seq LIMIT ?',
     )
     .raw(),
   countErasures: db
@@ -171,6 +166,22 @@ const fail = (thrown: unknown): ErrorInfo => {
   return info;
 };
 
+/** Spans that are gone, with their texts, in the order in which they went. */
+const erasuresAfter = (
+  seq: number,
+  limit: number,
+): [seq: number, span: number, input: string | null, output: string | null][] => {
+  const { db, transactions, statements, erasuresAfter: after } = reachData();
+  const read = () => {
+    const payloads = payloadReaderOf(statements);
+    return after.all(seq, limit).map(([at, span]): ReturnType<typeof erasuresAfter>[number] => {
+      const [, input, output] = payloads.findTexts(span) ?? [0, null, null];
+      return [at, span, input, output];
+    });
+  };
+  return db.inTransaction ? read() : transactions.read(read);
+};
+
 const setSecure = (current: Index, isSecure: boolean): void => {
   if (current.isSecure === isSecure) return;
   current.setSecure.run(isSecure ? 1n : 0n); // a number would be bound as a real, which the index refuses
@@ -184,12 +195,12 @@ const setSecure = (current: Index, isSecure: boolean): void => {
  */
 const eraseSome = (limit: number, isSecure: boolean): boolean => {
   const current = reach();
-  const rows = reachData().erasuresAfter.all(current.erasedSeq, limit);
+  const rows = erasuresAfter(current.erasedSeq, limit);
   const last = rows.at(-1)?.[0];
   if (last === undefined) return false;
   setSecure(current, isSecure);
   current.transactions.begin();
-  for (const [, span, , input, output] of rows)
+  for (const [, span, input, output] of rows)
     if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
   saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || !isSecure });
   return rows.length === limit;
@@ -205,7 +216,7 @@ const catchUp = (): void => {
   for (let isBehind = true; isBehind; )
     reachData().transactions.read(() => {
       strikeOut();
-      const rows = reachData().rowsAfter.all(current.highWater, CATCH_UP_ROWS);
+      const rows = payloadReaderOf(reachData().statements).textsAfter(current.highWater, CATCH_UP_ROWS);
       const last = rows.at(-1)?.[0];
       isBehind = last !== undefined;
       if (last === undefined) return;

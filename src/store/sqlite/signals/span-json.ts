@@ -1,5 +1,6 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import { payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
 
 /** Where spans are found: their ids, with the row number of the trace of each, or the one that all of them have. */
@@ -21,10 +22,8 @@ const SPAN = `s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, 
   s.is_event, ${time('s.received_ns')}, s.model, s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens,
   s.usage_details, s.total_cost, s.input_cost, s.output_cost, s.currency, s.is_estimated, s.price_book_id, s.error_message,
   s.error_type, s.scope_name`;
-const PAYLOADS = `, l.forms, l.input, l.input_attribute, l.output, l.output_attribute, l.attributes, l.events, l.links,
-  l.error_stack, l.error_message`;
 
-/** A reader of the rows of `SPAN` and `PAYLOADS`; it remembers what spans of one trace have in common. */
+/** A reader of the rows of `SPAN`, with the payloads behind them; it remembers what spans of one trace have in common. */
 const spanWriter = (statements: Statements, payloads: boolean) => {
   const write = spanJsonWriter(payloads);
   const findTrace = statements.raw<[traceId: string, project: string]>(
@@ -71,25 +70,39 @@ export const writeSpans = (statements: Statements, places: SpanPlaces, payloads:
   const { traces, ids } = places;
   const ofOneTrace = typeof traces === 'number';
   // One statement walks the places in their order: asked one by one, rows take longer to be found than to be read.
-  const find = statements.raw<[...Row, trace: number, place: number]>(
-    `SELECT ${SPAN}${payloads ? PAYLOADS : ''}, s.trace, j.key FROM json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id
-     ON ${ofOneTrace ? 's.trace = ? AND s.span_id = j.value' : 's.trace = j.value ->> 0 AND s.span_id = j.value ->> 1'}
-     ${payloads ? 'LEFT JOIN span_payloads AS l ON l.span = s.span' : ''}`,
+  const find = statements.raw<[...Row, span: number, trace: number, place: number]>(
+    `SELECT ${SPAN}, s.span, s.trace, j.key FROM json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id
+     ON ${ofOneTrace ? 's.trace = ? AND s.span_id = j.value' : 's.trace = j.value ->> 0 AND s.span_id = j.value ->> 1'}`,
   );
+  const reader = payloads ? payloadReaderOf(statements) : undefined;
   const rows = ofOneTrace
     ? find.iterate(JSON.stringify(ids), traces)
     : find.iterate(JSON.stringify(ids.map((id, place) => [traces[place], id])));
   const write = spanWriter(statements, payloads);
   let json = '';
-  for (const row of rows) {
-    json += write(Number(row.at(-2)), row);
-    if (json.length >= PIECE_CHARACTERS) return [encoder.encode(json), Number(row.at(-1)) + 1];
+  for (const found of rows) {
+    const row: Row = found;
+    const place = Number(row.pop());
+    const trace = Number(row.pop());
+    const span = Number(row.pop());
+    if (reader !== undefined) row.push(...(reader.find(span) ?? []));
+    json += write(trace, row);
+    if (json.length >= PIECE_CHARACTERS) return [encoder.encode(json), place + 1];
   }
   return [encoder.encode(json), ids.length];
 };
 
+/** Tells what a span will weigh as JSON, in bytes: sizes stand in the heads of rows and in the indexes of blocks, so no payload is read. */
+export const spanWeigher = (statements: Statements, payloads: boolean): ((span: number) => number) => {
+  const reader = payloads ? payloadReaderOf(statements) : undefined;
+  const measure = statements.pluck<number>(
+    'SELECT octet_length(name) + coalesce(octet_length(error_message), 0) FROM spans WHERE span = ?',
+  );
+  return (span) => ENVELOPE_BYTES + (measure.get(span) ?? 0) + (reader?.weigh(span) ?? 0);
+};
+
 /**
- * What spans will weigh as JSON, in bytes, out of some of them: sizes stand in the heads of rows, so no payload is read.
+ * What spans will weigh as JSON, in bytes, out of some of them.
  * @param spans row numbers of spans
  * @param count how many there are of their kind
  */
@@ -100,24 +113,9 @@ export const estimateBytes = (
   payloads: boolean,
 ): number => {
   if (spans.length === 0) return 0;
+  const weigh = spanWeigher(statements, payloads);
   const step = Math.max(1, Math.floor(spans.length / SAMPLED));
   const sampled = spans.filter((_, place) => place % step === 0);
-  const size = (column: string, times = '1'): string => `coalesce(octet_length(${column}), 0) * (${times})`;
-  const held = [
-    size('s.name'),
-    size('s.error_message'),
-    ...(payloads
-      ? [
-          size('l.input', '1 + (l.input_attribute IS NOT NULL)'),
-          size('l.output', '1 + (l.output_attribute IS NOT NULL)'),
-          ...['l.attributes', 'l.events', 'l.links', 'l.error_stack', 'l.error_message'].map((column) => size(column)),
-        ]
-      : []),
-  ];
-  const measure = statements.pluck<number>(
-    `SELECT ${held.join(' + ')} FROM spans AS s ${payloads ? 'LEFT JOIN span_payloads AS l ON l.span = s.span' : ''} WHERE s.span = ?`,
-  );
-  let bytes = 0;
-  for (const span of sampled) bytes += measure.get(span) ?? 0;
-  return Math.ceil(count * (ENVELOPE_BYTES + bytes / sampled.length));
+  const bytes = sampled.reduce((sum, span) => sum + weigh(span), 0);
+  return Math.ceil((count * bytes) / sampled.length);
 };

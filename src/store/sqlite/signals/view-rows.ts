@@ -7,7 +7,7 @@ import { listByTime } from './read-records.ts';
 import type { RowPage } from './read-traces.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
-const VIEW = 'r.view_id, r.name, p.name, r.path, r.views, r.at_ns';
+export const VIEW = 'r.view_id, r.name, p.name, r.path, r.views, r.at_ns';
 
 export type ViewWriter = {
   /** @returns the time of its making; `undefined` when the project has no room for another */

@@ -1,23 +1,32 @@
 import type Database from 'better-sqlite3';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
+import { type RestoreWriter, restoreWriterOf } from './move.ts';
 import { type ViewWriter, viewWriterOf } from './view-rows.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 
-/** Writes of datasets and experiments. Each runs inside an open transaction, and leaves nothing when it fails. */
-export type EvaluationWriter = ViewWriter & {
-  /** @param row project name, dataset_id, name, description, at_ns */
-  putDataset(row: Row): Row | undefined;
-  /** @param items rows of item_id, at_ns, source_trace_id, input, expected, metadata */
-  putItems(project: string, datasetId: string, items: readonly Row[]): ItemsOutcome;
-  /** @param row project name, experiment_id, name, dataset_id, service_version, metadata, at_ns. @returns the time of its making */
-  putExperiment(row: Row): bigint;
-  /** @returns how many datasets went: one or none */
-  deleteDataset(project: string, datasetId: string): number;
-  deleteItem(project: string, datasetId: string, itemId: string): number;
-};
+/** Writes of records. Each runs inside an open transaction, and leaves nothing when it fails. */
+export type EvaluationWriter = ViewWriter &
+  RestoreWriter & {
+    /** @param row project name, dataset_id, name, description, at_ns */
+    putDataset(row: Row): Row | undefined;
+    /** @param items rows of item_id, at_ns, source_trace_id, input, expected, metadata */
+    putItems(project: string, datasetId: string, items: readonly Row[]): ItemsOutcome;
+    /** @param row project name, experiment_id, name, dataset_id, service_version, metadata, at_ns. @returns the time of its making */
+    putExperiment(row: Row): bigint;
+    /** @returns how many datasets went: one or none */
+    deleteDataset(project: string, datasetId: string): number;
+    deleteItem(project: string, datasetId: string, itemId: string): number;
+  };
 
 /** The writes that may share a commit with others; deletes have one of their own, because they answer when the bytes are gone. */
-export const groupedWrites = ['putDataset', 'putItems', 'putExperiment', 'putView'] as const;
+export const groupedWrites = [
+  'putDataset',
+  'putItems',
+  'putExperiment',
+  'putView',
+  'restoreAudit',
+  'restoreIngestKeys',
+] as const;
 export type GroupedWrite = (typeof groupedWrites)[number];
 
 export const evaluationWriterOf = (db: Database.Database): EvaluationWriter => {
@@ -70,6 +79,7 @@ export const evaluationWriterOf = (db: Database.Database): EvaluationWriter => {
 
   return {
     ...viewWriterOf(db, projectNumber),
+    ...restoreWriterOf(db),
     putDataset: ([projectName, datasetId, name, description, atNs]) => {
       const project = projectNumber(projectName as string);
       if (nameHolder.get(project, name as string, datasetId as string) !== undefined) return undefined;

@@ -2,6 +2,7 @@ import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
+import { type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
 import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { UnitRows } from './wire.ts';
@@ -18,7 +19,6 @@ const insertInto = (
 
 const columnCounts = {
   spans: 30,
-  span_payloads: 11,
   logs: 16,
   metric_points: 18,
   scores: 20,
@@ -38,12 +38,12 @@ export const DROP_UNUSED_CONTEXTS =
 
 export type UnitWriter = {
   /**
-   * Writes the rows of one unit, all or none, inside an open transaction; the totals of its traces follow in
+   * Writes the rows of one unit, all or none, inside an open transaction; its payloads and the totals of its traces follow in
    * `finish`. Changes the rows that it is given.
    * @param pieces the unit in order; its ingest key stands in the first
    */
   write(pieces: readonly UnitRows[]): WriteOutcome;
-  /** Brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
+  /** Stores payloads, and brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
   finish(): void;
   /** Forgets what the transaction had touched, after a rollback. */
   abandon(): void;
@@ -54,6 +54,7 @@ export type UnitWriter = {
   /** Marks a trace for `finish`, if it exists. */
   touchTrace(traceId: string, project: number): void;
   readonly projection: TraceProjection;
+  readonly payloads: PayloadWriter;
 };
 
 export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => T): UnitWriter => {
@@ -75,12 +76,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
     .pluck();
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
-  const keepOldText = db.prepare(
-    `INSERT INTO pending_erasures (span)
-     SELECT span FROM span_payloads WHERE span = ? AND (input IS NOT NULL OR output IS NOT NULL)`,
-  );
-  const deletePayload = db.prepare('DELETE FROM span_payloads WHERE span = ?');
-  const insertPayload = insertInto(db, 'span_payloads');
+  const keepOldText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
   const insertLog = insertInto(db, 'logs');
   const insertMetric = insertInto(db, 'metric_points');
   const findScore = db
@@ -100,6 +96,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const deleteNote = db.prepare('DELETE FROM aspect_notes WHERE project = ? AND note_id = ?');
   const insertNote = insertInto(db, 'aspect_notes');
 
+  const payloads = payloadWriterOf(db);
   const projection = projectionOf(db);
   const projectNumbers = new Map<string, number>();
   let nextTrace = (db.prepare<[], number | null>('SELECT max(trace) FROM traces').pluck().get() ?? 0) + 1;
@@ -163,15 +160,17 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const replaceSpan = (row: Row, entry: TouchedTrace): void => {
     const old = findSpan.get(entry.trace, row[SPAN.spanId] as string);
     if (old === undefined) throw new Error('a span conflicts with one that does not exist');
-    if (keepOldText.run(old).changes > 0) replacedText = true;
-    else deletePayload.run(old);
+    if (payloads.hasText(old)) {
+      keepOldText.run(old);
+      replacedText = true;
+    } else payloads.drop(old);
     deleteSpan.run(old);
     insertSpan.run(row);
     entry.atHand = undefined;
     entry.hasReplaced = true;
   };
 
-  const writeSpans = (mine: Map<string, TouchedTrace>, [, , traces, spans, payloads]: UnitRows): void => {
+  const writeSpans = (mine: Map<string, TouchedTrace>, [, , traces, spans, payloadRows]: UnitRows): void => {
     const entries = traces.map(([traceId, projectName, contexts]) => {
       const entry = reach(mine, traceId, projectNumber(projectName));
       return { entry, places: settleContexts(entry, contexts) };
@@ -184,7 +183,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       row[SPAN.project] = entry.project;
       if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
       else entry.atHand?.spans.push(row);
-      insertPayload.run(payloads[i]);
+      payloads.add(payloadRows[i] as Row);
     }
   };
 
@@ -256,15 +255,17 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     write: (pieces) => {
       const mine = new Map<string, TouchedTrace>();
       try {
-        return unit(() => {
-          for (const rows of pieces) {
-            const [ingestKey, atNs] = rows;
-            if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
-            writePiece(mine, rows);
-          }
-          for (const [key, entry] of mine) touched.set(key, entry);
-          return 'written';
-        });
+        return payloads.unit(() =>
+          unit(() => {
+            for (const rows of pieces) {
+              const [ingestKey, atNs] = rows;
+              if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
+              writePiece(mine, rows);
+            }
+            for (const [key, entry] of mine) touched.set(key, entry);
+            return 'written';
+          }),
+        );
       } catch (error) {
         abandonCaches();
         throw error;
@@ -276,9 +277,11 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
         projection.project(entry);
       }
       touched = new Map();
+      payloads.finish();
     },
     abandon: () => {
       touched = new Map();
+      payloads.abandon();
       replacedText = false;
       abandonCaches();
     },
@@ -290,5 +293,6 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     projectNumber,
     touchTrace: (traceId, project) => touchJudged(touched, traceId, project),
     projection,
+    payloads,
   };
 };

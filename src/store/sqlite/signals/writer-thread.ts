@@ -11,13 +11,16 @@ import {
   unusedBytesOf,
 } from '../connection.ts';
 import { driverCode, isDiskFull, needsReopening } from '../driver-error.ts';
-import { drain, errorInfo, mainPort, openingError, post, standBack, whenIdle } from '../inbox.ts';
+import { drain, errorInfo, mainPort, openingError, post, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
 import { createRoom, namingQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
+import { type PayloadReader, payloadReaderOf } from './read-payloads.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, readProgress, searchPath } from './search-file.ts';
+import { statementsOf } from './statements.ts';
+import { NICENESS, standBack } from '../../thread-priority.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import type { SearchNotice, UnitRows, WriterNotice, WriterOpened, WriterOptions } from './wire.ts';
 import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWrites } from './write-evaluation.ts';
@@ -32,7 +35,7 @@ const GROUP_SIGNALS = 1_024;
 const FATAL_FAULTS = 3;
 
 const { options, searchPort } = workerData as { options: WriterOptions; searchPort: MessagePort };
-standBack();
+standBack(NICENESS.writesSignals);
 const main = mainPort();
 
 type Engine = {
@@ -42,7 +45,7 @@ type Engine = {
   readonly eraser: Eraser;
   readonly evaluation: EvaluationWriter;
   readonly insertAudit: Database.Statement;
-  readonly deleteErased: Database.Statement;
+  readonly erasedUpTo: Database.Statement<[number], number>;
   readonly forgetErased: Database.Statement;
   readonly lastPending: Database.Statement<[], number | null>;
 };
@@ -63,9 +66,7 @@ const engineOf = (db: Database.Database): Engine => {
     eraser: eraserOf(db, writer),
     evaluation: evaluationWriterOf(db),
     insertAudit: db.prepare('INSERT INTO audit VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-    deleteErased: db.prepare(
-      'DELETE FROM span_payloads WHERE span IN (SELECT span FROM pending_erasures WHERE seq <= ?)',
-    ),
+    erasedUpTo: db.prepare<[number], number>('SELECT span FROM pending_erasures WHERE seq <= ?').pluck(),
     forgetErased: db.prepare('DELETE FROM pending_erasures WHERE seq <= ?'),
     lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_erasures').pluck(),
   };
@@ -87,27 +88,18 @@ let releaseLock: (() => void) | undefined;
 let faults = 0;
 
 /** Whether all text of the file is indexed, given how far the index is, and none is on its way out. */
-const isCaughtUp = (db: Database.Database, highWater: number): boolean =>
-  db
-    .prepare<[number], number>(
-      `SELECT NOT EXISTS (SELECT 1 FROM pending_erasures)
-          AND NOT EXISTS (SELECT 1 FROM span_payloads WHERE span > ? AND (input IS NOT NULL OR output IS NOT NULL))`,
-    )
-    .pluck()
-    .get(highWater) === 1;
+const isCaughtUp = (db: Database.Database, payloads: PayloadReader, highWater: number): boolean =>
+  db.prepare('SELECT 1 FROM pending_erasures LIMIT 1').get() === undefined &&
+  payloads.textsAfter(highWater, 1).length === 0;
 
 const open = (): WriterOpened => {
   releaseLock = lockFile(path, SIGNALS_FILE);
   try {
     const { db, storeNumber } = openDataFile(path, options.cacheMiB, SIGNALS_FILE);
     engine = engineOf(db);
-    const lastSpan =
-      db
-        .prepare<[], number>(
-          'SELECT max(coalesce((SELECT max(span) FROM span_payloads), 0), coalesce((SELECT max(span) FROM spans), 0))',
-        )
-        .pluck()
-        .get() ?? 0;
+    const payloads = payloadReaderOf(statementsOf(db));
+    const inSpans = db.prepare<[], number | null>('SELECT max(span) FROM spans').pluck().get() ?? 0;
+    const lastSpan = Math.max(inSpans, payloads.lastSpan());
     const file = searchPath(path);
     if (lastSpan === 0 && readProgress(file, storeNumber) === undefined) createSearchFile(file, storeNumber);
     const progress = readProgress(file, storeNumber);
@@ -115,7 +107,7 @@ const open = (): WriterOpened => {
       path,
       storeNumber,
       lastSpan: Math.max(lastSpan, progress?.highWater ?? 0),
-      isIndexWhole: progress !== undefined && !progress.isPurgeDue && isCaughtUp(db, progress.highWater),
+      isIndexWhole: progress !== undefined && !progress.isPurgeDue && isCaughtUp(db, payloads, progress.highWater),
     };
   } catch (error) {
     engine?.db.close();
@@ -285,8 +277,9 @@ const onSearchNotice = (notice: SearchNotice): void => {
     if (notice[0] === 'erased') {
       const [, seq, isGone] = notice;
       if (seq > 0)
-        remove(({ deleteErased, forgetErased }) => {
-          deleteErased.run(seq);
+        remove(({ writer, erasedUpTo, forgetErased }) => {
+          for (const span of erasedUpTo.all(seq)) writer.payloads.drop(span);
+          writer.finish();
           forgetErased.run(seq);
         });
       if (isGone === undefined) return;

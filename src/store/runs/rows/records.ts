@@ -2,8 +2,8 @@ import type { LeaseState } from '../../../machines/lease.ts';
 import type { Delivery } from '../../../model/definition/definition.ts';
 import type { HeldReason, RunStatus, RunUsage } from '../../../model/run.ts';
 import type { ProjectReach } from '../../../model/scope.ts';
-import type { RunPlaces } from '../../runs/limits.ts';
-import type { ChildResult } from '../../runs/lookups.ts';
+import type { RunPlaces } from '../limits.ts';
+import type { ChildResult } from '../lookups.ts';
 import type {
   ActorRecord,
   AttemptRecord,
@@ -18,7 +18,7 @@ import type {
   TimerRecord,
   WaitRecord,
   WorkerRecord,
-} from '../../runs/records.ts';
+} from '../records.ts';
 
 /** A row as the driver gives it: columns by name, NULL for what is absent. */
 export type Row = Readonly<Record<string, string | number | null>>;

@@ -1,6 +1,6 @@
-import type { Column, Row } from '../../signals/rows/columns.ts';
-import { byteaArray, float8Array, int4Array, int8Array, textArray, uuidArray } from '../arrays.ts';
-import type { Bound } from '../connection.ts';
+import type { Column, Row } from '../signals/rows/columns.ts';
+import { byteaArray, float8Array, int4Array, int8Array, textArray, uuidArray } from './arrays.ts';
+import type { Bound } from './connection.ts';
 
 /** How a column is bound: all of its values in one array. */
 const kinds = {

@@ -1,6 +1,6 @@
-import type { ActorUpdate, Changes, RunUpdate } from '../../runs/changes.ts';
+import type { ActorUpdate, Changes, RunUpdate } from '../changes.ts';
 import { limitProgressRow, limitRow, lineRow, placeRow } from './limits.ts';
-import type { ActorRecord, AttemptRecord, RunRecord } from '../../runs/records.ts';
+import type { ActorRecord, AttemptRecord, RunRecord } from '../records.ts';
 
 /**
  * What goes to the writing thread: rows of columns in the order in which its statements bind them. Arrays of plain values
@@ -177,7 +177,8 @@ const actorProgress = ({ before, after }: ActorUpdate): Columns => [
   before.version,
 ];
 
-const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
+/** The rows of one statement. */
+export const rowsOf = (changes: Changes, operation: Operation): readonly Columns[] => {
   switch (operation) {
     case 'insertDefinition':
       return changes.definitions.map((one) => [one.id, one.owner, one.version, one.document, one.hash, one.createdAt]);

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { nowUnixNano } from '../../../model/time.ts';
+import type { ProbeOutcome, ProbeStep } from '../../signals/probe.ts';
+import type { SignalStore } from '../../signals/signal-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
+import type { ServerAddress } from '../address.ts';
+import { connectDatabase, type Database, type DatabaseOptions, type Written } from '../connection.ts';
+import { errorCode } from '../driver-error.ts';
+import { checkServer, readVersion } from '../migrate.ts';
+import { removeRows } from './erase.ts';
+import { NO_PROJECT } from './reach.ts';
+import { signalReads } from './reads.ts';
+import { SIGNALS_SCHEMA } from './schema.ts';
+import { SPANS } from './tables.ts';
+import { createVersions } from './versions.ts';
+
+/** What is known of a server and the database on it. */
+export type ServerFacts = {
+  readonly version: string;
+  /** 0 where the tables are not made yet. */
+  readonly schemaVersion: number;
+  /** Tables from which bytes of what was deleted should have gone by now, and have not. */
+  readonly hangingDeletes: readonly string[];
+};
+
+/** What `doctor` may ask of a database. */
+export type SignalReads = Pick<SignalStore, 'listProjects' | 'listSpans' | 'listScores'>;
+
+export type ServerInspection = {
+  readonly facts: ServerFacts;
+  readonly reads: SignalReads;
+  /** Writes a span, reads it back and deletes it. */
+  readonly probe: () => Promise<ProbeOutcome>;
+  readonly close: () => Promise<void>;
+};
+
+const CONNECTIONS = 2;
+const STATEMENT_MS = 30_000;
+/** A mutation of the service that is not over after so long hangs. */
+const HANGS_AFTER_MINUTES = 15;
+
+const PROBE: Written = {
+  table: SPANS.table,
+  columns: [
+    ...(['project', 'trace_id', 'span_id', 'name', 'input'] as const).map(
+      (name) => [name, name === 'input' ? 'Nullable(String)' : 'String'] as const,
+    ),
+    ['version', 'UInt64'],
+  ],
+};
+
+const probeSpan = async (database: Database): Promise<ProbeOutcome> => {
+  const traceId = randomBytes(16).toString('hex');
+  const spanId = traceId.slice(0, 16);
+  const text = `probe ${traceId}`;
+  const params = { project: NO_PROJECT, trace: traceId };
+  const own = 'r.project = {project:String} AND r.trace_id = {trace:String}';
+  const find = async (): Promise<string | undefined> =>
+    (await database.ask<[string]>(`SELECT r.input FROM spans AS r FINAL WHERE ${own}`, params))[0]?.[0];
+  let step: ProbeStep = 'write';
+  try {
+    await database.insert(PROBE, [[NO_PROJECT, traceId, spanId, 'probe', text, createVersions(nowUnixNano).take()]]);
+    step = 'read';
+    const found = await find();
+    step = 'delete';
+    await removeRows(database, SPANS, own, params);
+    if (found !== text) return { kind: 'wrong', step: 'read' };
+    return (await find()) === undefined ? { kind: 'survived' } : { kind: 'wrong', step: 'delete' };
+  } catch (error) {
+    const code = errorCode(error instanceof StoreUnavailable ? error.cause : error);
+    if (code === undefined) throw error;
+    return { kind: 'failed', step, code };
+  }
+};
+
+/**
+ * Looks into a database beside services that may use it. Makes and changes no table.
+ * @throws StoreUnavailable when the server is away, refuses or is too old, or the database belongs to another program
+ */
+export const inspectServer = async (address: ServerAddress): Promise<ServerInspection> => {
+  const { store } = SIGNALS_SCHEMA;
+  const connecting: DatabaseOptions = {
+    ...{ address, store, connections: CONNECTIONS, statementMs: STATEMENT_MS },
+    usesDatabase: false,
+  };
+  const server = connectDatabase(connecting);
+  const database = connectDatabase({ ...connecting, usesDatabase: true });
+  try {
+    const version = await checkServer(server, store);
+    const [there] = await server.ask('SELECT 1 FROM system.databases WHERE name = {name:String}', {
+      name: address.database,
+    });
+    const hanging = await server.ask<[string]>(
+      `SELECT DISTINCT table FROM system.mutations WHERE database = {name:String} AND NOT is_done
+         AND create_time < now() - INTERVAL ${HANGS_AFTER_MINUTES} MINUTE ORDER BY table`,
+      { name: address.database },
+    );
+    return {
+      facts: {
+        version,
+        schemaVersion: there === undefined ? 0 : await readVersion(database, SIGNALS_SCHEMA),
+        hangingDeletes: hanging.map(([table]) => table),
+      },
+      reads: signalReads(database),
+      probe: () => probeSpan(database),
+      close: database.close,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  } finally {
+    await server.close();
+  }
+};

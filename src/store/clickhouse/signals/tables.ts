@@ -1,0 +1,276 @@
+import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
+import { TOTAL_COLUMNS } from '../../signals/rows/total-rows.ts';
+import type { Columns, ColumnType } from '../row-binary.ts';
+
+/** A table whose rows are replaced by those of the same key with a larger version, and removed by one that says so. */
+export type Table = {
+  readonly table: string;
+  /** The columns that tell rows apart, in the order in which they lie. None of them ever changes for a record. */
+  readonly key: readonly string[];
+  readonly columns: Columns;
+  readonly indexes?: readonly string[];
+};
+
+const columns = (type: ColumnType, names: string): Columns => names.split(' ').map((name) => [name, type]);
+const text = (names: string): Columns => columns('String', names);
+const maybe = (names: string): Columns => columns('Nullable(String)', names);
+/** What every row ends with. */
+const VERSION: Columns = [
+  ['version', 'UInt64'],
+  ['is_deleted', 'UInt8'],
+];
+const found = (column: string): string => `INDEX ${column}_index ${column} TYPE bloom_filter(0.01) GRANULARITY 1`;
+
+/** The index of `spans.words`. */
+export const WORDS_INDEX = 'words_index';
+
+/** Spans with their payloads, JSON as text: what a sender wrote comes back as it was written. `weight` is that as JSON, in bytes. */
+export const SPANS: Table = {
+  table: 'spans',
+  key: ['project', 'trace_id', 'span_id'],
+  columns: [
+    ...text('project trace_id span_id'),
+    ...maybe('parent_span_id'),
+    ...text('name'),
+    ...columns('UInt8', 'kind status'),
+    ['start_ns', 'Int64'],
+    ['end_ns', 'Nullable(Int64)'],
+    ...maybe('model provider entity_name'),
+    ...columns('Nullable(Int64)', 'input_tokens output_tokens total_tokens'),
+    ['total_cost', 'Nullable(Float64)'],
+    ...maybe('currency'),
+    ['repeats_usage', 'UInt8'],
+    ['received_ns', 'Int64'],
+    ['is_event', 'UInt8'],
+    ...columns('Nullable(Float64)', 'input_cost output_cost'),
+    ['is_estimated', 'Nullable(UInt8)'],
+    ...maybe('price_book_id usage_details error_message error_type scope_name'),
+    ...maybe(CONTEXT_COLUMNS.replaceAll(',', '')),
+    ['forms', 'UInt8'],
+    ...maybe('input input_attribute output output_attribute attributes events links error_stack long_message'),
+    ...columns('UInt64', 'light_weight weight'),
+    ['words', 'Array(String)'],
+    ...VERSION,
+  ],
+  indexes: [`INDEX ${WORDS_INDEX} words TYPE text(tokenizer = 'array')`, 'INDEX version_index version TYPE minmax'],
+};
+
+const ofTotal = (name: string): ColumnType => {
+  if (name === 'name') return 'String';
+  if (name === 'status') return 'UInt8';
+  if (name === 'total_cost') return 'Nullable(Float64)';
+  if (name === 'start_ns' || name.endsWith('_count')) return 'Int64';
+  return name.endsWith('_ns') || name.endsWith('_tokens') ? 'Nullable(Int64)' : 'Nullable(String)';
+};
+
+/**
+ * Totals of a trace. Their version is no clock: above 128 bits it is the trace's epoch, below it the sum of the versions of all that was
+ * added up. Who has seen more, or newer, has the larger one.
+ */
+export const TRACES: Table = {
+  table: 'traces',
+  key: ['project', 'trace_id'],
+  columns: [
+    ...text('project trace_id'),
+    ...TOTAL_COLUMNS.map((name): Columns[number] => [name, ofTotal(name)]),
+    ['facets', 'Array(String)'],
+    ['means', 'Map(String, Float64)'],
+    ['version', 'UInt256'],
+    ['is_deleted', 'UInt8'],
+  ],
+};
+
+/** Grows with each removal of anything that was in the totals of a trace, as their sum of versions then falls. */
+export const EPOCHS: Pick<Table, 'table' | 'key' | 'columns'> = {
+  table: 'trace_epochs',
+  key: ['project', 'trace_id'],
+  columns: [...text('project trace_id'), ['epoch', 'UInt64']],
+};
+
+export const LOGS: Table = {
+  table: 'logs',
+  key: ['project', 'at_ns', 'row'],
+  columns: [
+    ...text('project log_id'),
+    ...columns('Int64', 'at_ns received_ns'),
+    ['severity', 'UInt8'],
+    ...text('message'),
+    ...maybe('logger trace_id span_id environment service_name session_id user_id attributes correlation'),
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+  indexes: [found('trace_id')],
+};
+export const METRICS: Table = {
+  table: 'metric_points',
+  key: ['project', 'name', 'at_ns', 'row'],
+  columns: [
+    ...text('project name'),
+    ['type', 'UInt8'],
+    ...maybe('unit description'),
+    ...columns('Int64', 'at_ns received_ns'),
+    ...columns('Nullable(Float64)', 'value sum'),
+    ['count', 'Nullable(Int64)'],
+    ...maybe('bounds bucket_counts temporality service_name attributes correlation exemplars'),
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+export const SCORES: Table = {
+  table: 'scores',
+  key: ['project', 'score_id'],
+  columns: [
+    ...text('project score_id'),
+    ...maybe('trace_id span_id'),
+    ...text('scorer_id'),
+    ...maybe('scorer_version'),
+    ...columns('Float64', 'value min max'),
+    ...maybe('label reason'),
+    ...text('source'),
+    ...maybe('score_trace_id'),
+    ...columns('Int64', 'at_ns received_ns'),
+    ...maybe('experiment_id cost correlation metadata'),
+    ...VERSION,
+  ],
+  indexes: [found('trace_id')],
+};
+export const FEEDBACK: Table = {
+  table: 'feedback',
+  key: ['project', 'feedback_id'],
+  columns: [
+    ...text('project feedback_id'),
+    ...maybe('trace_id span_id'),
+    ...text('kind value'),
+    ...maybe('comment author_kind author_id'),
+    ...columns('Int64', 'at_ns received_ns'),
+    ...maybe('metadata correlation'),
+    ...VERSION,
+  ],
+  indexes: [found('trace_id')],
+};
+export const NOTES: Table = {
+  table: 'aspect_notes',
+  key: ['project', 'note_id'],
+  columns: [
+    ...text('project note_id trace_id'),
+    ...maybe('span_id'),
+    ...text('aspect text'),
+    ...maybe('model'),
+    ...columns('Int64', 'at_ns received_ns'),
+    ...maybe('correlation'),
+    ...VERSION,
+  ],
+  indexes: [found('trace_id')],
+};
+
+/** Records beside the signals keep, in `row`, the place that they got when they were made. */
+export const DATASETS: Table = {
+  table: 'datasets',
+  key: ['project', 'dataset_id'],
+  columns: [
+    ...text('project dataset_id name'),
+    ...maybe('description'),
+    ['at_ns', 'Int64'],
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+export const ITEMS: Table = {
+  table: 'dataset_items',
+  key: ['project', 'dataset_id', 'item_id'],
+  columns: [
+    ...text('project dataset_id item_id'),
+    ['at_ns', 'Int64'],
+    ...maybe('source_trace_id'),
+    ...text('input'),
+    ...maybe('expected metadata'),
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+export const EXPERIMENTS: Table = {
+  table: 'experiments',
+  key: ['project', 'experiment_id'],
+  columns: [
+    ...text('project experiment_id name'),
+    ...maybe('dataset_id service_version metadata'),
+    ['at_ns', 'Int64'],
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+/** Of path and views one is there. */
+export const VIEWS: Table = {
+  table: 'saved_views',
+  key: ['project', 'view_id'],
+  columns: [
+    ...text('project view_id name'),
+    ...maybe('path views user_id'),
+    ['at_ns', 'Int64'],
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+export const AUDIT: Table = {
+  table: 'audit',
+  key: ['at_ns', 'row'],
+  columns: [
+    ...text('audit_id'),
+    ['at_ns', 'Int64'],
+    ...text('operation project'),
+    ...maybe('subject key_fingerprint'),
+    ...text('remote_address resource outcome'),
+    ['row', 'UInt64'],
+    ...VERSION,
+  ],
+};
+
+/** Tables whose rows are removed by rows that say so. */
+export const VERSIONED: readonly Table[] = [
+  ...[SPANS, TRACES, LOGS, METRICS, SCORES, FEEDBACK, NOTES],
+  ...[DATASETS, ITEMS, EXPERIMENTS, VIEWS, AUDIT],
+];
+
+export const INGEST_KEYS: Pick<Table, 'table' | 'columns'> = {
+  table: 'ingest_keys',
+  columns: [
+    ['ingest_key', 'String'],
+    ['at_ns', 'Int64'],
+  ],
+};
+
+/** Up to which version totals were compared with what they count. */
+export const CHECKED: Pick<Table, 'table' | 'columns'> = { table: 'totals_checked', columns: [['until', 'UInt64']] };
+
+/** Writing is answered when the files of a part and its folder are synchronised; a token is known for the last thousand inserts. */
+const DURABLE = 'fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000';
+/** A row of a table may hold payloads, so that fewer of them are read to find one. */
+const GRANULARITY = 1024;
+
+const createVersioned = ({ table, key, columns: of, indexes = [] }: Table): string =>
+  `CREATE TABLE IF NOT EXISTS ${table} (${[...of.map(([name, type]) => `${name} ${type} CODEC(ZSTD(1))`), ...indexes].join(', ')})
+   ENGINE = ReplacingMergeTree(version, is_deleted) ORDER BY (${key.join(', ')})
+   SETTINGS index_granularity = ${GRANULARITY}, ${DURABLE}`;
+
+/** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
+const KEPT_MINUTES = 10;
+
+/** Statements that make all tables. They may run beside each other, and again. */
+export const CREATE_TABLES: readonly string[] = [
+  ...VERSIONED.map(createVersioned),
+  `CREATE TABLE IF NOT EXISTS ${EPOCHS.table} (project String, trace_id String, epoch UInt64)
+   ENGINE = ReplacingMergeTree(epoch) ORDER BY (project, trace_id) SETTINGS ${DURABLE}`,
+  `CREATE TABLE IF NOT EXISTS ${INGEST_KEYS.table} (ingest_key String, at_ns Int64)
+   ENGINE = ReplacingMergeTree ORDER BY ingest_key SETTINGS ${DURABLE}`,
+  `CREATE TABLE IF NOT EXISTS ${CHECKED.table} (until UInt64)
+   ENGINE = ReplacingMergeTree(until) ORDER BY tuple() SETTINGS ${DURABLE}`,
+  // What services agree by: each acts on the rows before its own, in the order of their blocks.
+  `CREATE TABLE IF NOT EXISTS duty_claims (duty String, holder String, for_ms Int64, at DateTime64(6, 'UTC') DEFAULT now64(6))
+   ENGINE = MergeTree ORDER BY duty SETTINGS ${DURABLE}, enable_block_number_column = 1`,
+  `CREATE TABLE IF NOT EXISTS quota_claims (
+     project String, minute Int64, claim String, wanted Int64, ceiling Int64, at DateTime DEFAULT now()
+   ) ENGINE = MergeTree ORDER BY (minute, project) TTL at + INTERVAL ${KEPT_MINUTES} MINUTE
+   SETTINGS enable_block_number_column = 1, merge_with_ttl_timeout = 600`,
+  `CREATE TABLE IF NOT EXISTS reported_conditions (subject String, condition String, version UInt64)
+   ENGINE = ReplacingMergeTree(version) ORDER BY subject SETTINGS ${DURABLE}`,
+];

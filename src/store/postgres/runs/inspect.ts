@@ -1,0 +1,46 @@
+import type { UnixMs } from '../../../model/run.ts';
+import type { ShardOwner } from '../../runs/ownership.ts';
+import type { RunQueries } from '../../runs/run-queries.ts';
+import { connectDatabase } from '../connection.ts';
+import { readVersion } from '../migrate.ts';
+import { ownershipOver } from './ownership.ts';
+import { runQueries } from './queries.ts';
+import { RUNS_SCHEMA } from './schema.ts';
+
+export type RunsDatabaseInspection = {
+  /** 0 where the tables are not made yet. */
+  readonly schemaVersion: number;
+  /** Absent where the tables are not those of this release. */
+  readonly found?: {
+    readonly reads: RunQueries;
+    readonly owners: readonly ShardOwner[];
+    /** What the clock of the database showed, and that of this machine half of the way there and back before. */
+    readonly databaseAt: UnixMs;
+    readonly hereAt: UnixMs;
+  };
+  readonly close: () => Promise<void>;
+};
+
+const CONNECTIONS = 2;
+
+/**
+ * Looks into the durable runs of a database, beside services that may use it. Makes and changes no table.
+ * @throws StoreUnavailable when the database is away, refuses, or belongs to another program
+ */
+export const inspectRunsDatabase = async (url: string): Promise<RunsDatabaseInspection> => {
+  const database = connectDatabase({ url, store: RUNS_SCHEMA.store, connections: CONNECTIONS });
+  const { close } = database;
+  try {
+    const schemaVersion = await readVersion(database.ask, RUNS_SCHEMA);
+    if (schemaVersion !== RUNS_SCHEMA.steps.at(-1)?.version) return { schemaVersion, close };
+    const ownership = ownershipOver(database);
+    const owners = await ownership.owners();
+    const askedAt = Date.now();
+    const databaseAt = await ownership.now();
+    const hereAt = (askedAt + Date.now()) / 2;
+    return { schemaVersion, found: { reads: runQueries(database.ask), owners, databaseAt, hereAt }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

@@ -1,0 +1,96 @@
+import type { Ownership } from '../../runs/ownership.ts';
+import type { RunQueries } from '../../runs/run-queries.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { StoreUnavailable } from '../../unavailable.ts';
+import { connectDatabase, type DatabaseOptions } from '../connection.ts';
+import { migrate } from '../migrate.ts';
+import { commitsOf, type ShardEpoch } from './commits.ts';
+import { lookupsOf } from './lookups.ts';
+import { ownershipOver } from './ownership.ts';
+import { runQueries } from './queries.ts';
+import { RUNS_SCHEMA } from './schema.ts';
+
+export type PostgresRunsOptions = Pick<DatabaseOptions, 'url' | 'statementMs'>;
+
+/** For what people ask. */
+const CONNECTIONS = 6;
+/** A kernel is answered one thing after the other. */
+const KERNEL_CONNECTIONS = 1;
+const MIGRATION_MS = 3_600_000;
+/** How long a process that hangs between two statements of a commit or a renewal can keep the row of the shard locked, in milliseconds. */
+const HANGING_MS = 3_000;
+/** For owning: what people ask is not waited for, and what hangs is tried again on another connection before the ownership has lapsed. */
+const OWNERSHIP = { connections: 2, statementMs: 3_000, idleInTransactionMs: HANGING_MS } as const;
+
+/** The runs of a database, which several services may have open. */
+export type PostgresRuns = {
+  /** What is asked of all runs. */
+  readonly queries: RunQueries;
+  /** What a kernel asks of a shard that this service may not own. */
+  readonly load: (shard: number) => RunStore['load'];
+  readonly ownership: Ownership;
+  /**
+   * The store of the kernel that owns a shard, on a connection of its own.
+   * @param fenced called once, when another took the shard over: nothing that this store is given is written from then on
+   */
+  readonly own: (owned: ShardEpoch, fenced?: () => void) => RunStore;
+  /** One trivial read. */
+  readonly ping: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** The same methods, refused once the store is closed. */
+const openOnly = <T extends object>(methods: T, isClosed: () => boolean): T =>
+  Object.fromEntries(
+    Object.entries(methods).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+      name,
+      (...args: unknown[]) =>
+        isClosed() ? Promise.reject(new StoreUnavailable(`the ${RUNS_SCHEMA.store} is closed`)) : method(...args),
+    ]),
+  ) as T;
+
+/**
+ * Opens the durable runs of a PostgreSQL database, and makes or migrates their tables. Several services may have them open; a shard has
+ * one owner at a time.
+ * @throws StoreUnavailable with one line for an operator, when the database is away, refuses, belongs to another program, or is
+ * newer than this build; nothing was changed then
+ */
+export const openPostgresRuns = async (options: PostgresRunsOptions): Promise<PostgresRuns> => {
+  const connecting: DatabaseOptions = { connections: CONNECTIONS, ...options, store: RUNS_SCHEMA.store };
+  const migrating = connectDatabase({ ...connecting, connections: 1, statementMs: MIGRATION_MS });
+  try {
+    await migrate(migrating, RUNS_SCHEMA);
+  } finally {
+    await migrating.close();
+  }
+  const database = connectDatabase(connecting);
+  const owning = connectDatabase({ ...connecting, ...OWNERSHIP });
+  const queries = runQueries(database.ask);
+  const ping = async (): Promise<void> => {
+    await database.ask('SELECT 1');
+  };
+
+  return {
+    queries,
+    load: (shard) => lookupsOf(database.ask, shard),
+    ping,
+    ownership: ownershipOver(owning),
+    own: (owned, fenced = () => {}) => {
+      const own = connectDatabase({ ...connecting, connections: KERNEL_CONNECTIONS, idleInTransactionMs: HANGING_MS });
+      const { idle, ...commits } = commitsOf(own, owned, fenced);
+      let closing: Promise<void> | undefined;
+      return {
+        kind: 'postgres',
+        ...openOnly({ ...commits, ...queries, ping }, () => closing !== undefined),
+        close: () =>
+          (closing ??= (async () => {
+            await idle();
+            await own.close();
+          })()),
+      };
+    },
+    close: async () => {
+      await Promise.all([database.close(), owning.close()]);
+    },
+  };
+};
