@@ -55,7 +55,7 @@ it('never prints a secret: keys, passwords, headers, hash and API keys, paths an
         {
           'ingest-key': [secret('ingest')],
           'worker-key': [secret('worker')],
-          'colstore-url': [`https://user:${secret('password')}@ch.example.com:8443/${secret('path')}`],
+          'colstore-url': [`https://ch.example.com:8443/${secret('path')}`],
           'colstore-password': [secret('colstore')],
         },
         {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DUTY_MS, RENEW_MS, startDuty } from '../../src/cli/duty.ts';
+import { DUTY_MS, type Duty, RENEW_MS, startDuty } from '../../src/cli/duty.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createFakeClock } from '../actors/run-harness.ts';
 
@@ -35,15 +35,21 @@ describe('a duty', () => {
     const time = createFakeClock();
     const { sharing, goAway, rows } = createDuties(() => time.clock.monotonic());
     const taken: string[] = [];
-    const start = (holder: string) =>
-      startDuty({ name: 'd', holder, sharing, clock: time.clock, taken: () => void taken.push(holder) });
+    const duties: Duty[] = [];
+    const start = (holder: string): Duty => {
+      const duty = startDuty({ name: 'd', holder, sharing, clock: time.clock, taken: () => void taken.push(holder) });
+      duties.push(duty);
+      return duty;
+    };
+    /** Second by second; never do two hold it. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 1_000) {
         time.advance(1_000);
         await settle();
+        expect(duties.filter((duty) => duty.isHeld()).length).toBeLessThanOrEqual(1);
       }
     };
-    return { start, pass, goAway, rows, taken };
+    return { start, pass, goAway, rows, taken, timers: time.timers };
   };
 
   it('is held by one of several services, and taken over when that one stops, at once', async () => {
@@ -61,7 +67,7 @@ describe('a duty', () => {
   });
 
   it('is taken over when its holder has died, after its time and not before, and never held by two', async () => {
-    const { start, pass, goAway, rows } = scene();
+    const { start, pass, rows, taken } = scene();
     const one = start('one');
     await settle();
     // A holder that does not come back: its row stays.
@@ -71,8 +77,19 @@ describe('a duty', () => {
     expect(other.isHeld()).toBe(false);
     await pass(1_000 + 2 * RENEW_MS);
     expect([one.isHeld(), other.isHeld()].filter(Boolean)).toHaveLength(1);
-    goAway(false);
+    expect(taken).toHaveLength(2);
     await Promise.all([one.stop(), other.stop()]);
+  });
+
+  it('leaves no timer behind when it is stopped, whether the store answers or not', async () => {
+    const { start, goAway, timers } = scene();
+    for (const isAway of [false, true]) {
+      goAway(isAway);
+      const duty = start('one');
+      await settle();
+      await duty.stop();
+      expect(timers()).toEqual([]);
+    }
   });
 
   it('ends by itself while the store is away, and is taken again when it is back', async () => {

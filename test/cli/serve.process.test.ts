@@ -183,7 +183,7 @@ describe('a start that cannot be', () => {
     expect(err[0]).toContain(`${file}: monitors[0].limit: unknown key`);
   });
 
-  it('names a store that this release does not have in one line, exit 2', async () => {
+  it('names an address that holds a password in one line, without it, exit 2', async () => {
     const { code, err } = await runToEnd(['--colstore-url', 'http://user:canary@db:8123']);
     expect(code).toBe(2);
     expect(err).toHaveLength(1);

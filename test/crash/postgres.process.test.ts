@@ -4,40 +4,29 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Daemon } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
 import { startPgBouncer } from '../pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
+import { servicesOfTests } from '../services.ts';
 import { type Entry, nativeEntry, otlpEntry } from './ledger.ts';
 import { find, post } from './verify.ts';
 
-const folder = temporaryFolder();
-const agent = new Agent({ connections: 50 });
+const services = servicesOfTests();
+const { agent } = services;
 /** Batches of a ledger that are looked up at once. */
 const AT_ONCE = 16;
 let server: PostgresServer;
 beforeAll(async () => {
   server = await startPostgres();
 });
-afterAll(async () => {
-  await agent.close();
-  await server.remove();
-  folder.remove();
-});
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean();
-});
+afterAll(() => server.remove());
 
-let homes = 0;
 /** A daemon on a database, with a home of its own for what it keeps beside signals. */
-const start = async (url: string, flags: readonly string[] = []): Promise<Daemon> => {
-  const daemon = await startDaemon(join(folder.path, `home-${(homes += 1)}`), flags, { SVCD_SQLSTORE_URL: url });
-  cleanups.push(() => daemon.stop());
-  return daemon;
-};
+const start = (url: string, flags: readonly string[] = []): Promise<Daemon> =>
+  services.start({ SVCD_SQLSTORE_URL: url }, flags);
 const pairOn = async (url: string, flags: readonly string[] = []): Promise<readonly [Daemon, Daemon]> =>
   Promise.all([start(url, flags), start(url, flags)]);
 const now = (): bigint => BigInt(Date.now()) * 1_000_000n;
@@ -128,9 +117,9 @@ describe('two services on one PostgreSQL database', () => {
         reply.end();
       });
     }).listen(0, '127.0.0.1');
-    cleanups.push(() => receiver.close());
+    services.undo(() => receiver.close());
     await once(receiver, 'listening');
-    const config = join(folder.path, 'watch.json');
+    const config = join(services.folder, 'watch.json');
     const webhook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const monitor = { watch: 'trace_count', window_seconds: 3600, compare: 'above', min_samples: 0, webhook };
     writeFileSync(
@@ -185,7 +174,7 @@ describe('a PostgreSQL database that fails under load', () => {
       }
     };
     const senders = Promise.all([0, 1, 2, 3].map(send));
-    cleanups.push(async () => {
+    services.undo(async () => {
       goesOn = false;
       await senders.catch(() => {});
     });
@@ -216,7 +205,7 @@ describe('a PostgreSQL database that fails under load', () => {
 
   it('killed again and again: callers get 503, nothing acknowledged is lost, and no service starts anew', async () => {
     const own = await startPostgres();
-    cleanups.push(() => own.remove());
+    services.undo(() => own.remove());
     const both = await pairOn(own.create());
     const { acknowledged, refusals, more, stop } = load(both);
     for (let round = 0; round < 3; round += 1) {
@@ -235,7 +224,7 @@ describe('a PostgreSQL database that fails under load', () => {
 
   it('frozen: callers get 503 in a bounded time, readyz says so, and it goes on when the database does', async () => {
     const own = await startPostgres();
-    cleanups.push(() => own.remove());
+    services.undo(() => own.remove());
     const both = await pairOn(own.create(), ['--request-timeout-seconds', '2']);
     const { acknowledged, refusals, more, stop } = load(both);
     await more(20);
@@ -254,9 +243,9 @@ describe('a PostgreSQL database that fails under load', () => {
 
   it('behind PgBouncer in transaction mode: the same', async () => {
     const own = await startPostgres();
-    cleanups.push(() => own.remove());
+    services.undo(() => own.remove());
     const bouncer = await startPgBouncer(own.port, 6);
-    cleanups.push(() => bouncer.remove());
+    services.undo(() => bouncer.remove());
     const both = await pairOn(bouncer.urlOf(own.create()));
     const { acknowledged, refusals, more, stop } = load(both);
     await more(20);

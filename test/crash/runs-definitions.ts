@@ -19,7 +19,7 @@ export const KEYS = {
 } as const;
 
 /** A run of `slow`, `line` or `hasty` is still open when the next time of its schedule comes. */
-export const DOZE_MS = 1500;
+const DOZE_MS = 1500;
 
 /** Runs with a step of each kind. Whatever is killed, each can end, and must. */
 export const definitions = [

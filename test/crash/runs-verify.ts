@@ -187,7 +187,7 @@ const spanIdOf = (runId: string): string => runId.replaceAll('-', '').slice(16);
  * Says how the trace of a tree of ended runs differs from what the runs say of themselves, or nothing: one span a run, one an
  * attempt, one for the usage of each that succeeded, one for each visit of a step that starts children, and no other.
  */
-export const traceFault = (tree: Tree, trace: Trace | undefined): string | undefined => {
+const traceFault = (tree: Tree, trace: Trace | undefined): string | undefined => {
   const all = treesIn(tree);
   const attempts = all.flatMap(({ run }) => run.attempts);
   const named = new Set([...all.map(({ run }) => spanIdOf(run.run_id)), ...attempts.map(({ span_id }) => span_id)]);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -30,12 +31,16 @@ afterAll(() => folder.remove());
 
 beforeAll(async () => {
   const signals = await openSqliteSignalStore({ path: join(sound, 'svc.db') });
-  const output = 'a sentence with some words in it '.repeat(200);
   for (let n = 0; n < 40; n += 1)
     await signals.write(
       aUnit({
         spans: Array.from({ length: 10 }, (_, i) =>
-          aSpan({ traceId: traceIdOf(n), spanId: spanIdOf(n * 10 + i), output }),
+          aSpan({
+            traceId: traceIdOf(n),
+            spanId: spanIdOf(n * 10 + i),
+            // Text that does not get smaller when it is compressed, so that its deletion leaves pages free.
+            output: `a sentence with some words in it ${randomBytes(5_000).toString('base64')}`,
+          }),
         ),
       }),
     );

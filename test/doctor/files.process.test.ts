@@ -65,7 +65,7 @@ describe('the storage probe', () => {
     });
     const db = new Database(path, { readonly: true });
     cleanups.push(() => db.close());
-    for (const table of ['spans', 'span_payloads', 'projects', 'traces'])
+    for (const table of ['spans', 'span_payloads', 'payload_blocks', 'projects', 'traces'])
       expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), table).toBe(0);
   });
 
@@ -256,7 +256,7 @@ describe('a file that is not as it should be', () => {
   it('is an older one: a warning before the start that changes it, and no change', async () => {
     await aFile();
     const db = new Database(path);
-    db.prepare('DELETE FROM schema_version WHERE version = 2').run();
+    db.prepare('DELETE FROM schema_version WHERE version >= 2').run();
     db.close();
     expect(examined().lines.at(-1)).toMatch(
       /^warning: the next start brings the file from schema version 1 to 2.*back the file up/,
@@ -289,13 +289,6 @@ describe('a file that is not as it should be', () => {
     for (let page = 1; page < 6; page += 1) writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, page * 16_384);
     closeSync(file);
     expect(examined().lines).toEqual([expect.stringMatching(/^fault: .*damaged/)]);
-  });
-
-  it('--colstore-url names an engine that this release does not have: a fault', () => {
-    const opened = openSignals(settingsOf({ 'colstore-url': ['http://h:8123'] }), false);
-    expect(lines(opened.findings)).toEqual([
-      expect.stringMatching(/^fault: --colstore-url: .*-> leave --colstore-url out/),
-    ]);
   });
 });
 

@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import protobuf from 'protobufjs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { openedBlocks } from '../store/sqlite/stored-payloads.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
 
 const folder = temporaryFolder();
@@ -341,6 +342,7 @@ describe('a value that a rule matches (P24)', () => {
     const searched = new Map<string, string>();
     const gather = (when: string): void => {
       for (const name of readdirSync(data)) searched.set(`${name} ${when}`, readFileSync(join(data, name), 'latin1'));
+      searched.set(`blocks ${when}`, openedBlocks(join(data, 'svc.db')));
     };
     gather('while serving');
     await eventually('a forwarded batch', () => forwarded.length > 0);
@@ -352,7 +354,7 @@ describe('a value that a rule matches (P24)', () => {
     searched.set('forwarded', forwarded.join('\n'));
 
     // The search itself works: what no rule matches is where it should be.
-    for (const place of ['svc.db after the stop', 'answers', 'forwarded'])
+    for (const place of ['svc.db after the stop', 'blocks after the stop', 'answers', 'forwarded'])
       expect(searched.get(place)).toContain(marker);
     const leaks: string[] = [];
     for (const [place, content] of searched)

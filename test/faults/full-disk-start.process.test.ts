@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -200,12 +201,19 @@ describe('a disk that fills up while the service runs', () => {
     const path = join(disk.data, 'svc.db');
     const store = await openSqliteSignalStore({ path, reserveBytes: RESERVE });
     leave.push(() => store.close());
-    const output = 'words that fill the disk '.repeat(400);
+    const output = 'words of a span that fills the disk';
+    // Drawn anew for each span: what repeats would be compressed to nothing.
+    const noise = (): string => randomBytes(7_500).toString('base64');
     const write = (n: number) =>
       store.write(
         aUnit({
           spans: Array.from({ length: 20 }, (_, i) =>
-            aSpan({ traceId: traceIdOf(n), spanId: `${n}`.padStart(12, '0') + `${i}`.padStart(4, '0'), output }),
+            aSpan({
+              traceId: traceIdOf(n),
+              spanId: `${n}`.padStart(12, '0') + `${i}`.padStart(4, '0'),
+              output,
+              attributes: { noise: noise() },
+            }),
           ),
         }),
       );

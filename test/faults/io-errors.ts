@@ -37,7 +37,8 @@ export const ioErrors = async (options: {
   const random = seededRandom(options.seed);
   mkdirSync(options.home, { recursive: true });
   const disk = openDisk(options.shim, options.home, { keepsJournal: false });
-  const dispatcher = new Agent({ connections: 4 });
+  // A connection for each request: a kept one may be ended by the service just when a check that was held up uses it again.
+  const dispatcher = new Agent({ connections: 4, pipelining: 0 });
   const kept: Entry[] = [];
   const gone: Entry[] = [];
   let refused = 0;
@@ -62,7 +63,7 @@ export const ioErrors = async (options: {
     await verify(gone, 'absent');
   };
 
-  for (; fault < options.faults; fault += 1) {
+  const endure = async (): Promise<void> => {
     disk.set('eioCount', 1);
     disk.set('eioFirst', disk.get('syncsSeen') + 1 + Math.floor(random() * AHEAD));
     for (let n = 0; n < BATCHES_PER_FAULT; n += 1) {
@@ -109,7 +110,19 @@ export const ioErrors = async (options: {
       await restart();
     }
     options.onFault?.(fault + 1);
-  }
+  };
+  for (; fault < options.faults; fault += 1)
+    await endure().catch((error: Error) => {
+      const { exitCode, signalCode } = daemon.process;
+      const ended = exitCode ?? signalCode;
+      const state = ended === null ? 'the service runs' : `the service ended with ${ended}`;
+      throw new Error(
+        `seed ${options.seed}, fault ${fault}: ${error.message}; ${state}: ${daemon.lines.slice(-3).join('\n')}`,
+        {
+          cause: error,
+        },
+      );
+    });
   const code = await daemon.stop('SIGTERM');
   await dispatcher.close();
   disk.close();

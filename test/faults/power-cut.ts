@@ -6,13 +6,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { type Entry, nativeEntry, otlpEntry, seededRandom } from '../crash/ledger.ts';
 import { checkFiles, find, post } from '../crash/verify.ts';
-import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { startDaemon } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
-import { buildShim, type Disk, openDisk } from './disk.ts';
+import { runCampaign } from './campaign.ts';
+import { type Disk, openDisk } from './disk.ts';
 import { drawCut, drawLuck, filesOf, type Image, imageAt, type JournalRecord, layDown, readJournal } from './image.ts';
 
 const WRITERS = 6;
@@ -200,31 +200,12 @@ export const powerCut = async (options: PowerCutOptions): Promise<PowerCutFigure
   return { images, runs, ...counts, journalMebibytes: Math.round(journalBytes / 1024 / 1024) };
 };
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      images: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: String(Date.now() % 1e6) },
-      minutes: { type: 'string', default: 'Infinity' },
-    },
-  });
-  const folder = temporaryFolder();
-  const shim = buildShim(folder.path);
-  if ('missing' in shim) throw new Error(shim.missing);
-  console.log(`power cuts: ${values.images} images, seed ${values.seed}`);
-  try {
-    const figures = await powerCut({
-      images: Number(values.images),
-      seed: Number(values.seed),
-      home: folder.path,
-      shim: shim.path,
-      withinMs: Number(values.minutes) * 60_000,
+if (import.meta.main)
+  await runCampaign('power cuts', (options) =>
+    powerCut({
+      ...options,
       onImage: (image) => {
         if (image % 50 === 0) console.log(`${image} images`);
       },
-    });
-    console.log(JSON.stringify(figures));
-  } finally {
-    folder.remove();
-  }
-}
+    }),
+  );

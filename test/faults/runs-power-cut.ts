@@ -6,7 +6,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { Agent } from 'undici';
 import type { components } from '../../src/model/generated/openapi.ts';
 import { seededRandom } from '../crash/ledger.ts';
@@ -23,9 +23,10 @@ import {
   treesIn,
 } from '../crash/runs-verify.ts';
 import { checkFiles } from '../crash/verify.ts';
-import { startDaemon, temporaryFolder } from '../daemon.ts';
+import { startDaemon } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
-import { buildShim, type Disk, openDisk } from './disk.ts';
+import { runCampaign } from './campaign.ts';
+import { type Disk, openDisk } from './disk.ts';
 import { drawCut, drawLuck, filesOf, type Image, imageAt, layDown, readJournal } from './image.ts';
 import {
   emptyLedger,
@@ -472,27 +473,7 @@ export const runsPowerCut = async (options: RunsPowerCutOptions): Promise<RunsPo
   return { images, loads, ...counts, journalMebibytes: Math.round(journalBytes / 1024 / 1024) };
 };
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      images: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: String(Date.now() % 1e6) },
-      minutes: { type: 'string', default: 'Infinity' },
-    },
-  });
-  const folder = temporaryFolder();
-  const shim = buildShim(folder.path);
-  if ('missing' in shim) throw new Error(shim.missing);
-  console.log(`power cuts under runs: ${values.images} images, seed ${values.seed}, in ${folder.path}`);
-  const figures = await runsPowerCut({
-    images: Number(values.images),
-    seed: Number(values.seed),
-    home: folder.path,
-    shim: shim.path,
-    withinMs: Number(values.minutes) * 60_000,
-    onImages: (images) => console.log(`${images} images`),
-  });
-  console.log(JSON.stringify(figures));
-  // Kept after a failure, which ended this process before: the image is in it.
-  folder.remove();
-}
+if (import.meta.main)
+  await runCampaign('power cuts under runs', (options) =>
+    runsPowerCut({ ...options, onImages: (images) => console.log(`${images} images`) }),
+  );

@@ -14,6 +14,7 @@ import { pageRoutes } from '../../src/http/routes/page.ts';
 import { parseTrustedRanges } from '../../src/http/access/peer.ts';
 import type { QueryDeps } from '../../src/http/routes/query-deps.ts';
 import { rollUpRoutes } from '../../src/http/routes/rollups.ts';
+import type { Peers } from '../../src/http/relay.ts';
 import type { Route } from '../../src/http/route.ts';
 import { scoringRoutes } from '../../src/http/routes/scoring.ts';
 import { signalRoutes } from '../../src/http/routes/signals.ts';
@@ -56,7 +57,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
   const calls: StoreCall[] = [];
   const audited: AuditEntry[] = [];
   const nothing = async () => ({ items: [] });
-  const answers: Omit<SignalStore, 'kind' | 'capabilities'> = {
+  const answers: Omit<SignalStore, 'kind' | 'capabilities' | 'moving'> = {
     write: async () => 'written',
     isWritten: async () => false,
     listTraces: nothing,
@@ -161,6 +162,7 @@ export type ServiceOptions = {
   readonly readerTakesNothingMs?: number;
   readonly quietMs?: number;
   readonly connections?: ConnectionBounds;
+  readonly peers?: Peers;
   readonly now?: () => UnixNano;
 };
 
@@ -282,6 +284,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
     streams,
     log,
     refusals,
+    ...(options.peers === undefined ? {} : { peers: options.peers }),
     options: {
       requestTimeoutSeconds: options.requestTimeoutSeconds ?? 30,
       corsOrigins: options.corsOrigins ?? ['*'],

@@ -28,7 +28,7 @@ describe('a ceiling that services share', () => {
     const windows = createWindows();
     const quota = createSharedQuota({ perMinute: 100, projects: {} }, windows);
     for (let n = 0; n < 10; n += 1) {
-      (await quota.reserve?.(new Map([['p', 1]]), NOON))?.();
+      (await quota.reserve?.(new Map([['p', 1]]), NOON))?.release();
       expect(quota.admit('p', NOON)).toBe('admitted');
     }
     expect(windows.asked).toEqual([
@@ -48,7 +48,7 @@ describe('a ceiling that services share', () => {
         ]),
         NOON,
       )
-    )?.();
+    )?.release();
     expect(windows.asked).toEqual([{ project: 'p', wanted: 30 }]);
     expect(quota.admit('free', NOON)).toBe('unbounded');
     for (let n = 0; n < 30; n += 1) expect(quota.admit('p', NOON)).toBe('admitted');
@@ -59,7 +59,7 @@ describe('a ceiling that services share', () => {
     const windows = createWindows();
     const quota = createSharedQuota({ perMinute: 1, projects: {} }, windows);
     const ask = async (nowMs: number): Promise<string> => {
-      (await quota.reserve?.(new Map([['p', 1]]), nowMs))?.();
+      (await quota.reserve?.(new Map([['p', 1]]), nowMs))?.release();
       return quota.admit('p', nowMs);
     };
     expect(await ask(NOON)).toBe('admitted');
@@ -69,6 +69,35 @@ describe('a ceiling that services share', () => {
     expect(await ask(NOON + MINUTE)).toBe('admitted');
     expect(quota.admit('p', NOON)).toBe('over_quota');
     expect(quota.refusal('p', NOON)).toMatchObject({ code: 'over_quota', retryAfterSeconds: 60 });
+  });
+
+  it('requests that come together take what they bring and a twentieth, and leave the rest to other services', async () => {
+    const windows = createWindows();
+    const quota = createSharedQuota({ perMinute: 1000, projects: {} }, windows);
+    const reserved = await Promise.all(
+      Array.from({ length: 60 }, async () => quota.reserve?.(new Map([['p', 1]]), NOON)),
+    );
+    expect(reserved.map((one) => one?.admit('p'))).toEqual(Array(60).fill('admitted'));
+    for (const one of reserved) one?.release();
+    expect([...windows.taken.values()]).toEqual([100]);
+  });
+
+  it('a request that is half let through is not counted twice by the next one', async () => {
+    const windows = createWindows();
+    const quota = createSharedQuota({ perMinute: 100, projects: {} }, windows);
+    const large = await quota.reserve?.(new Map([['p', 50]]), NOON);
+    for (let n = 0; n < 25; n += 1) expect(large?.admit('p')).toBe('admitted');
+    const small = await quota.reserve?.(new Map([['p', 1]]), NOON);
+    expect(windows.asked.at(-1)).toEqual({ project: 'p', wanted: 5 });
+    expect(small?.admit('p')).toBe('admitted');
+    for (let n = 0; n < 25; n += 1) expect(large?.admit('p')).toBe('admitted');
+    large?.release();
+    small?.release();
+    // The four that are left are taken before the store is asked again.
+    const last = await quota.reserve?.(new Map([['p', 4]]), NOON);
+    expect(windows.asked).toHaveLength(2);
+    for (let n = 0; n < 4; n += 1) expect(last?.admit('p')).toBe('admitted');
+    expect(last?.admit('p')).toBe('over_quota');
   });
 
   it('a store that is away refuses the request, and leaves no claim behind', async () => {
@@ -98,10 +127,10 @@ describe('a ceiling that services share', () => {
         const admitted = await Promise.all(
           requests.map(async ({ service, signals }) => {
             const quota = services[service];
-            const release = await quota?.reserve?.(new Map([['p', signals]]), NOON);
+            const reserved = await quota?.reserve?.(new Map([['p', signals]]), NOON);
             let count = 0;
-            for (let n = 0; n < signals; n += 1) if (quota?.admit('p', NOON) === 'admitted') count += 1;
-            release?.();
+            for (let n = 0; n < signals; n += 1) if (reserved?.admit('p') === 'admitted') count += 1;
+            reserved?.release();
             return { service, count };
           }),
         );

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +13,18 @@ const nothingKnown = () => undefined;
 describe('every lock file of the repository', () => {
   it('has the digest of each package, and the address of no registry', () => {
     expect(findAllLockFaults('.')).toEqual([]);
+  });
+
+  it('stays as it is when it is completed again', () => {
+    const files = globSync('**/package-lock.json', {
+      exclude: (name) => /(?:^|\/)(?:node_modules|\.venv|\.uv)$/.test(name),
+    });
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of files) {
+      const text = readFileSync(file, 'utf8');
+      const again = completeLock(JSON.parse(text) as Parameters<typeof completeLock>[0], nothingKnown);
+      expect(`${JSON.stringify(again, null, 2)}\n` === text, file).toBe(true);
+    }
   });
 });
 

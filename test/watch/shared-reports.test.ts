@@ -85,6 +85,32 @@ describe('reports of several services that watch the same', () => {
     expect(told).toEqual([]);
   });
 
+  it('notes reach the store in the order of the reports, however long the store takes for one of them', async () => {
+    const rows = new Map<string, string>();
+    const answers: (() => void)[] = [];
+    const { report } = createSharedReports(() => {}, {
+      reports: () => true,
+      sharing: {
+        reported: async () => rows,
+        noteReported: (subject, condition) =>
+          new Promise((resolve) => {
+            answers.push(() => {
+              rows.set(subject, condition);
+              resolve();
+            });
+          }),
+      },
+    });
+    for (const condition of ['tripped', 'nominal', 'tripped', 'nominal'] as const) report(monitor, said(condition));
+    // The last question is answered first.
+    for (let rounds = 0; rounds < 5; rounds += 1) {
+      answers.pop()?.();
+      await settle();
+    }
+    expect([...rows.values()]).toEqual(['nominal']);
+    expect(answers).toEqual([]);
+  });
+
   it('while the store is away, a report is told rather twice than never', async () => {
     const { one, other, told, die, goAway } = scene();
     goAway();

@@ -134,6 +134,36 @@ onEachEngine('claims', ({ createHarness }) => {
     expect(new Set(claimed).size).toBe(3000);
     expect(claimed).toEqual(ids);
   });
+
+  it.each([
+    ['that one look begins at once', 2600, 1],
+    ['of moments that the slices of the queue do not end with', 130, 20],
+  ])('runs %s are all offered once, whether or not memory has met them', async (_, atOnce, moments) => {
+    const service = await open();
+    const started = new Set<string>();
+    const startAll = async (): Promise<void> => {
+      for (let n = 0; n < moments; n += 1) {
+        service.time.advance(1);
+        for (const { runId } of await Promise.all(Array.from({ length: atOnce }, () => service.start('flow'))))
+          started.add(runId);
+      }
+    };
+    const claimAll = async (runs: typeof service.runs): Promise<string[]> => {
+      const claimed: string[] = [];
+      for (;;) {
+        const leases = must(await runs.claim({ ...ALL, workerId: 'w1', max: 50, waitMs: 0 }));
+        if (leases.length === 0) return claimed;
+        claimed.push(...leases.map(({ runId }) => runId));
+      }
+    };
+    await startAll();
+    const first = await claimAll(service.runs);
+    expect([first.length, new Set(first)]).toEqual([started.size, started]);
+    started.clear();
+    await startAll();
+    const again = await claimAll(await service.reopen());
+    expect([again.length, new Set(again)]).toEqual([started.size, started]);
+  });
 });
 
 onEachEngine('unservable', ({ createHarness }) => {

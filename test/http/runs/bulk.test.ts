@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import openapi from '../../../src/model/generated/openapi.json' with { type: 'json' };
 import { aFlow, aTask, type RunsHttp, startRunsService } from './service.ts';
 
 let service: RunsHttp;
@@ -68,6 +69,21 @@ describe('an action on many runs over HTTP', () => {
     expect(await service.must(service.get(`/runs/bulk/${begun.body.bulk_id}`))).toMatchObject({ done: 1, refused: 0 });
     const { runs } = await service.must(service.get(`/runs?restarted_from=${run.run_id}`));
     expect(runs).toMatchObject([{ status: 'queued', cursor: 'one' }]);
+    const ofIt = { action: 'cancel', filter: { restarted_from: run.run_id } };
+    const cancelled = await service.post('/runs/bulk', ofIt);
+    expect([cancelled.status, cancelled.body]).toMatchObject([202, { count: 1, sample: [runs[0].run_id] }]);
+    const ofNone = { ...ofIt, filter: { restarted_from: runs[0].run_id } };
+    expect((await service.post('/runs/bulk', ofNone)).body).toEqual({ count: 0, sample: [] });
+  });
+
+  // Decisions, 13: "`filter` has the members of the run list".
+  it('takes every filter of the list of runs', () => {
+    const named = openapi.paths['/v1/api/runs'].get.parameters.map((given): string =>
+      'name' in given ? given.name : given.$ref.slice(given.$ref.lastIndexOf('/') + 1),
+    );
+    const { correlation, ...filter } = openapi.components.schemas.RunFilter.properties;
+    const taken = [...Object.keys(filter), ...Object.keys(correlation.properties).map((name) => `correlation.${name}`)];
+    expect(taken.toSorted()).toEqual(named.filter((name) => name !== 'limit' && name !== 'cursor').toSorted());
   });
 
   it.each([

@@ -141,6 +141,7 @@ describe('a commit reaches the disk before it is acknowledged', () => {
       expect(await shows(database, 'synchronous_commit')).toBe('on');
       expect(await shows(database, 'statement_timeout')).toBe('12345ms');
       expect(await shows(database, 'lock_timeout')).toBe('5s');
+      expect(await shows(database, 'jit')).toBe('off');
     }
   });
 
@@ -231,6 +232,29 @@ describe('a database that goes away', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
     await retried('the database to be back', add);
     expect(Number((await database.ask<[bigint]>('SELECT count(*) FROM numbers'))[0]?.[0])).toBeGreaterThan(0);
+  });
+
+  it('that is frozen holds up no stop: a close ends without its goodbye', async () => {
+    const server = await startPostgres();
+    cleanups.push(() => server.remove());
+    const database = connect(server.create());
+    await database.ask('SELECT 1');
+    server.freeze();
+    // Would wait for the thaw.
+    await database.close();
+    server.thaw();
+    await expect(database.ask('SELECT 1')).rejects.toThrow(StoreUnavailable);
+  });
+
+  it('no error shows a value that the database does not take', async () => {
+    const server = await startPostgres();
+    cleanups.push(() => server.remove());
+    const database = connect(server.create());
+    const error = await database
+      .ask('SELECT $1::text::integer', ['a payload'])
+      .catch((reason: unknown) => reason as Error);
+    expect(error).toMatchObject({ code: '22P02' });
+    expect(`${String(error)} ${JSON.stringify(error)} ${String((error as Error).cause)}`).not.toContain('payload');
   });
 
   it('no error shows the password', async () => {

@@ -9,7 +9,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-signalStoreContract(
-  'postgres',
-  storesOn(() => server),
-);
+const open = storesOn(() => server);
+
+signalStoreContract('postgres', open);

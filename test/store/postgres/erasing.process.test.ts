@@ -5,7 +5,8 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { eraseTraces, trimSlice } from '../../../src/store/postgres/signals/erase.ts';
 import { findTrace } from '../../../src/store/postgres/signals/read-trace.ts';
 import { SIGNALS_SCHEMA } from '../../../src/store/postgres/signals/schema.ts';
-import { createSignalWriter, type SignalWriter } from '../../../src/store/postgres/signals/writer.ts';
+import { createSignalWriter } from '../../../src/store/postgres/signals/writer.ts';
+import type { JoinedWrites } from '../../../src/store/signals/joined-writes.ts';
 import type { ProjectReach } from '../../../src/model/scope.ts';
 import { type PostgresServer, startPostgres } from '../../postgres.ts';
 import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
@@ -13,7 +14,7 @@ import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, T0, tra
 let server: PostgresServer;
 let url: string;
 let database: Database;
-let writer: SignalWriter;
+let writer: JoinedWrites;
 beforeAll(async () => {
   server = await startPostgres();
 });

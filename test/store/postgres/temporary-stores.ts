@@ -2,11 +2,7 @@ import { openPostgresSignalStore } from '../../../src/store/postgres/signals/ope
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import type { PostgresServer } from '../../postgres.ts';
 import type { OpenStore } from '../signals/opening.ts';
-
-const EMPTY_ALL = `DO $$ BEGIN EXECUTE (
-  SELECT 'TRUNCATE ' || string_agg(quote_ident(relname), ', ') || ' RESTART IDENTITY'
-  FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname <> 'schema_version'
-); END $$`;
+import { EMPTY_ALL } from './temporary-runs.ts';
 
 /** Empty stores on a server. A database that a test is done with is emptied for the next: that is faster than a new one. */
 export const storesOn = (server: () => PostgresServer): OpenStore => {

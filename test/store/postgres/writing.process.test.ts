@@ -6,7 +6,8 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { signalKey } from '../../../src/store/postgres/signals/keys.ts';
 import { findTrace } from '../../../src/store/postgres/signals/read-trace.ts';
 import { SIGNALS_SCHEMA } from '../../../src/store/postgres/signals/schema.ts';
-import { createSignalWriter, type SignalWriter } from '../../../src/store/postgres/signals/writer.ts';
+import { createSignalWriter } from '../../../src/store/postgres/signals/writer.ts';
+import type { JoinedWrites } from '../../../src/store/signals/joined-writes.ts';
 import type { TraceDetail } from '../../../src/store/signals/query.ts';
 import type { WriteUnit } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -28,7 +29,7 @@ afterAll(async () => {
 });
 
 /** A replica's way in. */
-const replica = async (): Promise<{ readonly database: Database; readonly writer: SignalWriter }> => {
+const replica = async (): Promise<{ readonly database: Database; readonly writer: JoinedWrites }> => {
   const database = connectDatabase({ url, store: 'signal store', connections: 4 });
   databases.push(database);
   await migrate(database, SIGNALS_SCHEMA);

@@ -688,16 +688,26 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         aRun('b', { queueOrder: 1 }),
         aRun('c', { queueOrder: 1, definitionId: 'x' }),
         aRun('d'),
+        aRun('e', { queueOrder: 1 }),
       );
-      const from = async (after: number, limit = 9) =>
+      const from = async (order: number, runId = '', limit = 9) =>
         (
-          (await find({ kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after, limit })) as {
+          (await find({
+            kind: 'runnable',
+            definitionOwner: SERVICE,
+            definitionId: 'flow',
+            after: { order, runId },
+            limit,
+          })) as {
             runId: string;
           }[]
         ).map(({ runId }) => runId);
-      expect(await from(-1)).toEqual(['b', 'a']);
-      expect(await from(1)).toEqual(['a']);
-      expect(await from(-1, 1)).toEqual(['b']);
+      expect(await from(-1)).toEqual(['b', 'e', 'a']);
+      expect(await from(-1, '', 1)).toEqual(['b']);
+      // Runs of one order are many: a slice may end among them, and the next goes on there.
+      expect(await from(1, 'b')).toEqual(['e', 'a']);
+      expect(await from(1, 'e')).toEqual(['a']);
+      expect(await from(3, 'a')).toEqual([]);
     });
 
     it('knows how many runs stand below a root, by its trace, until the root is erased', async () => {

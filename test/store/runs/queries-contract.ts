@@ -161,9 +161,15 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
       ]);
       expect([await open('p', 'all'), await open('p', ['q'])]).toEqual([[[3, 1]], [[3, 0]]]);
       const runnable = async (definitionOwner: string) =>
-        ((await find({ kind: 'runnable', definitionOwner, definitionId: 'a', after: -1, limit: 9 })) as Runnable[]).map(
-          (entry) => [entry.runId, entry.definitionOwner],
-        );
+        (
+          (await find({
+            kind: 'runnable',
+            definitionOwner,
+            definitionId: 'a',
+            after: { order: -1, runId: '' },
+            limit: 9,
+          })) as Runnable[]
+        ).map((entry) => [entry.runId, entry.definitionOwner]);
       expect([await runnable(SERVICE), await runnable('p'), await runnable('q')]).toEqual([
         [
           ['1', SERVICE],

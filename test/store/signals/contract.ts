@@ -3,6 +3,7 @@ import { deletionContract } from './deletion-contract.ts';
 import { evaluationContract } from './evaluation-contract.ts';
 import { hostileContract } from './hostile-contract.ts';
 import { lifeContract } from './life-contract.ts';
+import { movingContract } from './moving-contract.ts';
 import { recordsContract } from './records-contract.ts';
 import { replicasContract } from './replicas-contract.ts';
 import { rollupsContract } from './rollups-contract.ts';
@@ -16,7 +17,7 @@ import { watchContract } from './watch-contract.ts';
 import { writingContract } from './writing-contract.ts';
 import type { OpenStore } from './opening.ts';
 
-/** What every engine promises, an aggregate a file. Called once an engine; `open` gives an empty store of its own. */
+/** What every engine promises, an aggregate a file; `sharingContract` is of those that services share. Called once an engine; `open` gives an empty store of its own. */
 export const signalStoreContract = (engine: string, open: OpenStore): void => {
   spansContract(engine, open);
   tracesContract(engine, open);
@@ -34,4 +35,5 @@ export const signalStoreContract = (engine: string, open: OpenStore): void => {
   watchContract(engine, open);
   hostileContract(engine, open);
   replicasContract(engine, open);
+  movingContract(engine, open);
 };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FacetCount, FacetQuery } from '../../../src/store/signals/query.ts';
+import type { FacetCount, FacetQuery, TraceFilter } from '../../../src/store/signals/query.ts';
 import { traceConditions } from '../../../src/store/signals/trace-conditions.ts';
 import { countedFacets } from '../../../src/store/signals/trace-facets.ts';
 import { aSpan, aUnit, T0, traceIdOf } from './factories.ts';
@@ -50,14 +50,15 @@ export const traceFacetsContract = (engine: string, open: OpenStore): void => {
               const sent = drawn.map((trace, index) => sentOf(trace, index, 'default'));
               const store = await empty();
               for (const { spans, scores, feedback } of sent) await store.write(aUnit({ spans, scores, feedback }));
-              for (const filter of [{}, ...filters]) {
+              const compare = async (filter: TraceFilter): Promise<void> => {
                 const conditions = traceConditions(filter);
                 const kept = sent.filter((trace) => conditions.every((condition) => meets(trace, condition)));
                 expect([filter, await store.countFacets(asked(filter))]).toEqual([
                   filter,
                   { traces: kept.length, isComplete: true, facets: countedOf(kept) },
                 ]);
-              }
+              };
+              await Promise.all([{}, ...filters].map(compare));
             },
           ),
           { numRuns: 15 },

@@ -253,7 +253,7 @@ describe('sqlite: the runs file', () => {
     const [latest, first, runnable] = await store.load([
       { kind: 'latest', owner: 'p', id: 'flow' },
       { kind: 'definition', owner: SERVICE, id: 'flow', version: 1 },
-      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: -1, limit: 9 },
+      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: { order: -1, runId: '' }, limit: 9 },
     ]);
     expect(latest).toEqual({ owner: SERVICE, id: 'flow', version: 2, document: '{}', hash: 'h', createdAt: 2 });
     expect(first).toMatchObject({ owner: SERVICE, version: 1, createdAt: 1 });
@@ -288,7 +288,7 @@ describe('sqlite: the runs file', () => {
     const store = await openSqliteRunStore({ path });
     const [run, runnable] = await store.load([
       { kind: 'run', runId: 'r' },
-      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: -1, limit: 9 },
+      { kind: 'runnable', definitionOwner: SERVICE, definitionId: 'flow', after: { order: -1, runId: '' }, limit: 9 },
     ]);
     const { record } = run as StoredRun;
     expect([record.priority, record.startAt, record.held]).toEqual([0, undefined, undefined]);

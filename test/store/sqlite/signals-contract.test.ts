@@ -1,8 +1,11 @@
 import { signalStoreContract } from '../signals/contract.ts';
+import type { OpenStore } from '../signals/opening.ts';
 import { openTemporary } from './temporary-store.ts';
 
 // One instance a file: the store is its own replica.
-signalStoreContract('sqlite', async () => {
+const open: OpenStore = async () => {
   const { store, remove } = await openTemporary();
   return { store, replica: async () => store, remove };
-});
+};
+
+signalStoreContract('sqlite', open);

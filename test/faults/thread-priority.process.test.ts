@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openSqliteRunStore } from '../../../src/store/sqlite/runs/open.ts';
-import { openSqliteSignalStore } from '../../../src/store/sqlite/signals/open.ts';
-import { temporaryFolder } from '../../daemon.ts';
-import { aSpan, aUnit } from '../signals/factories.ts';
+import { createDecodeThread } from '../../src/ingest/decode-thread.ts';
+import { createPace } from '../../src/ingest/pace.ts';
+import { openSqliteRunStore } from '../../src/store/sqlite/runs/open.ts';
+import { openSqliteSignalStore } from '../../src/store/sqlite/signals/open.ts';
+import { temporaryFolder } from '../daemon.ts';
+import { aSpan, aUnit } from '../store/signals/factories.ts';
 
 /** Name and nice value of each thread of this process. @see proc(5) */
 const threads = (): { name: string; nice: number }[] =>
@@ -29,5 +31,18 @@ describe.runIf(process.platform === 'linux')('while processors are scarce', () =
       expect(threads().find((thread) => thread.name === name)?.nice, name).toBe((own ?? 0) + 5);
     await signals.close();
     await runs.close();
+  });
+
+  it('the thread that reads bodies of much work stands back behind those that write what was read', async () => {
+    const thread = createDecodeThread({ finish: { redaction: {} }, pace: createPace() });
+    const body = Buffer.from('{"spans":[]}');
+    await thread.decode(
+      { kind: 'native', body },
+      { receivedAt: 0n, defaultProject: 'default', maxSignals: 1 },
+      () => {},
+    );
+    const main = threads()[0]?.nice ?? 0;
+    expect(threads().find(({ name }) => name === 'decode')?.nice).toBe(main + 8);
+    await thread.close();
   });
 });

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../daemon.ts';
+import { runsSharedLoop, sharedFaults } from './runs-shared-loop.ts';
+
+it('three services on one database keep every acknowledged step, with one winner, no gap and no lease lost to a takeover, while their owner is killed or stopped, another is killed, and the database crashes', async () => {
+  const folder = temporaryFolder();
+  const seed = Date.now() % 1_000_000;
+  console.log(`runs shared loop seed ${seed}`);
+  try {
+    const figures = await runsSharedLoop({
+      folder: folder.path,
+      seed,
+      cycles: sharedFaults.length,
+      faults: sharedFaults,
+    });
+    expect(figures.faults).toEqual({ kill_owner: 1, stop_owner: 1, kill_bystander: 1, crash_database: 1 });
+    expect(figures.ownerships).toBeGreaterThan(2);
+    expect(figures.acknowledgedCompletes).toBeGreaterThan(figures.runs);
+    console.log(`runs shared loop figures ${JSON.stringify(figures)}`);
+  } finally {
+    folder.remove();
+  }
+});

@@ -1,0 +1,284 @@
+/**
+ * Three services on one database of runs, under a load that goes to all of them, while their owner is killed or stopped, a service that
+ * only passes on is killed, and the database crashes. What was acknowledged is kept in this process and in the ledgers of the workers.
+ * Run as a command: `node test/crash/runs-shared-loop.ts --cycles 200 --seed 7`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Agent } from 'undici';
+import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { type PostgresServer, startPostgres } from '../postgres.ts';
+import { seededRandom } from './ledger.ts';
+import { type Ask, insist } from './runs-asking.ts';
+import { awaitTrace, call, countOpenRuns, describeOpenRuns, readTree, runFault, treesIn } from './runs-verify.ts';
+
+const SERVICES = 3;
+const WORKERS = 2;
+const STARTERS = 3;
+const MAX_OPEN = 40;
+const CYCLE_MS = { shortest: 500, longest: 2_500 };
+/** Longer than the ten seconds for which the runs are owned, and the two until another looks. */
+const STOPPED_MS = 14_000;
+const SETTLE_MS = 300_000;
+
+/** What happens to the services: the owner is killed or stopped, one that passes on is killed, the database crashes. */
+export const sharedFaults = ['kill_owner', 'stop_owner', 'kill_bystander', 'crash_database'] as const;
+export type SharedFault = (typeof sharedFaults)[number];
+
+export type SharedFigures = {
+  readonly faults: Readonly<Record<SharedFault, number>>;
+  readonly runs: number;
+  readonly bodies: number;
+  readonly acknowledgedCompletes: number;
+  /** Services that owned the runs, one after the other. */
+  readonly ownerships: number;
+  /** From the end or the stop of an owner to the first start that another acknowledged, in milliseconds: the longest. */
+  readonly longestFailoverMs: number;
+};
+
+type Service = { daemon: Daemon; readonly port: number; readonly folder: string };
+type Started = { readonly n: string; runId?: string; wasTold: boolean };
+
+type Campaign = {
+  readonly folder: string;
+  readonly seed: number;
+  readonly cycles: number;
+  /** The faults in their order; drawn where absent. */
+  readonly faults?: readonly SharedFault[];
+  readonly onCycle?: (cycle: number) => void;
+};
+
+const linesOf = (path: string): string[][] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split(' '));
+
+/** @throws Error that names the seed and the run on the first promise that does not hold */
+export const runsSharedLoop = async (options: Campaign): Promise<SharedFigures> => {
+  const ends: (() => unknown)[] = [];
+  try {
+    return await disturbAndCheck(options, (end) => ends.push(end));
+  } finally {
+    for (const end of ends.toReversed()) await end();
+  }
+};
+
+const disturbAndCheck = async (
+  { folder, seed, cycles, faults, onCycle }: Campaign,
+  atEnd: (end: () => unknown) => void,
+): Promise<SharedFigures> => {
+  const random = seededRandom(seed);
+  const fail = (what: string): Error => new Error(`seed ${seed}: ${what}`);
+  const server: PostgresServer = await startPostgres({ isDurable: true });
+  atEnd(() => server.remove());
+  const url = server.create();
+  const startService = (home: string, port: number): Promise<Daemon> =>
+    startDaemon(home, ['--port', String(port)], { SVCD_RUNS_URL: url, SVCD_SQLSTORE_URL: url });
+  const services: Service[] = [];
+  for (let n = 0; n < SERVICES; n += 1) {
+    const port = await aLastingPort();
+    const home = join(folder, `service-${n}`);
+    services.push({ port, folder: home, daemon: await startService(home, port) });
+  }
+  const agent = new Agent({ connections: 32, headersTimeout: 40_000, bodyTimeout: 40_000 });
+  const workers: { readonly child: ChildProcess; readonly ledger: string }[] = services
+    .slice(0, WORKERS)
+    .map(({ daemon }, index) => {
+      const ledger = join(folder, `bodies-${index}.ledger`);
+      const program = join(import.meta.dirname, 'runs-worker.ts');
+      const reports = index % 2 === 0 ? 'single' : 'batched';
+      const child = spawn(process.execPath, [program, daemon.url, ledger, reports], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      return { child, ledger };
+    });
+  let isOver = false;
+  atEnd(async () => {
+    isOver = true;
+    for (const { child } of workers) child.kill('SIGKILL');
+    for (const { daemon } of services) {
+      daemon.process.kill('SIGCONT');
+      await daemon.stop('SIGKILL');
+    }
+    await agent.destroy();
+  });
+
+  const any = (): Service => services[Math.floor(random() * services.length)] as Service;
+  const askOf =
+    (service: () => Service): Ask =>
+    (method, path, body) =>
+      call(agent, method, `${service().daemon.url}/v1/api${path}`, body);
+  const ask = askOf(any);
+  const started: Started[] = [];
+  let broken: Error | undefined;
+  const bring = async (one: Started): Promise<void> => {
+    const { body } = await insist(
+      ask,
+      'POST',
+      '/runs',
+      { definition_id: 'load', input: { n: one.n, naps: started.length % 2 === 0 }, idempotency_key: one.n },
+      [200, 201, 404],
+    );
+    if (typeof body['run_id'] !== 'string') return sleep(100).then(() => bring(one)); // no worker has registered yet
+    one.runId = body['run_id'];
+    for (const event of ['go', 'skip'])
+      await insist(ask, 'POST', '/events', { event, key: one.n, payload: {}, event_id: `${one.n}-${event}` }, [200]);
+    one.wasTold = true;
+  };
+  const starter = async (): Promise<void> => {
+    while (!isOver && broken === undefined) {
+      if (started.filter(({ wasTold }) => !wasTold).length >= MAX_OPEN) {
+        await sleep(20);
+        continue;
+      }
+      const one: Started = { n: `${seed}-${started.length}`, wasTold: false };
+      started.push(one);
+      await bring(one);
+      await sleep(Math.floor(random() * 200));
+    }
+  };
+  const begun: Started = { n: `${seed}-first`, wasTold: false };
+  started.push(begun);
+  await bring(begun);
+  const starting = Promise.all(Array.from({ length: STARTERS }, starter)).catch((error: unknown) => {
+    broken = error instanceof Error ? error : new Error(String(error));
+  });
+
+  const ownerOf = (): Service | undefined => {
+    const address = server.run('SELECT address FROM shard WHERE expires_at > clock_timestamp()', url);
+    return services.find(({ daemon }) => daemon.url === address);
+  };
+  const counted: Record<SharedFault, number> = { kill_owner: 0, stop_owner: 0, kill_bystander: 0, crash_database: 0 };
+  let longestFailoverMs = 0;
+  /** Until a service beside this one acknowledges a start. */
+  const awaitFailover = async (gone: Service, n: string): Promise<void> => {
+    const from = performance.now();
+    const others = services.filter((service) => service !== gone);
+    const one: Started = { n, wasTold: false };
+    started.push(one);
+    const { body } = await insist(
+      askOf(() => others[Math.floor(random() * others.length)] as Service),
+      'POST',
+      '/runs',
+      { definition_id: 'load', input: { n, naps: true }, idempotency_key: n },
+      [200, 201],
+    );
+    one.runId = body['run_id'] as string;
+    longestFailoverMs = Math.max(longestFailoverMs, performance.now() - from);
+    for (const event of ['go', 'skip'])
+      await insist(ask, 'POST', '/events', { event, key: n, payload: {}, event_id: `${n}-${event}` }, [200]);
+    one.wasTold = true;
+  };
+  const hit = async (fault: SharedFault, cycle: number): Promise<void> => {
+    counted[fault] += 1;
+    if (fault === 'crash_database') {
+      await server.kill('SIGKILL');
+      await server.start();
+      return;
+    }
+    let owner = ownerOf();
+    for (; owner === undefined; owner = ownerOf()) await sleep(100);
+    const victim = fault === 'kill_bystander' ? (services.find((service) => service !== owner) as Service) : owner;
+    if (fault === 'stop_owner') {
+      victim.daemon.process.kill('SIGSTOP');
+      const since = performance.now();
+      await awaitFailover(victim, `${seed}-stopped-${cycle}`);
+      await sleep(Math.max(0, STOPPED_MS - (performance.now() - since)));
+      victim.daemon.process.kill('SIGCONT');
+      return;
+    }
+    await victim.daemon.stop('SIGKILL');
+    if (fault === 'kill_owner') await awaitFailover(victim, `${seed}-killed-${cycle}`);
+    victim.daemon = await startService(victim.folder, victim.port);
+  };
+
+  for (let cycle = 0; cycle < cycles && broken === undefined; cycle += 1) {
+    await sleep(CYCLE_MS.shortest + random() * (CYCLE_MS.longest - CYCLE_MS.shortest));
+    const drawn = sharedFaults[Math.floor(random() * sharedFaults.length)] as SharedFault;
+    await hit(faults?.[cycle % faults.length] ?? drawn, cycle);
+    onCycle?.(cycle);
+  }
+  isOver = true;
+  await starting;
+  if (broken !== undefined) throw fail(broken.message);
+
+  const [first] = services as [Service];
+  const base = first.daemon.url;
+  const settleBy = performance.now() + SETTLE_MS;
+  for (;;) {
+    const open = await countOpenRuns(agent, base).catch(() => 1);
+    if (open === 0) break;
+    if (performance.now() > settleBy) throw fail(`${open} runs did not end:\n${await describeOpenRuns(agent, base)}`);
+    await sleep(100);
+  }
+  for (const { child } of workers) {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+  const lines = workers.flatMap(({ ledger }) => linesOf(ledger));
+  const done = new Set(lines.filter(([what]) => what === 'done').map(([, lease]) => lease));
+  const acknowledgedCompletes = done.size;
+  const bodies = lines.filter(([what]) => what === 'ran');
+  const bodiesAt = Map.groupBy(bodies, ([, , runId, stepId]) => `${runId} ${stepId}`);
+  for (const { n, runId } of started) {
+    if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
+    const tree = await readTree(agent, base, runId);
+    for (const one of treesIn(tree)) {
+      const { run_id: id, status, error, attempts } = one.run;
+      const about = (what: string | undefined): void => {
+        if (what !== undefined) throw fail(`run ${id} (${one.run.definition_id}): ${what}`);
+      };
+      if (status !== 'succeeded') about(`it is ${status}: ${JSON.stringify(error)}`);
+      about(runFault(one));
+      for (const attempt of attempts) {
+        // The campaign stops and kills no worker. So a worker that lost a lease lost it because another service took the runs over.
+        if (attempt.status === 'orphaned') about(`attempt ${attempt.lease_id} lost its lease`);
+        if (done.delete(attempt.lease_id) && attempt.status !== 'succeeded')
+          about(`the complete of ${attempt.lease_id} was acknowledged; it is ${attempt.status}`);
+      }
+      const charges = bodiesAt.get(`${id} charge`)?.length ?? 0;
+      if (charges > 1) about(`its at_most_once body ran ${charges} times`);
+    }
+    await awaitTrace(agent, base, tree, SETTLE_MS);
+  }
+  if (done.size > 0) throw fail(`completes of ${done.size} leases were acknowledged, and no attempt is theirs`);
+  if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
+  return {
+    faults: counted,
+    runs: started.length,
+    bodies: bodies.length,
+    acknowledgedCompletes,
+    ownerships: Number(server.run('SELECT epoch FROM shard', url)),
+    longestFailoverMs: Math.round(longestFailoverMs),
+  };
+};
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      cycles: { type: 'string', default: '200' },
+      seed: { type: 'string', default: String(Date.now() % 1e6) },
+    },
+  });
+  const folder = temporaryFolder();
+  console.log(`runs shared loop: ${values.cycles} cycles, seed ${values.seed}`);
+  try {
+    const figures = await runsSharedLoop({
+      folder: folder.path,
+      seed: Number(values.seed),
+      cycles: Number(values.cycles),
+      onCycle: (cycle) => {
+        if (cycle % 10 === 9) console.log(`${cycle + 1} cycles`);
+      },
+    });
+    console.log(JSON.stringify(figures));
+  } finally {
+    folder.remove();
+  }
+}

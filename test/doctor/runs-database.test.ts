@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { CLOCK_OFFSET_MS, judgeClock, judgeOwners } from '../../src/cli/doctor/runs-database.ts';
+
+describe('svc doctor: the runs of a database (--runs-url)', () => {
+  it('says whether a service owns them', () => {
+    expect(judgeOwners([])).toMatchObject({ level: 'skipped' });
+    expect(judgeOwners([{ owner: 'a', leftMs: 1 }])).toMatchObject({
+      level: 'ok',
+      message: 'the runs are owned by 1 service',
+    });
+    expect(judgeOwners([{ owner: 'a', leftMs: 0 }])).toMatchObject({
+      level: 'warning',
+      message: 'no service owns the runs: nothing moves them',
+    });
+  });
+
+  it('warns where the clock of this machine is more than a second from that of the database, either way', () => {
+    for (const sign of [1, -1]) {
+      expect(judgeClock(10_000 + sign * CLOCK_OFFSET_MS, 10_000)).toMatchObject({ level: 'ok' });
+      expect(judgeClock(10_000 + sign * (CLOCK_OFFSET_MS + 1), 10_000)).toMatchObject({
+        level: 'warning',
+        message: `the clock of this machine is 1001 ms ${sign > 0 ? 'ahead of' : 'behind'} that of the database: after a takeover, runs show times in another order than things happened`,
+      });
+    }
+  });
+});
