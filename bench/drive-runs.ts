@@ -1,4 +1,4 @@
-/** The load that the service gets from its library, and other engines from theirs: runs that are awaited by who started them. */
+/** The load on the service through its library, and on other engines through theirs: each run is awaited by the caller that started it. */
 import { quantile } from './pairs.ts';
 
 export type DrivenPlan = {

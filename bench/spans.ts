@@ -5,18 +5,13 @@ import {
   encodeTraces,
   encodeTracesJson,
 } from '../test/ingest/otlp/request-codec.ts';
+import { proseFrom } from './prose.ts';
 
 /**
  * Realistic traces for benchmarks: an agent with four model calls and three tool calls a trace, in two styles that
- * instrumentations write (OpenTelemetry GenAI and OpenInference), some twenty attributes and 1.2 KB of text a span.
+ * instrumentations write (OpenTelemetry GenAI and OpenInference), some twenty attributes and 1.2 KB of prose a span.
  * The same seed gives the same bytes.
  */
-const WORDS = (
-  'the agent reads a ticket and looks for an order then it asks the model whether a refund is due because customers ' +
-  'write long letters with "quotes", commas and new lines about parcels that came late, broken or not at all while the ' +
-  'policy says that fourteen days after delivery nothing is returned unless a manager agrees to make an exception'
-).split(' ');
-
 const randomFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -48,14 +43,7 @@ const makeTraceRequest = (spans = 512, seed = 1): WireRequest => {
         .padStart(4, '0');
     return text.slice(0, bytes * 2 - 1) + '1';
   };
-  const prose = (length: number): string => {
-    let text = '';
-    while (text.length < length) {
-      text += WORDS[Math.floor(random() * WORDS.length)];
-      text += random() < 0.06 ? '.\n' : ' ';
-    }
-    return text.slice(0, length);
-  };
+  const prose = proseFrom(seed);
   const list: WireSpan[] = [];
   const start = 1_790_000_000_000_000_000n + BigInt(seed) * 1_000_000_000n;
   while (list.length < spans) {

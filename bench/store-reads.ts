@@ -1,6 +1,7 @@
 /**
  * Reads of the signal store over many spans: every filter of the trace list, searches, a long trace, analytics; and ingest
- * into the full file against an empty one. Run: `node bench/store-reads.ts [spans] [folder to keep the file in]`.
+ * into the full store against an empty one. Run: `node bench/store-reads.ts [spans] [folder to keep the file in]`, or with the name of a
+ * server in the place of the folder: `node bench/store-reads.ts 1000000 postgres`, `… clickhouse`.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +10,18 @@ import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
 import type { TraceFilter, TraceQuery } from '../src/store/signals/query.ts';
 import type { SignalStore } from '../src/store/signals/signal-store.ts';
+import { openClickHouseSignalStore } from '../src/store/clickhouse/signals/open.ts';
+import { openPostgresSignalStore } from '../src/store/postgres/signals/open.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
+import { startClickHouse } from '../test/clickhouse.ts';
+import { startPostgres } from '../test/postgres.ts';
 import { quantile } from './pairs.ts';
 import { benchFolder } from './serve.ts';
 import { measureStore, realisticBatches } from './store-limit.ts';
 
 const spanCount = Number(process.argv[2] ?? 100_000);
-const kept = process.argv[3];
+const server = engineOf(process.argv[3]);
+const kept = server === undefined ? process.argv[3] : undefined;
 const ROUNDS = 20;
 const LONG_TRACE = 'f'.repeat(32);
 const START = 1_790_000_000_000_000_000n;
@@ -88,11 +94,46 @@ const fill = async (store: SignalStore): Promise<void> => {
     });
 };
 
+type Opened = {
+  /** Opens an empty store. */
+  readonly open: () => Promise<SignalStore>;
+  /** Does what the server of a team does by itself in time. */
+  readonly settle: () => Promise<unknown>;
+  readonly remove: () => Promise<void>;
+};
+const servers = {
+  postgres: async (): Promise<Opened> => {
+    const started = await startPostgres({ isDurable: true });
+    const urls: string[] = [];
+    return {
+      open: () => {
+        urls.push(started.create());
+        return openPostgresSignalStore({ url: urls.at(-1) as string });
+      },
+      // Autovacuum is off there, and plans need statistics.
+      settle: async () => started.run('VACUUM ANALYZE', urls[0]),
+      remove: started.remove,
+    };
+  },
+  clickhouse: async (): Promise<Opened> => {
+    const started = await startClickHouse();
+    return {
+      open: () => openClickHouseSignalStore({ address: started.create() }),
+      settle: async () => {},
+      remove: started.remove,
+    };
+  },
+} as const;
+function engineOf(name: string | undefined): keyof typeof servers | undefined {
+  return name === 'postgres' || name === 'clickhouse' ? name : undefined;
+}
+
 const folder = kept === undefined ? benchFolder() : { path: kept, remove: () => undefined };
 mkdirSync(folder.path, { recursive: true });
 const path = join(folder.path, 'reads.db');
 const isNew = !existsSync(path);
-const store = await openSqliteSignalStore({ path });
+const started = server === undefined ? undefined : await servers[server]();
+const store = await (started?.open() ?? openSqliteSignalStore({ path }));
 try {
   if (isNew) {
     const from = performance.now();
@@ -100,6 +141,7 @@ try {
     console.log(
       `filled with ${spanCount} spans at ${((spanCount / (performance.now() - from)) * 1000).toFixed(0)} spans/s`,
     );
+    await started?.settle();
   }
   const time = async (name: string, work: (round: number) => Promise<unknown>): Promise<void> => {
     const waits: number[] = [];
@@ -191,14 +233,15 @@ try {
   await time('spans: name nobody has', spans({ name: 'nothing' }));
   const full = await measureStore(store, batches, 3, 8);
   const emptyFolder = benchFolder();
-  const empty = await openSqliteSignalStore({ path: join(emptyFolder.path, 'empty.db') });
+  const empty = await (started?.open() ?? openSqliteSignalStore({ path: join(emptyFolder.path, 'empty.db') }));
   const fresh = await measureStore(empty, batches, 3, 8);
   await empty.close();
   emptyFolder.remove();
   console.log(
-    `ingest into the full file ${full.spansPerSecond.toFixed(0)}, into an empty one ${fresh.spansPerSecond.toFixed(0)} spans/s: ${(full.spansPerSecond / fresh.spansPerSecond).toFixed(2)} (aim 0.75)`,
+    `ingest into the full store ${full.spansPerSecond.toFixed(0)}, into an empty one ${fresh.spansPerSecond.toFixed(0)} spans/s: ${(full.spansPerSecond / fresh.spansPerSecond).toFixed(2)} (aim 0.75)`,
   );
 } finally {
   await store.close();
+  await started?.remove();
   folder.remove();
 }

@@ -1,13 +1,15 @@
 /**
- * Installs the clients of other makers that `test/clients` runs: each in a folder of its own, at the pins and digests that
- * stand there, and only when they changed since. As a program it installs all of them and prints, as JSON, what failed.
+ * Installs the clients of other makers that `test/clients` runs, and the servers of `test/engines`: each in a folder of its own, at the
+ * pins and digests that stand there, and only when they changed since. As a program it installs all of them and prints, as JSON, what
+ * failed.
  */
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const CLIENTS = join(import.meta.dirname, '..', 'test', 'clients');
+const TESTS = join(import.meta.dirname, '..', 'test');
+const CLIENTS = join(TESTS, 'clients');
 const PYTHON = join(CLIENTS, 'python');
 
 /** Where the interpreter of a Python environment stands, from its folder. */
@@ -77,7 +79,7 @@ const install = async ({ folder, pins, stamp, steps, env }: Install): Promise<bo
   const digest = digestOf(pins.map((pin) => join(folder, pin)));
   const stampFile = join(folder, stamp);
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === digest) return true;
-  console.error(`installing ${folder.slice(CLIENTS.length + 1)}`);
+  console.error(`installing ${folder.slice(TESTS.length + 1)}`);
   // One after the other: each needs what the one before it made.
   // oxlint-disable-next-line eslint/no-await-in-loop
   for (const step of steps) if (!(await run(step, { cwd: folder, env: { ...process.env, ...env } }))) return false;
@@ -90,7 +92,7 @@ const foldersWith = (pins: string): string[] =>
     .toSorted()
     .map((file) => join(CLIENTS, dirname(file)));
 
-const ofNpm: readonly Install[] = foldersWith('*/package-lock.json').map((folder) => ({
+const ofNpm: readonly Install[] = [join(TESTS, 'engines'), ...foldersWith('*/package-lock.json')].map((folder) => ({
   folder,
   pins: ['package-lock.json'],
   stamp: join('node_modules', '.installed'),
@@ -157,7 +159,7 @@ const installAll = async (installs: readonly Install[]): Promise<string[]> => {
   const failed: string[] = [];
   // One at a time a language: they share a cache, a network and two cores.
   // oxlint-disable-next-line eslint/no-await-in-loop
-  for (const one of installs) if (!(await install(one))) failed.push(one.folder.slice(CLIENTS.length + 1));
+  for (const one of installs) if (!(await install(one))) failed.push(one.folder.slice(TESTS.length + 1));
   return failed;
 };
 
@@ -182,7 +184,7 @@ export const startInstallingClients = (): Promise<readonly string[]> => {
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   return new Promise((resolve) => {
-    child.once('close', (code) => resolve(code === 0 ? (JSON.parse(printed) as string[]) : ['test/clients']));
+    child.once('close', (code) => resolve(code === 0 ? (JSON.parse(printed) as string[]) : ['clients']));
   });
 };
 

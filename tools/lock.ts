@@ -69,16 +69,20 @@ export const completeLock = (lock: Lock, findIntegrity: FindIntegrity): Lock => 
   const withoutEngines = bringsItsNode(lock);
   const complete = (path: string, entry: LockedPackage): LockedPackage => {
     if (!isInstalledFrom(path, entry)) return entry;
-    const { resolved, engines, integrity, version, ...rest } = entry;
-    const name = rest.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const { resolved, engines, integrity, version } = entry;
+    const name = entry.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const digest = integrity ?? findIntegrity(`${name}@${version}`);
+    const dropped = [
+      ...(resolved !== undefined && isRegistry(resolved) ? ['resolved'] : []),
+      ...(engines !== undefined && withoutEngines ? ['engines'] : []),
+    ];
+    const kept = Object.fromEntries(Object.entries(entry).filter(([member]) => !dropped.includes(member)));
+    // What is there keeps its place, so that a complete lock stays as npm wrote it.
     return {
-      ...(version === undefined ? {} : { version }),
-      ...(resolved === undefined || isRegistry(resolved) ? {} : { resolved }),
-      ...(digest === undefined ? {} : { integrity: digest }),
-      ...rest,
+      ...(integrity === undefined && version !== undefined ? { version } : {}),
+      ...(integrity === undefined && digest !== undefined ? { integrity: digest } : {}),
+      ...kept,
       ...(PREBUILT.includes(path) ? { gypfile: false } : {}),
-      ...(engines === undefined || withoutEngines ? {} : { engines }),
     };
   };
   const packages = Object.entries(lock.packages).map(([path, entry]) => [path, complete(path, entry)] as const);

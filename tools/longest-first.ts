@@ -10,6 +10,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const longest: readonly string[] = [
   'ui/test/browser/every-page.test.ts',
   'test/crash/runs-kill-loop.test.ts',
+  'test/crash/runs-shared-loop.test.ts',
   'test/sdk/conformance.process.test.ts',
   'test/sdk/python.process.test.ts',
   'test/faults/runs-power-cut.process.test.ts',

@@ -1,5 +1,5 @@
 /**
- * The complete suite, as `npm test`: the checks, the installs of real clients, every test once, and one last line.
+ * The complete suite, as `npm test`: the checks, the installs of real clients and servers, every test once, and one last line.
  * `npm test -- --sdk go,python` judges the client libraries of these languages alone, not of all.
  */
 import { startVitest } from 'vitest/node';
@@ -27,7 +27,7 @@ const outcomes: TestOutcome[] = [];
 // What failed before the tests is named again at the end: thousands of lines lie between.
 const broken = [
   ...checked.failed.map((title) => `the check of ${title}`),
-  ...notInstalled.map((folder) => `the clients of ${folder} could not be installed`),
+  ...notInstalled.map((folder) => `what test/${folder} needs could not be installed`),
 ];
 for (const module of vitest.state.getTestModules()) {
   if (module.errors().length > 0) broken.push(`${module.relativeModuleId} could not be run`);

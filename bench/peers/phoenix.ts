@@ -3,24 +3,20 @@
  * when it can be found: here that is when it is answered, there when its row is in the file, which is later. @see README.md
  */
 import Database from 'better-sqlite3';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aLastingPort, startDaemon } from '../../test/daemon.ts';
 import { median, percent, spread } from '../pairs.ts';
 import { benchFolder, type Door, load, WARM_UP_SECONDS } from '../serve.ts';
+import { PAIRS, SECONDS, withServer } from './peer-server.ts';
 
 const HERE = import.meta.dirname;
 const VENV = join(HERE, '.venv');
 const STAMP = join(VENV, '.installed');
-const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 3);
-const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 10);
-const READY_MS = 120_000;
 /** How long what was taken may need to come into the file, after the load. */
 const SETTLE_MS = 60_000;
-const STOP_MS = 10_000;
 
 type Figures = {
   /** Spans that were answered, a second. */
@@ -45,10 +41,11 @@ const ours = async (): Promise<Figures> => {
 const phoenix = async (): Promise<Figures> => {
   const folder = benchFolder();
   const [port, grpc] = [await aLastingPort(), await aLastingPort()];
-  const server = spawn(join(VENV, 'bin', 'phoenix'), ['serve'], {
-    stdio: 'ignore',
+  const url = `http://127.0.0.1:${port}`;
+  const server = {
+    program: join(VENV, 'bin', 'phoenix'),
+    args: ['serve'],
     env: {
-      ...process.env,
       PHOENIX_WORKING_DIR: folder.path,
       PHOENIX_HOST: '127.0.0.1',
       PHOENIX_PORT: String(port),
@@ -56,35 +53,25 @@ const phoenix = async (): Promise<Figures> => {
       PHOENIX_TELEMETRY_ENABLED: 'false',
       PHOENIX_ALLOW_EXTERNAL_RESOURCES: 'false',
     },
-  });
+    ready: [`${url}/healthz`],
+  };
   try {
-    const url = `http://127.0.0.1:${port}`;
-    const isReady = (): Promise<boolean> =>
-      fetch(`${url}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    for (const until = Date.now() + READY_MS; !(await isReady()); await sleep(200))
-      if (server.exitCode !== null || Date.now() > until) throw new Error('phoenix did not become ready');
-    const file = new Database(join(folder.path, 'phoenix.db'), { readonly: true });
-    const stored = (): number => file.prepare('SELECT count(*) FROM spans').pluck().get() as number;
-    const from = performance.now();
-    const { signalsPerSecond } = await load(folder.path, url, door);
-    const answered = signalsPerSecond * SECONDS;
-    let last = { at: performance.now(), count: stored() };
-    for (const until = Date.now() + SETTLE_MS; Date.now() < until && last.count < answered; await sleep(500)) {
-      const count = stored();
-      if (count > last.count) last = { at: performance.now(), count };
-    }
-    file.close();
-    const took = (last.at - from) / 1000;
-    return { answered: signalsPerSecond, findable: last.count / took, share: Math.min(1, last.count / answered) };
+    return await withServer(server, async () => {
+      const file = new Database(join(folder.path, 'phoenix.db'), { readonly: true });
+      const stored = (): number => file.prepare('SELECT count(*) FROM spans').pluck().get() as number;
+      const from = performance.now();
+      const { signalsPerSecond } = await load(folder.path, url, door);
+      const answered = signalsPerSecond * SECONDS;
+      let last = { at: performance.now(), count: stored() };
+      for (const until = Date.now() + SETTLE_MS; Date.now() < until && last.count < answered; await sleep(500)) {
+        const count = stored();
+        if (count > last.count) last = { at: performance.now(), count };
+      }
+      file.close();
+      const took = (last.at - from) / 1000;
+      return { answered: signalsPerSecond, findable: last.count / took, share: Math.min(1, last.count / answered) };
+    });
   } finally {
-    const ended = server.exitCode === null ? once(server, 'exit') : undefined;
-    server.kill('SIGTERM');
-    const late = setTimeout(() => server.kill('SIGKILL'), STOP_MS);
-    await ended;
-    clearTimeout(late);
     folder.remove();
   }
 };

@@ -6,19 +6,15 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { aLastingPort, startDaemon } from '../../test/daemon.ts';
 import { startPostgres } from '../../test/postgres.ts';
 import type { DrivenFigures, DrivenPlan } from '../drive-runs.ts';
 import { median, percent, spread } from '../pairs.ts';
 import { benchFolder } from '../serve.ts';
+import { PAIRS, SECONDS, withServer } from './peer-server.ts';
 
 const HERE = import.meta.dirname;
-const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 3);
-const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 10);
 const STEPS = 5;
-const READY_MS = 60_000;
-const STOP_MS = 10_000;
 /** Peers send nothing about their use to their makers, and say no more than what went wrong. */
 const QUIET = {
   DO_NOT_TRACK: '1',
@@ -73,10 +69,10 @@ const ours: Engine = async (plan) => {
 const restate: Engine = async (plan) => {
   const folder = benchFolder();
   const [node, ingress, admin] = [await aLastingPort(), await aLastingPort(), await aLastingPort()];
-  const server = spawn(join(HERE, 'node_modules', '.bin', 'restate-server'), [], {
-    stdio: 'ignore',
+  const server = {
+    program: join(HERE, 'node_modules', '.bin', 'restate-server'),
+    args: [],
     env: {
-      ...process.env,
       ...QUIET,
       RESTATE_BASE_DIR: folder.path,
       RESTATE_LISTEN_MODE: 'tcp',
@@ -85,32 +81,13 @@ const restate: Engine = async (plan) => {
       RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
       RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
     },
-  });
+    ready: [`http://127.0.0.1:${admin}/health`, `http://127.0.0.1:${ingress}/restate/health`],
+  };
   try {
-    const answers = (url: string): Promise<boolean> =>
-      fetch(url).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    for (const until = Date.now() + READY_MS; ; await sleep(100)) {
-      if (
-        (await answers(`http://127.0.0.1:${admin}/health`)) &&
-        (await answers(`http://127.0.0.1:${ingress}/restate/health`))
-      )
-        break;
-      if (server.exitCode !== null || Date.now() > until) throw new Error('restate-server did not become ready');
-    }
-    return await peer('restate.mjs', {
-      ...plan,
-      ingress: `http://127.0.0.1:${ingress}`,
-      admin: `http://127.0.0.1:${admin}`,
-    });
+    return await withServer(server, () =>
+      peer('restate.mjs', { ...plan, ingress: `http://127.0.0.1:${ingress}`, admin: `http://127.0.0.1:${admin}` }),
+    );
   } finally {
-    const ended = server.exitCode === null ? once(server, 'exit') : undefined;
-    server.kill('SIGTERM');
-    const late = setTimeout(() => server.kill('SIGKILL'), STOP_MS);
-    await ended;
-    clearTimeout(late);
     folder.remove();
   }
 };
