@@ -69,7 +69,7 @@ export const readTree = async (dispatcher: Agent, url: string, runId: string): P
 
 export const treesIn = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(treesIn)];
 
-const journalFault = (entries: readonly Entry[]): string | undefined => {
+export const journalFault = (entries: readonly Entry[]): string | undefined => {
   for (const [at, { seq }] of entries.entries()) if (seq !== at) return `journal entry ${at} has seq ${seq}`;
   if (entries[0]?.kind !== 'run.started') return `the journal begins with ${entries[0]?.kind}`;
   const ends = entries.filter(({ kind }) => kind === 'run.finished').length;
@@ -89,7 +89,7 @@ const journalFault = (entries: readonly Entry[]): string | undefined => {
   return slept < NAP_MS ? `it slept ${slept} ms of ${NAP_MS}` : undefined;
 };
 
-const attemptsFault = (attempts: Run['attempts']): string | undefined => {
+export const attemptsFault = (attempts: Run['attempts']): string | undefined => {
   const succeeded = new Set<string>();
   for (const { step_id, visit, status } of attempts) {
     if (status === 'offered' || status === 'running') return `an attempt of ${step_id} is still ${status}`;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { judgeMove } from '../../src/cli/doctor/moves.ts';
 import { CLOCK_OFFSET_MS, judgeClock, judgeOwners } from '../../src/cli/doctor/runs-database.ts';
 
 describe('svc doctor: the runs of a database (--runs-url)', () => {
@@ -12,6 +13,17 @@ describe('svc doctor: the runs of a database (--runs-url)', () => {
       level: 'warning',
       message: 'no service owns the runs: nothing moves them',
     });
+  });
+
+  it('names runs that were moved away, and a part of some that arrived; a move that only began keeps no service from starting', () => {
+    expect(judgeMove(undefined)).toEqual([]);
+    expect(judgeMove({ kind: 'leaving', move: 'm', to: 'there' })).toEqual([]);
+    expect(judgeMove({ kind: 'left', move: 'm', to: 'there' })).toMatchObject([
+      { level: 'fault', message: expect.stringMatching(/^its runs were moved to there: start with that/) },
+    ]);
+    expect(judgeMove({ kind: 'arriving', move: 'm', from: 'here' })).toMatchObject([
+      { level: 'fault', message: expect.stringContaining('the move of runs from here has not come to its end') },
+    ]);
   });
 
   it('warns where the clock of this machine is more than a second from that of the database, either way', () => {

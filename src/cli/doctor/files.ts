@@ -12,6 +12,7 @@ import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
 import { runReadsOf } from './run-reads.ts';
+import { judgeMove } from './moves.ts';
 
 /** An examined store and how to let go of it. */
 export type Opened<Reads> = Examined<Reads> & { readonly close: () => void };
@@ -254,11 +255,12 @@ export const openRuns = (settings: Settings, readOnly: boolean, damage: readonly
   if (hasFault(damage)) return unread(damage, why);
   const mayWrite = !readOnly && findUnwritable(path) === undefined;
   try {
-    const { schemaVersion, reads, close } = inspectRuns(path, mayWrite);
+    const { schemaVersion, moved, reads, close } = inspectRuns(path, mayWrite);
     const findings = [
       ok(`${path} answers: schema version ${schemaVersion}`),
       ...damage,
       ...foretell(schemaVersion, RUNS_FILE),
+      ...judgeMove(moved),
     ];
     if (reads === undefined) return unread(findings, 'the runs file is of an earlier release, until the next start');
     return {

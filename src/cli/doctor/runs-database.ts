@@ -4,6 +4,7 @@ import { databaseOf } from '../config.ts';
 import { mendOf } from './database.ts';
 import type { Examined, RunReads } from './deployment.ts';
 import { counted, type Finding, fault, ok, skipped, warning } from './finding.ts';
+import { judgeMove } from './moves.ts';
 import { runReadsOf } from './run-reads.ts';
 
 /** How far the clocks of services and of the database may differ before `doctor` warns: up to this, the times of a run stay in order. */
@@ -60,7 +61,12 @@ export const openRunsDatabase = async (
     if (found === undefined)
       return { findings: [answers, ...(ofSchema === undefined ? [] : [ofSchema])], unread: why, close };
     return {
-      findings: [answers, judgeOwners(found.owners), judgeClock(found.hereAt, found.databaseAt)],
+      findings: [
+        answers,
+        ...judgeMove(found.moved),
+        judgeOwners(found.owners),
+        judgeClock(found.hereAt, found.databaseAt),
+      ],
       reads: runReadsOf(found.reads),
       close,
     };

@@ -1,9 +1,8 @@
-import type { HeldKind } from '../../store/signals/moving.ts';
 import { count } from '../format.ts';
 
 export type Progress = {
   /** So many rows of a kind are moved. */
-  readonly moved: (kind: HeldKind, done: number, of: number) => void;
+  readonly moved: (kind: string, done: number, of: number) => void;
   /** Leaves the line that is drawn, before anything else is printed. */
   readonly end: () => void;
 };
@@ -25,7 +24,7 @@ const KIND_WIDTH = 14;
 /** Shows how far a move is: a bar that is drawn over on a terminal, a line now and then elsewhere. */
 export const createProgress = ({ out, isTerminal, now }: ProgressIo): Progress => {
   let shownAt = Number.NEGATIVE_INFINITY;
-  let current: { readonly kind: HeldKind; readonly startedAt: number } | undefined;
+  let current: { readonly kind: string; readonly startedAt: number } | undefined;
   let isDrawn = false;
   const end = (): void => {
     if (isDrawn) out('\n');

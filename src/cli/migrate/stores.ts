@@ -4,11 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDatabaseUrl, parseDatabaseUrl, type ServerAddress, showAddress } from '../../store/clickhouse/address.ts';
 import { parseAddress } from '../../store/postgres/address.ts';
 import type { SignalStore } from '../../store/signals/signal-store.ts';
+import { applicationIdOf } from '../../store/sqlite/connection.ts';
+import { RUNS_FILE } from '../../store/sqlite/runs/schema.ts';
 import { openSqliteSignalStore } from '../../store/sqlite/signals/open.ts';
+import { SIGNALS_FILE } from '../../store/sqlite/signals/schema.ts';
 import { databaseOf } from '../config.ts';
 import { DUTY_MS, startDuty } from '../duty.ts';
 
-/** Where signals are, as `--from` and `--to` name it. */
+/** Where signals or runs are, as `--from` and `--to` name it. */
 export type StoreAddress =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -21,9 +24,9 @@ const refused = (problem: string): Parsed => ({ ok: false, problem });
 const SERVING = 'retention';
 /** A service that died holds it so long. */
 const WAIT_MS = 2 * DUTY_MS;
-const LOOK_MS = 500;
+export const LOOK_MS = 500;
 /** A statement of a move may count a table. */
-const STATEMENT_MS = 86_400_000;
+export const STATEMENT_MS = 86_400_000;
 
 /**
  * Reads an address: a path, or the URL of a PostgreSQL or ClickHouse database. `@path` names a file that holds it, where other users do not
@@ -58,17 +61,28 @@ export const showStore = (address: StoreAddress): string => {
   return address.kind === 'postgres' ? databaseOf(address.url) : showAddress(address.server);
 };
 
+const others = {
+  signals: { kind: RUNS_FILE, hint: 'holds durable runs, not signals; --runs moves them' },
+  runs: { kind: SIGNALS_FILE, hint: 'holds signals, not durable runs; they are moved without --runs' },
+} as const;
+
 /** What is wrong with a file to read from, or nothing. */
-export const faultOfSource = (address: StoreAddress): string | undefined => {
+export const faultOfSource = (address: StoreAddress, moves: keyof typeof others): string | undefined => {
   if (address.kind !== 'file') return undefined;
   const found = statSync(address.path, { throwIfNoEntry: false });
   if (found === undefined) return `${address.path}: there is no such file`;
-  return found.isFile() ? undefined : `${address.path}: is no file`;
+  if (!found.isFile()) return `${address.path}: is no file`;
+  const { kind, hint } = others[moves];
+  return applicationIdOf(address.path) === kind.applicationId ? `${address.path}: ${hint}` : undefined;
 };
 
+/** Why a move does not begin: no service may have the store. */
+export const isServed = (address: StoreAddress): string =>
+  `${showStore(address)}: a service serves it; stop all of its services first`;
+
 /** A store that this process has for itself: no service uses it meanwhile. */
-export type HeldStore = {
-  readonly store: SignalStore;
+export type HeldStore<S> = {
+  readonly store: S;
   /** Whether it is still certain that no service uses the store. */
   readonly isHeld: () => boolean;
   readonly close: () => Promise<void>;
@@ -90,7 +104,7 @@ const openShared = async (address: Exclude<StoreAddress, { readonly kind: 'file'
  * @throws StoreUnavailable, which names the store, when it cannot be opened; of a file also when a service has it
  * @returns what keeps it from being opened, in words, when a service serves the database
  */
-export const openHeld = async (address: StoreAddress, holder: string): Promise<HeldStore | string> => {
+export const openHeld = async (address: StoreAddress, holder: string): Promise<HeldStore<SignalStore> | string> => {
   if (address.kind === 'file') {
     const store = await openSqliteSignalStore({ path: address.path });
     return { store, isHeld: () => true, close: () => store.close() };
@@ -103,7 +117,7 @@ export const openHeld = async (address: StoreAddress, holder: string): Promise<H
       if (await sharing.holdDuty(SERVING, holder, DUTY_MS)) break;
       if (performance.now() < until) continue;
       await store.close();
-      return `${showStore(address)}: a service serves it; stop all of its services first`;
+      return isServed(address);
     }
   } catch (error) {
     await store.close();

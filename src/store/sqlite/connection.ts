@@ -63,17 +63,25 @@ type Header = {
   readonly format: number;
 };
 
-/** The header as it lies in the file itself, without what a write-ahead log beside it would say. */
-const readHeader = (path: string, { store }: FileKind): Header => {
+/** The header as it lies in the file itself; nothing where it is no database. */
+const headerBytes = (path: string): Buffer | undefined => {
   const bytes = Buffer.alloc(HEADER_BYTES);
   const file = openSync(path, 'r');
   try {
     const read = readSync(file, bytes, 0, HEADER_BYTES, 0);
-    if (read < HEADER_BYTES || bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
-      throw new FileRefused(path, 'the file is not a SQLite database', store);
+    return read === HEADER_BYTES && bytes.toString('latin1', 0, MAGIC.length) === MAGIC ? bytes : undefined;
   } finally {
     closeSync(file);
   }
+};
+
+/** The mark of what a file holds; nothing where it is no database. @see FileKind */
+export const applicationIdOf = (path: string): number | undefined => headerBytes(path)?.readUInt32BE(68);
+
+/** The header without what a write-ahead log beside the file would say. */
+const readHeader = (path: string, { store }: FileKind): Header => {
+  const bytes = headerBytes(path);
+  if (bytes === undefined) throw new FileRefused(path, 'the file is not a SQLite database', store);
   const pageBytes = bytes.readUInt16BE(16);
   return {
     pageBytes: pageBytes === 1 ? 65_536 : pageBytes,

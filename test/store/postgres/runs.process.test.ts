@@ -1,5 +1,6 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RUNS_SCHEMA } from '../../../src/store/postgres/runs/schema.ts';
 import { openPostgresRuns, type PostgresRuns } from '../../../src/store/postgres/runs/open.ts';
 import { originalText, storedText } from '../../../src/store/postgres/runs/stored-text.ts';
 import { Fenced } from '../../../src/store/postgres/runs/store-errors.ts';
@@ -285,7 +286,9 @@ describe('the tables of the runs', () => {
     const secrets = new Set(await Promise.all(runs.map(({ ownership }) => ownership.secret())));
     expect(secrets.size).toBe(1);
     expect([...secrets][0]).toMatch(/^[0-9a-f-]{72}$/);
-    expect(server.run('SELECT store, version FROM schema_version', url)).toBe('runs|1');
+    expect(server.run('SELECT store, version FROM schema_version', url)).toBe(
+      RUNS_SCHEMA.steps.map(({ version }) => `runs|${version}`).join('\n'),
+    );
     const taken = await Promise.all(runs.map(({ ownership }, n) => ownership.take(0, `s${n}`, '', 60_000)));
     expect(taken.filter((one) => one !== undefined)).toEqual([{ epoch: 1, latestAt: 0 }]);
   });
@@ -293,9 +296,10 @@ describe('the tables of the runs', () => {
   it('of a newer release are refused, and stay as they are', async () => {
     const url = server.create();
     await openOn(url);
-    server.run(`INSERT INTO schema_version (store, version) VALUES ('runs', 2)`, url);
+    const known = RUNS_SCHEMA.steps.length;
+    server.run(`INSERT INTO schema_version (store, version) VALUES ('runs', ${known + 1})`, url);
     await expect(openPostgresRuns({ url })).rejects.toThrow(
-      'runs store: the database has schema version 2, and this release knows 1: run the release that wrote it',
+      `runs store: the database has schema version ${known + 1}, and this release knows ${known}: run the release that wrote it`,
     );
   });
 

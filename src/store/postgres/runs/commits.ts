@@ -7,7 +7,9 @@ import { timerOf } from '../../runs/rows/records.ts';
 import type { DueTimer, Resumption, RunCommits } from '../../runs/run-commits.ts';
 import { textArray } from '../arrays.ts';
 import type { Ask, Database } from '../connection.ts';
+import { MOVE_NOTE } from '../../runs/moving.ts';
 import { lookupsOf } from './lookups.ts';
+import { refuseMoved } from './move-note.ts';
 import { projectsOf } from './queries.ts';
 import { CARRIED_OVER, RUNS_SCHEMA } from './schema.ts';
 import { Fenced, judgeRefusal } from './store-errors.ts';
@@ -30,7 +32,7 @@ type Lock = 'KEY SHARE' | 'UPDATE';
  * Locks the row of the shard for the time of a transaction, as its first statement. What runs later in it is true for as long as it lasts:
  * who takes the shard over waits for it. It finds nothing where another has the shard.
  */
-const fenceOf = ({ shard, epoch }: ShardEpoch, lock: Lock): string =>
+export const fenceOf = ({ shard, epoch }: ShardEpoch, lock: Lock): string =>
   `SELECT 1 FROM shard WHERE shard = ${Math.trunc(shard)} AND epoch = ${Math.trunc(epoch)} FOR ${lock}`;
 
 const dueTimers = async (ask: Ask, shard: number, wall: UnixMs, limit: number, steady: UnixMs): Promise<DueTimer[]> => {
@@ -77,6 +79,9 @@ const readOutbox = async (
 
 /** The caller holds the transaction: leases are extended, and countdowns go on by the wall clock. */
 const resume = async (ask: Ask, shard: number, leasesUntil: UnixMs, restartedAt?: UnixMs): Promise<Resumption> => {
+  await refuseMoved(ask);
+  // What this kernel does from now on a move that has begun does not know.
+  await ask(`DELETE FROM ${MOVE_NOTE} WHERE kind = 'leaving'`);
   if (restartedAt !== undefined) {
     await ask(
       `UPDATE timer SET set_at = least(set_at, $2), steady_due_at = least(set_at, $2) + runs_ms

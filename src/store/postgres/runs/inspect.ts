@@ -1,10 +1,12 @@
 import type { UnixMs } from '../../../model/run.ts';
+import type { MoveNote } from '../../runs/moving.ts';
 import type { ShardOwner } from '../../runs/ownership.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import { connectDatabase } from '../connection.ts';
 import { readVersion } from '../migrate.ts';
 import { ownershipOver } from './ownership.ts';
 import { runQueries } from './queries.ts';
+import { readNote } from './move-note.ts';
 import { RUNS_SCHEMA } from './schema.ts';
 
 export type RunsDatabaseInspection = {
@@ -14,6 +16,8 @@ export type RunsDatabaseInspection = {
   readonly found?: {
     readonly reads: RunQueries;
     readonly owners: readonly ShardOwner[];
+    /** What it says of a move of its runs. */
+    readonly moved: MoveNote | undefined;
     /** What the clock of the database showed, and that of this machine half of the way there and back before. */
     readonly databaseAt: UnixMs;
     readonly hereAt: UnixMs;
@@ -35,10 +39,11 @@ export const inspectRunsDatabase = async (url: string): Promise<RunsDatabaseInsp
     if (schemaVersion !== RUNS_SCHEMA.steps.at(-1)?.version) return { schemaVersion, close };
     const ownership = ownershipOver(database);
     const owners = await ownership.owners();
+    const moved = await readNote(database.ask);
     const askedAt = Date.now();
     const databaseAt = await ownership.now();
     const hereAt = (askedAt + Date.now()) / 2;
-    return { schemaVersion, found: { reads: runQueries(database.ask), owners, databaseAt, hereAt }, close };
+    return { schemaVersion, found: { reads: runQueries(database.ask), owners, moved, databaseAt, hereAt }, close };
   } catch (error) {
     await close();
     throw error;

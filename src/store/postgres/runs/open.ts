@@ -1,3 +1,4 @@
+import type { RunMoving } from '../../runs/moving.ts';
 import type { Ownership } from '../../runs/ownership.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import type { RunStore } from '../../runs/run-store.ts';
@@ -6,11 +7,16 @@ import { connectDatabase, type DatabaseOptions } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { commitsOf, type ShardEpoch } from './commits.ts';
 import { lookupsOf } from './lookups.ts';
+import { movingOver } from './move.ts';
+import { refuseMoved } from './move-note.ts';
 import { ownershipOver } from './ownership.ts';
 import { runQueries } from './queries.ts';
 import { RUNS_SCHEMA } from './schema.ts';
 
-export type PostgresRunsOptions = Pick<DatabaseOptions, 'url' | 'statementMs'>;
+export type PostgresRunsOptions = Pick<DatabaseOptions, 'url' | 'statementMs'> & {
+  /** Opens runs also where they were moved away, or are being moved here: for who moves them. */
+  readonly moves?: true;
+};
 
 /** For what people ask. */
 const CONNECTIONS = 6;
@@ -34,6 +40,8 @@ export type PostgresRuns = {
    * @param fenced called once, when another took the shard over: nothing that this store is given is written from then on
    */
   readonly own: (owned: ShardEpoch, fenced?: () => void) => RunStore;
+  /** The rows of a shard that this opener owns. */
+  readonly moving: (owned: ShardEpoch) => RunMoving;
   /** One trivial read. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -53,13 +61,14 @@ const openOnly = <T extends object>(methods: T, isClosed: () => boolean): T =>
  * Opens the durable runs of a PostgreSQL database, and makes or migrates their tables. Several services may have them open; a shard has
  * one owner at a time.
  * @throws StoreUnavailable with one line for an operator, when the database is away, refuses, belongs to another program, or is
- * newer than this build; nothing was changed then
+ * newer than this build, or when its runs were moved away; nothing was changed then
  */
-export const openPostgresRuns = async (options: PostgresRunsOptions): Promise<PostgresRuns> => {
+export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOptions): Promise<PostgresRuns> => {
   const connecting: DatabaseOptions = { connections: CONNECTIONS, ...options, store: RUNS_SCHEMA.store };
   const migrating = connectDatabase({ ...connecting, connections: 1, statementMs: MIGRATION_MS });
   try {
     await migrate(migrating, RUNS_SCHEMA);
+    if (moves !== true) await refuseMoved(migrating.ask);
   } finally {
     await migrating.close();
   }
@@ -72,6 +81,7 @@ export const openPostgresRuns = async (options: PostgresRunsOptions): Promise<Po
 
   return {
     queries,
+    moving: (owned) => movingOver(database, owned),
     load: (shard) => lookupsOf(database.ask, shard),
     ping,
     ownership: ownershipOver(owning),

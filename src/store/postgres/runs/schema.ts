@@ -1,3 +1,4 @@
+import { MOVE_NOTE } from '../../runs/moving.ts';
 import { carriedOverNames } from '../../runs/records.ts';
 import type { Schema } from '../migrate.ts';
 
@@ -163,8 +164,14 @@ CREATE INDEX limit_place_both_rate ON limit_place (rate_id, low, ord)
   WHERE line_id IS NOT NULL AND concurrency_id IS NOT NULL AND rate_id IS NOT NULL;
 `;
 
+/** What a move of the runs to another store, or from one, is at. @see MoveNote */
+const moveNote = `CREATE TABLE ${MOVE_NOTE} (kind text NOT NULL, note text NOT NULL);`;
+
 export const RUNS_SCHEMA: Schema = {
   name: 'runs',
   store: 'runs store',
-  steps: [{ version: 1, sql: tables }],
+  steps: [
+    { version: 1, sql: tables },
+    { version: 2, sql: moveNote },
+  ],
 };

@@ -8,7 +8,7 @@ import { originalText, storedText } from './stored-text.ts';
 /** A value of a row as it is bound. */
 export type Value = string | number | null;
 
-const SHARD: Columns = columns('int4', 'shard');
+export const SHARD: Columns = columns('int4', 'shard');
 const text = (names: string): Columns => columns('text', names);
 const int = (names: string): Columns => columns('int8', names);
 
@@ -89,7 +89,8 @@ export const WORKER: Columns = [
   ...int('last_seen_at'),
   ...text('reach owner'),
 ];
-export const OUTBOX: Columns = [...int('no'), ...text('run_id span'), ...SHARD];
+export const OUTBOX_IN_ORDER: Columns = [...int('no'), ...text('run_id span')];
+export const OUTBOX: Columns = [...OUTBOX_IN_ORDER, ...SHARD];
 export const ACTOR_IN_ORDER: Columns = [
   ...text('type id project document snapshot status'),
   ...int('version created_at updated_at'),

@@ -2,8 +2,10 @@ import { inspectedBesideOthers, inspectFile, knock, openForReading, openForWriti
 import { driverCode, describeFault } from '../driver-error.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
 import { transactionsOf } from '../transaction.ts';
+import type { MoveNote } from '../../runs/moving.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
+import { movingOf } from './move.ts';
 import { RUNS_FILE } from './schema.ts';
 
 /** What `doctor` may ask of a runs file. */
@@ -21,6 +23,8 @@ export type RunReads = Pick<
 
 export type RunsInspection = {
   readonly schemaVersion: number;
+  /** What it says of a move of its runs. */
+  readonly moved?: MoveNote | undefined;
   /** Absent for a file of an earlier release: its tables lack what is asked for. */
   readonly reads?: RunReads;
   readonly close: () => void;
@@ -51,6 +55,7 @@ export const inspectRuns = (path: string, mayWrite: boolean): RunsInspection => 
   };
   return {
     schemaVersion,
+    moved: transactions.read(() => movingOf(db).readNote()),
     reads: {
       counts: () => read((from) => from.counts()),
       stuckRuns: (limit) => read((from) => from.stuckRuns(limit)),

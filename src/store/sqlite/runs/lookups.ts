@@ -4,6 +4,7 @@ import { reaches } from '../../../model/scope.ts';
 import { ownedId, SERVICE } from '../../../model/definition/owner.ts';
 import type { Found, Lookup, PastDocuments } from '../../runs/lookups.ts';
 import { type IsOrphaned, matchesRun } from '../../runs/run-conditions.ts';
+import { MOVE_NOTE } from '../../runs/moving.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow, type StoredDocuments } from '../../runs/records.ts';
 import type { DueTimer, Resumption } from '../../runs/run-commits.ts';
@@ -150,6 +151,7 @@ export const lookupsOf = (db: Database.Database) => {
   const keys = limitLookupsOf(db);
   const dueByWall = many(DUE_BY_WALL);
   const dueBySteady = many(DUE_BY_STEADY);
+  const forgetLeaving = db.prepare(`DELETE FROM ${MOVE_NOTE} WHERE kind = 'leaving'`);
   const countOn = db.prepare(
     `UPDATE timer SET set_at = min(set_at, @at), steady_due_at = min(set_at, @at) + runs_ms
      WHERE steady_due_at IS NOT NULL AND (set_at > @at OR steady_due_at <> set_at + runs_ms)`,
@@ -379,6 +381,8 @@ export const lookupsOf = (db: Database.Database) => {
       outboxBatch(outbox.iterate(after), limit, characters),
     /** The caller holds a transaction: leases are extended, and countdowns go on by the wall clock. */
     resume: (leasesUntil: UnixMs, restartedAt?: UnixMs): Resumption => {
+      // What this kernel does from now on a move that has begun does not know.
+      forgetLeaving.run();
       if (restartedAt !== undefined) {
         countOn.run({ at: restartedAt });
         keys.countOn(restartedAt);

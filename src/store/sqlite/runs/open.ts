@@ -1,3 +1,4 @@
+import type { RunMoving } from '../../runs/moving.ts';
 import type { RunCommits } from '../../runs/run-commits.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import type { RunStore } from '../../runs/run-store.ts';
@@ -17,12 +18,14 @@ export type SqliteRunStoreOptions = {
   readonly reserveBytes?: number;
   /** That of another store on the same disk. */
   readonly roomFlag?: RoomFlag;
+  /** Opens it also where its runs were moved away, or are being moved here: for who moves them. */
+  readonly moves?: true;
   /** Called with one line for an operator when only a new process can help. */
   readonly onFatal?: (message: string) => void;
 };
 
 /** The file holds what became of monitors and SLOs beside the runs: the same writer, the same close. */
-export type SqliteRunStore = RunStore & { readonly watchJournal: WatchJournal };
+export type SqliteRunStore = RunStore & { readonly watchJournal: WatchJournal; readonly moving: RunMoving };
 
 const WRITER_CACHE_MIB = 64;
 const READER_CACHE_MIB = 16;
@@ -45,6 +48,7 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
     cacheMiB: WRITER_CACHE_MIB,
     reserveBytes: options.reserveBytes ?? 0,
     roomFlag,
+    moves: options.moves ?? false,
   });
   const path = (await writer.ready) as string;
   // Started by the first question: a thread costs some twelve MiB, and an idle daemon is asked nothing.
@@ -124,6 +128,13 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
       record: (snapshots, entries) => call(writer, 'recordWatches', snapshots, entries),
       listEntries: (of, before, limit) => ask('listWatchEntries', of, before, limit),
       findEntry: (of, seq) => ask('findWatchEntry', of, seq),
+    },
+    moving: {
+      count: (kind) => call(writer, 'countRows', kind),
+      scan: (kind, after, limit, maxBytes) => call(writer, 'scanRows', kind, after, limit, maxBytes),
+      restore: (kind, rows, note) => call(writer, 'restoreRows', kind, rows, note),
+      readNote: () => call(writer, 'readMoveNote'),
+      writeNote: (note) => call(writer, 'writeMoveNote', note),
     },
     close: async () => {
       if (closed) return;

@@ -1,4 +1,5 @@
 import { leasedRunStatuses } from '../../../model/run.ts';
+import { MOVE_NOTE } from '../../runs/moving.ts';
 import { carriedOverNames } from '../../runs/records.ts';
 import { heldByKeys } from '../../runs/run-conditions.ts';
 import type { FileKind } from '../connection.ts';
@@ -288,6 +289,9 @@ CREATE TABLE replaced_document (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** What a move of the runs to another store, or from one, is at. @see MoveNote */
+const moveNote = `CREATE TABLE ${MOVE_NOTE} (kind TEXT NOT NULL, note TEXT NOT NULL) STRICT;`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -328,7 +332,7 @@ CREATE INDEX IF NOT EXISTS limit_waited_for ON limit_key (limit_id, project) WHE
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 15,
+  schemaVersion: 16,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -345,6 +349,7 @@ export const RUNS_FILE: FileKind = {
     { version: 13, sql: severalWaits },
     { version: 14, sql: keysOfRuns },
     { version: 15, sql: restarts },
+    { version: 16, sql: moveNote },
   ],
   standing,
 };

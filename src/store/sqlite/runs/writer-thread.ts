@@ -3,15 +3,25 @@ import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { Lookup } from '../../runs/lookups.ts';
 import type { WatchEntry, WatchSnapshot } from '../../runs/watch-journal.ts';
-import { inspectFile, lockFile, openDataFile, openForWriting, settlePath, unusedBytesOf } from '../connection.ts';
+import {
+  FileRefused,
+  inspectFile,
+  lockFile,
+  openDataFile,
+  openForWriting,
+  settlePath,
+  unusedBytesOf,
+} from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
 import { mainPort, openingError, post, whenIdle } from '../inbox.ts';
 import { createRoom, namingQuota, type RoomFlag } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
-import type { EncodedChanges } from '../../runs/rows/encode-changes.ts';
+import { type HeldRunKind, type MoveNote, refusalOf } from '../../runs/moving.ts';
+import type { Columns, EncodedChanges } from '../../runs/rows/encode-changes.ts';
 import { faultOf } from './fault.ts';
+import { movingOf } from './move.ts';
 import { RUNS_FILE } from './schema.ts';
 import { watchWriterOf } from './watch-journal.ts';
 import { changesWriterOf } from './write-changes.ts';
@@ -21,6 +31,8 @@ export type RunsWriterOptions = {
   readonly cacheMiB: number;
   readonly reserveBytes: number;
   readonly roomFlag: RoomFlag;
+  /** Whether it is opened also where its runs were moved away, or are being moved here. */
+  readonly moves: boolean;
 };
 
 /** Faults of the disk in a row after which the thread gives up on the file. */
@@ -41,6 +53,7 @@ type Engine = {
   readonly write: (changes: EncodedChanges) => void;
   readonly lookups: Lookups;
   readonly watches: ReturnType<typeof watchWriterOf>;
+  readonly moving: ReturnType<typeof movingOf>;
 };
 const engineOf = (db: Database.Database): Engine => {
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -50,6 +63,7 @@ const engineOf = (db: Database.Database): Engine => {
     write: changesWriterOf(db),
     lookups: lookupsOf(db),
     watches: watchWriterOf(db),
+    moving: movingOf(db),
   };
 };
 
@@ -134,6 +148,13 @@ const methods = {
   readOutbox: (after: number, limit: number, characters?: number) =>
     reach().lookups.readOutbox(after, limit, characters),
   watchHeads: () => reach().watches.heads(),
+  countRows: (kind: HeldRunKind) => reach().moving.count(kind),
+  scanRows: (kind: HeldRunKind, after: Columns | undefined, limit: number, maxBytes: number) =>
+    reach().moving.scan(kind, after, limit, maxBytes),
+  restoreRows: (kind: HeldRunKind, rows: readonly Columns[], note: MoveNote) =>
+    room.add(() => commit(({ moving }) => moving.restore(kind, rows, note))),
+  readMoveNote: () => reach().moving.readNote(),
+  writeMoveNote: (note: MoveNote | undefined) => room.add(() => commit(({ moving }) => moving.writeNote(note))),
   [RECORD_WATCHES]: (snapshots: readonly WatchSnapshot[], entries: readonly WatchEntry[]) => {
     idle.refresh();
     room.add(() => commit(({ watches }) => watches.record(snapshots, entries)));
@@ -161,6 +182,8 @@ const close = (): void => {
 if (releaseLock !== undefined)
   try {
     engine = engineOf(room.open(() => openDataFile(path, options.cacheMiB, RUNS_FILE)).db);
+    const refusal = options.moves ? undefined : refusalOf(engine.moving.readNote());
+    if (refusal !== undefined) throw new FileRefused(path, refusal, RUNS_FILE.store);
     main.on('message', ([id, method, ...args]: Request) => {
       if (method === 'close') {
         close();
