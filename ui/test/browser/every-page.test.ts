@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { pages } from '../../src/pages/pages.ts';
-import { seriousFindings, useStage } from './stage.ts';
+import { seriousFindings, settled, useStage } from './stage.ts';
 
 const examples = (name: string): string => fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 
@@ -118,21 +118,6 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/settings': ['/settings'],
 };
 
-/** Nothing has been loading for a moment. The journal of a run stays open, so that the network is never idle. */
-const settled = async (page: Page): Promise<void> => {
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  let quiet = 0;
-  await expect
-    .poll(
-      async () => {
-        quiet = (await page.locator('[aria-label^="Loading"]').count()) === 0 ? quiet + 1 : 0;
-        return quiet;
-      },
-      { interval: 100 },
-    )
-    .toBeGreaterThan(3);
-};
-
 /** A wide thing scrolls in its own box, never the page. @returns what stands out, at this width */
 const tooWide = async (page: Page, width: number): Promise<string[]> => {
   await page.setViewportSize({ width, height: 640 });
@@ -140,6 +125,11 @@ const tooWide = async (page: Page, width: number): Promise<string[]> => {
     const found = document.documentElement.scrollWidth;
     return found > most ? [`${found} pixels wide at ${most}`] : [];
   }, width);
+};
+
+/** The browser takes keys in the order in which they are sent; nobody waits for each. */
+const pressTab = async (page: Page, times: number): Promise<void> => {
+  await Promise.all(Array.from({ length: times }, () => page.keyboard.press('Tab')));
 };
 
 /** Presses Tab from the beginning of the page; each stop must show that it has the focus. */
@@ -154,7 +144,7 @@ const unseenStops = async (page: Page, stops: number): Promise<string[]> => {
       if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 2) unseen.push(target.outerHTML.slice(0, 120));
     });
   });
-  for (let at = 0; at < stops; at += 1) await page.keyboard.press('Tab');
+  await pressTab(page, stops);
   return page.evaluate(() => (window as unknown as { unseen: string[] }).unseen.map((html) => `no focus: ${html}`));
 };
 
@@ -193,14 +183,18 @@ const faultsOf = async (page: Page): Promise<string[]> => {
   await page.emulateMedia({ colorScheme: 'dark' });
   await painted(page);
   faults.push(...named('dark', await seriousFindings(page, CONTRAST)));
+  faults.push(...named('reduced motion', await moving(page)));
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
   faults.push(...named('forced colours', await unmarked(page)));
-  await page.emulateMedia({ forcedColors: 'none' });
-  faults.push(...named('reduced motion', await moving(page)));
   // 640 is 1280 at 200 %.
   faults.push(...(await tooWide(page, 640)), ...(await tooWide(page, 320)));
-  await page.setViewportSize({ width: 1280, height: 800 });
   return faults;
+};
+
+/** A page as somebody finds it who comes by its address. */
+const lookAt = async (address: string | (() => Promise<string>)): Promise<Page> => {
+  const where = typeof address === 'string' ? address : await address();
+  return stage.visit(where, { reducedMotion: 'reduce' });
 };
 
 const cases = Object.entries(addresses).flatMap(([path, list]) =>
@@ -215,10 +209,10 @@ describe('every page', () => {
   it.each(cases)(
     '$name has no serious finding of axe in any theme, shows its focus, moves nothing and fits 320 pixels',
     async ({ address }) => {
-      const where = typeof address === 'string' ? address : await address();
-      const page = await stage.open(where, { reducedMotion: 'reduce' });
+      const page = await lookAt(address);
       await settled(page);
-      expect([...(await faultsOf(page)), ...(await unseenStops(page, TAB_STOPS))]).toEqual([]);
+      const unseen = await unseenStops(page, TAB_STOPS);
+      expect([...unseen, ...(await faultsOf(page))]).toEqual([]);
     },
   );
 });
@@ -244,8 +238,7 @@ describe('every dialog', () => {
     ['Copy for an assistant', () => runIn('failed'), 'Copy for an assistant…'],
     ['Act on all runs of the list', '/runs?waiting_on=event', 'Act on all…'],
   ])('%s has no serious finding, keeps the focus in it, and gives it back', async (name, address, button) => {
-    const where = typeof address === 'string' ? address : await address();
-    const page = await stage.open(where, { reducedMotion: 'reduce' });
+    const page = await lookAt(address);
     const opener = page.getByRole('button', { name: button, exact: true });
     await expect.poll(() => opener.isEnabled()).toBe(true);
     await opener.focus();
@@ -253,7 +246,7 @@ describe('every dialog', () => {
     const dialog = page.getByRole('dialog', { name });
     await dialog.waitFor();
     expect(await faultsOf(page)).toEqual([]);
-    for (let at = 0; at < TAB_STOPS; at += 1) await page.keyboard.press('Tab');
+    await pressTab(page, TAB_STOPS);
     expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });

@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest';
 import { startDaemon, temporaryFolder } from '../../../test/daemon.ts';
 import { findBrowser, NO_BROWSER } from './find-browser.ts';
 
@@ -27,6 +34,11 @@ export type Stage = {
   readonly lines: readonly string[];
   /** A page of a new context, as of another person: nothing is shared with the others. */
   readonly open: (path: string, options?: BrowserContextOptions) => Promise<Page>;
+  /**
+   * A page that the tests of a file go on with: each begins with a fresh document, in what the browser has loaded and compiled
+   * before, with axe in it. For tests that change nothing which stays in the browser.
+   */
+  readonly visit: (path: string, options?: BrowserContextOptions) => Promise<Page>;
   /** Native ingest, of which nothing may be refused. */
   readonly ingest: (body: object) => Promise<void>;
   /** @throws Error when the service refuses */
@@ -44,6 +56,26 @@ const watched = new WeakMap<BrowserContext, string[]>();
 
 /** Faults of scripts, violations of the content security policy, dialogs, and requests that left the origin. */
 export const complaintsOf = (page: Page): readonly string[] => watched.get(page.context()) ?? [];
+
+/** Requests that were not answered yet; the journal of a run stays open, and is none of them. */
+const pending = new WeakMap<BrowserContext, Set<Request>>();
+
+/** How long nothing may be loading: skeletons are drawn after 150 ms, and layouts come from a worker. */
+const QUIET_MS = 150;
+
+/** Waits until a page has all that it asked for, and shows it. */
+export const settled = async (page: Page): Promise<void> => {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const isQuiet = (ms: number): Promise<boolean> =>
+    page.evaluate(async (rest) => {
+      const isLoading = (): boolean => document.querySelector('[aria-label^="Loading"]') !== null;
+      if (isLoading()) return false;
+      await new Promise((resolve) => setTimeout(resolve, rest));
+      return !isLoading();
+    }, ms);
+  const waits = (): boolean => (pending.get(page.context())?.size ?? 0) > 0;
+  await expect.poll(async () => !waits() && (await isQuiet(QUIET_MS)) && !waits(), { interval: 20 }).toBe(true);
+};
 
 /** Closes what a test opened. @throws Error when the page complained about anything */
 export const leave = async (page: Page | undefined): Promise<void> => {
@@ -66,8 +98,13 @@ const watch = (context: BrowserContext, origin: string): void => {
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(`console: ${message.text()}`);
   });
+  const asked = new Set<Request>();
+  pending.set(context, asked);
+  context.on('requestfinished', (request) => void asked.delete(request));
+  context.on('requestfailed', (request) => void asked.delete(request));
   context.on('request', (request) => {
     const url = request.url();
+    if (request.headers()['accept'] !== 'text/event-stream') asked.add(request);
     if (!url.startsWith(origin) && !url.startsWith('data:') && !url.startsWith('blob:'))
       complaints.push(`left the origin: ${url}`);
   });
@@ -100,10 +137,15 @@ const startOwn = async ({ flags = [], config }: Wish) => {
   };
 };
 
+const VIEWPORT = { width: 1280, height: 800 };
+
 const prefsOf = (origin: string, pollSeconds: number) => ({
   cookies: [],
   origins: [{ origin, localStorage: [{ name: 'svc-prefs', value: JSON.stringify({ version: 1, pollSeconds }) }] }],
 });
+
+/** Less than half of what the package exports as its source, and each document takes it in anew. */
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The real daemon, and the browser. */
 export const openStage = async (wish: Wish = {}): Promise<Stage> => {
@@ -115,6 +157,7 @@ export const openStage = async (wish: Wish = {}): Promise<Stage> => {
   const url = own?.url ?? shared.service;
   const headersOf = (key?: string): Record<string, string> =>
     key === undefined ? {} : { authorization: `Bearer ${key}` };
+  let kept: Page | undefined;
   const stage: Stage = {
     url,
     browser,
@@ -123,7 +166,7 @@ export const openStage = async (wish: Wish = {}): Promise<Stage> => {
     },
     open: async (path, options = {}) => {
       const context = await browser.newContext({
-        viewport: { width: 1280, height: 800 },
+        viewport: VIEWPORT,
         timezoneId: 'UTC',
         acceptDownloads: true,
         ...(wish.pollSeconds === undefined ? {} : { storageState: prefsOf(url, wish.pollSeconds) }),
@@ -133,6 +176,18 @@ export const openStage = async (wish: Wish = {}): Promise<Stage> => {
       const page = await context.newPage();
       await page.goto(new URL(path, url).href);
       return page;
+    },
+    visit: async (path, options) => {
+      if (kept === undefined || kept.isClosed()) {
+        kept = await stage.open('/settings', options);
+        await kept.addInitScript(axeSource);
+      }
+      pending.get(kept.context())?.clear();
+      // As the test before left them.
+      await kept.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+      await kept.setViewportSize(VIEWPORT);
+      await kept.goto(new URL(path, url).href);
+      return kept;
     },
     post: async (path, body, key) =>
       answerOf(
@@ -168,6 +223,7 @@ export const openStage = async (wish: Wish = {}): Promise<Stage> => {
 export const useStage = (wish: Wish = {}, seed: (stage: Stage) => Promise<void> = async () => {}): Stage => {
   let stage: Stage | undefined;
   const opened: Page[] = [];
+  const visited = new Set<Page>();
   const get = (): Stage => {
     if (stage === undefined) throw new Error('the stage stands while tests run');
     return stage;
@@ -187,6 +243,7 @@ export const useStage = (wish: Wish = {}, seed: (stage: Stage) => Promise<void> 
       complaints.push(...complaintsOf(page));
       await page.context().close();
     }
+    for (const page of visited) complaints.push(...(watched.get(page.context())?.splice(0) ?? []));
     if (complaints.length > 0) throw new Error(`the page complained:\n${complaints.join('\n')}`);
   });
   return {
@@ -202,6 +259,11 @@ export const useStage = (wish: Wish = {}, seed: (stage: Stage) => Promise<void> 
     open: async (path, options) => {
       const page = await get().open(path, options);
       opened.push(page);
+      return page;
+    },
+    visit: async (path, options) => {
+      const page = await get().visit(path, options);
+      visited.add(page);
       return page;
     },
     ingest: (body) => get().ingest(body),
@@ -284,9 +346,6 @@ type AxeResult = {
     readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
   }[];
 };
-
-/** Less than half of what the package exports as its source, and each page takes it in anew. */
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe finds serious or worse, one line each. @param rules those to look at; all by default */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
