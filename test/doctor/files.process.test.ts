@@ -65,8 +65,42 @@ describe('the storage probe', () => {
     });
     const db = new Database(path, { readonly: true });
     cleanups.push(() => db.close());
-    for (const table of ['spans', 'span_payloads', 'payload_blocks', 'projects', 'traces'])
+    for (const table of ['spans', 'span_payloads', 'payload_blocks', 'payload_parts', 'projects', 'traces'])
       expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), table).toBe(0);
+  });
+
+  it.each([
+    [
+      'does not take it',
+      "BEFORE INSERT ON payload_blocks BEGIN SELECT raise(ABORT, 'no')",
+      'write',
+      'SQLITE_CONSTRAINT_TRIGGER',
+    ],
+    [
+      'gives back other bytes',
+      'AFTER INSERT ON payload_parts BEGIN UPDATE payload_parts SET bytes = zeroblob(9) WHERE part = new.part',
+      'read',
+      'SQLITE_CORRUPT',
+    ],
+  ])('of a payload in a block finds a file that %s', async (_what, trigger, step, code) => {
+    await aFile();
+    const db = new Database(path);
+    cleanups.push(() => db.close());
+    db.exec(`CREATE TRIGGER spoils ${trigger}; END`);
+    expect(probeSpan(db)).toEqual({ kind: 'failed', step, code });
+    // What it left goes with a later one.
+    db.exec('DROP TRIGGER spoils; UPDATE spans SET received_ns = received_ns - 7200000000000');
+    expect(probeSpan(db)).toEqual({ kind: 'survived' });
+    for (const table of ['spans', 'span_payloads', 'payload_blocks', 'payload_parts'])
+      expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), table).toBe(0);
+  });
+
+  it('of a file that has no blocks yet is of a row alone', async () => {
+    await aFile();
+    const db = new Database(path);
+    cleanups.push(() => db.close());
+    db.exec('DROP TABLE payload_blocks; DROP TABLE payload_parts');
+    expect(probeSpan(db)).toEqual({ kind: 'survived' });
   });
 
   it('waits for no writer of a named pipe', ({ skip }) => {

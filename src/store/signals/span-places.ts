@@ -12,7 +12,7 @@ export type SpanPlace<P> = {
 export const ENVELOPE_BYTES = 700;
 
 /** A piece ends with the span that brings it to so many bytes. */
-const PIECE_BYTES = 256 * 1024;
+export const PIECE_BYTES = 256 * 1024;
 const PIECE_SPANS = 512;
 
 /** Spans in pieces that are written one at a time. */

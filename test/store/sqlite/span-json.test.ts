@@ -124,10 +124,12 @@ let drawn = 100;
 describe('spans that the store writes as JSON', () => {
   it('are, byte for byte, what the codec makes of the same spans, with payloads and without', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(drawnSpan, { minLength: 1, maxLength: 6 }), async (given) => {
+      fc.asyncProperty(fc.array(drawnSpan, { minLength: 1, maxLength: 6 }), fc.boolean(), async (given, isInBlock) => {
         const traceId = traceIdOf(++drawn);
         const spans = given.map((fields, n) => aSpan({ ...fields, traceId, spanId: spanIdOf(n + 1) }));
-        await store.write(aUnit({ spans }));
+        // With as much beside them, their payloads stand in a block; otherwise in rows of their own.
+        const beside = aSpan({ traceId: traceIdOf(1_000_000 + drawn), input: 'beside '.repeat(3_000) });
+        await store.write(aUnit({ spans: isInBlock ? [...spans, beside] : spans }));
         for (const payloads of [true, false]) {
           const detail = await store.findTrace(traceId, 'all', payloads);
           const reading = await store.readTrace(traceId, 'all', payloads, noBound);

@@ -1,7 +1,8 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
+import { jsonBytes } from '../../signals/rows/json-bytes.ts';
 import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import type { WrittenSpans } from '../../signals/query.ts';
-import { piecesOf, type SpanPlace } from '../../signals/span-places.ts';
+import { PIECE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
 import type { Ask } from '../connection.ts';
 import { askKeys, keyType } from './keyed.ts';
 import { SPANS } from './tables.ts';
@@ -25,8 +26,8 @@ const SPAN_ID = HEAD_WIDTH + 1;
 
 /** Spans as JSON, some of them at a time, each with a comma before it; the next are read when they are asked for. */
 export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<string>[], payloads: boolean): WrittenSpans {
-  const write = spanJsonWriter(payloads);
-  const encoder = new TextEncoder();
+  const json = jsonBytes(PIECE_BYTES);
+  const write = spanJsonWriter(payloads, json);
   for (const piece of piecesOf(places)) {
     const some = piece.map(({ project, traceId, spanId }) => [project, traceId, spanId] as const);
     const rows = await askKeys<Row>(
@@ -38,14 +39,13 @@ export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<string>
          WHERE (s.project, s.trace_id, s.span_id) IN ${keys}`,
     );
     const held = new Map(rows.map((row) => [JSON.stringify([row[1], row[0], row[SPAN_ID]]), row]));
-    let json = '';
     for (const key of some) {
       const row = held.get(JSON.stringify(key));
       // Deleted since.
       if (row === undefined) continue;
       const correlation = correlationJson(row[1] as string, row.slice(2, HEAD_WIDTH));
-      json += write(spanHead(row[0] as string), correlation, row.slice(HEAD_WIDTH));
+      write(spanHead(row[0] as string), correlation, row.slice(HEAD_WIDTH));
     }
-    yield encoder.encode(json);
+    yield json.take();
   }
 }

@@ -1,7 +1,8 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
+import { jsonBytes } from '../../signals/rows/json-bytes.ts';
 import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import type { WrittenSpans } from '../../signals/query.ts';
-import { ENVELOPE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
+import { ENVELOPE_BYTES, PIECE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
 import type { Ask } from '../connection.ts';
 import { type Columns, unnest } from '../insert.ts';
 import { TRACE_KEY } from './read-search.ts';
@@ -40,8 +41,8 @@ const HEAD_WIDTH = 2 + CONTEXT_WIDTH;
 
 /** Spans as JSON, some of them at a time, each with a comma before it; the next are read when they are asked for. */
 export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<number>[], payloads: boolean): WrittenSpans {
-  const write = spanJsonWriter(payloads);
-  const encoder = new TextEncoder();
+  const json = jsonBytes(PIECE_BYTES);
+  const write = spanJsonWriter(payloads, json);
   for (const piece of piecesOf(places)) {
     const some = piece.map(({ project, traceId, spanId }) => [project, traceId, spanId] as Row);
     const { sql, values } = unnest(SPAN_KEY, some);
@@ -53,12 +54,11 @@ export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<number>
        ORDER BY k.place`,
       values,
     );
-    let json = '';
     for (const row of rows) {
       const [traceId, project] = row;
       const correlation = correlationJson(project as string, row.slice(2, HEAD_WIDTH));
-      json += write(spanHead(traceId as string), correlation, row.slice(HEAD_WIDTH));
+      write(spanHead(traceId as string), correlation, row.slice(HEAD_WIDTH));
     }
-    yield encoder.encode(json);
+    yield json.take();
   }
 }

@@ -5,6 +5,11 @@
 export type Column = string | number | bigint | null;
 export type Row = Column[];
 
+/** A text as an engine hands it over: read, or as the UTF-8 that it stores. */
+export type StoredText = string | Buffer;
+/** A row some of whose texts were not read. */
+export type StoredRow = (Column | Buffer)[];
+
 /** Places in a span's row that others than the INSERT look at. The rest follows the columns of `spans`. */
 export const SPAN = {
   span: 0,

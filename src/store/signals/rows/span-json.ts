@@ -1,11 +1,20 @@
 import { formatTimestamp } from '../../../model/time.ts';
 import type { Usage } from '../../../model/span.ts';
 import { kindOf, statusOf } from './codes.ts';
-import { type Column, CONTEXT, INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './columns.ts';
+import {
+  type Column,
+  CONTEXT,
+  INPUT_IS_JSON,
+  OUTPUT_IS_JSON,
+  type Row,
+  type StoredRow,
+  type StoredText,
+} from './columns.ts';
 import { cutRows } from './cut-rows.ts';
+import type { JsonBytes } from './json-bytes.ts';
 
 /**
- * Spans as JSON text, as the interface spells them. A trace of ten thousand spans is answered out of here: payloads and
+ * Spans as JSON, as the interface spells them. A trace of ten thousand spans is answered out of here: payloads and
  * attributes stand in the file as JSON, and are copied instead of being read and written again. What `http/codec/span.ts` makes of
  * the same spans is the same text to the last byte, which `test/store/sqlite/span-json.test.ts` holds against drawn spans.
  */
@@ -103,15 +112,23 @@ const OUTPUT_DETAILS = [
 /** A key that reads as an array index stands first in an object, wherever it was added. */
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
-/** The attributes with the payloads that were held apart back under their keys. @see wholeAttributes in model/span.ts */
+const readText = (stored: StoredText): string => (typeof stored === 'string' ? stored : stored.toString());
+
+/** A payload as it was written: its JSON, and where it lies. */
+type Written = { readonly json: StoredText; readonly from: number; readonly to: number };
+
+/**
+ * The attributes with the payloads that were held apart back under their keys, in parts.
+ * @see wholeAttributes in model/span.ts
+ */
 const attributesOf = (
   attributes: string,
   key: string,
-  value: string,
+  value: Written,
   otherKey: string | null,
-  other: string | undefined,
+  other: Written | undefined,
   spell: (text: string) => string,
-): string => {
+): (string | Written)[] => {
   const hasOther = otherKey !== null && other !== undefined;
   const name = `${spell(key)}:`;
   const otherName = hasOther ? `${spell(otherKey)}:` : '';
@@ -121,12 +138,12 @@ const attributesOf = (
     (!hasOther || (key !== otherKey && !ARRAY_INDEX.test(otherKey) && !attributes.includes(otherName)));
   if (!isPlain) {
     const whole = Object.assign(Object.create(null), JSON.parse(attributes)) as Record<string, unknown>;
-    whole[key] = JSON.parse(value);
-    if (hasOther) whole[otherKey] = JSON.parse(other);
-    return JSON.stringify(whole);
+    whole[key] = JSON.parse(readText(value.json));
+    if (hasOther) whole[otherKey] = JSON.parse(readText(other.json));
+    return [JSON.stringify(whole)];
   }
   const before = attributes === '{}' ? '{' : `${attributes.slice(0, -1)},`;
-  return hasOther ? `${before}${name}${value},${otherName}${other}}` : `${before}${name}${value}}`;
+  return hasOther ? [before + name, value, `,${otherName}`, other, '}'] : [before + name, value, '}'];
 };
 
 const eventsOf = (stored: string): string =>
@@ -187,18 +204,48 @@ const AT = {
  * A writer of spans, one after the other. Each is handed over as a row: first a column of the engine's own, then span_id, parent_span_id, name, kind, status;
  * of start and end each seconds and nanoseconds; is_event; of the receipt the same two; model, provider, entity_name, the three counts of
  * tokens, usage_details, total_cost, input_cost, output_cost, currency, is_estimated, price_book_id, error_message, error_type, scope_name;
- * with payloads those of `span_payloads` after the number. No column is a bigint.
- * @returns a function of the head, the correlation as JSON, and the row. It gives a comma and the span
+ * with payloads those of `span_payloads` after the number, of which input and output may be bytes: JSON among them is copied as it is. No
+ * column is a bigint.
+ * @returns a function of the head, the correlation as JSON, and the row. It writes a comma and the span
  */
-export const spanJsonWriter = (payloads: boolean): ((head: string, correlation: string, row: Row) => string) => {
+export const spanJsonWriter = (
+  payloads: boolean,
+  into: JsonBytes,
+): ((head: string, correlation: string, row: StoredRow) => void) => {
   const [startTime, endTime, receiptTime] = [timeSpeller(), timeSpeller(), timeSpeller()];
   const spell = textSpeller();
-  const held = (row: Row, at: number): string | null => (row[at] as string | null | undefined) ?? null;
+  const held = (row: StoredRow, at: number): string | null => (row[at] as string | null | undefined) ?? null;
   const named = (name: string, value: string | null): string => (value === null ? '' : `${name}${spell(value)}`);
+  /** What was not written yet. */
+  let json = '';
+  const flush = (): void => {
+    into.text(json);
+    json = '';
+  };
+  /** Writes a payload as a member. */
+  const payload = (name: string, row: StoredRow, at: number, isJson: boolean): Written | undefined => {
+    const stored = payloads ? ((row[at] as StoredText | null | undefined) ?? null) : null;
+    if (stored === null) return undefined;
+    json += name;
+    flush();
+    const from = into.length;
+    const written = isJson ? stored : JSON.stringify(readText(stored));
+    if (typeof written === 'string') into.text(written);
+    else into.bytes(written);
+    return { json: written, from, to: into.length };
+  };
+  const put = (part: string | Written): void => {
+    if (typeof part === 'string') {
+      json += part;
+      return;
+    }
+    flush();
+    into.again(part.from, part.to);
+  };
 
   return (head, correlation, row) => {
     const parent = held(row, AT.parentSpanId);
-    let json = `${head}${text(row[AT.spanId])}${named(',"parent_span_id":', parent)},"name":${spell(row[AT.name] as string)}`;
+    json = `${head}${text(row[AT.spanId] as string)}${named(',"parent_span_id":', parent)},"name":${spell(row[AT.name] as string)}`;
     json += `,"kind":"${kindOf(row[AT.kind])}","status":"${statusOf(row[AT.status])}"`;
     json += `,"start_time":${startTime(row[AT.start] as number, row[AT.start + 1] as number)}`;
     const end = row[AT.end];
@@ -208,29 +255,22 @@ export const spanJsonWriter = (payloads: boolean): ((head: string, correlation: 
     json += `,"received_at":${receiptTime(row[AT.received] as number, row[AT.received + 1] as number)}`;
 
     const forms = payloads ? Number(row[AT.forms] ?? 0) : 0;
-    const payload = (at: number, isJson: boolean): string | undefined => {
-      const stored = payloads ? held(row, at) : null;
-      if (stored === null) return undefined;
-      return isJson ? stored : JSON.stringify(stored);
-    };
-    const input = payload(AT.input, (forms & INPUT_IS_JSON) !== 0);
-    const output = payload(AT.output, (forms & OUTPUT_IS_JSON) !== 0);
-    if (input !== undefined) json += `,"input":${input}`;
-    if (output !== undefined) json += `,"output":${output}`;
+    const input = payload(',"input":', row, AT.input, (forms & INPUT_IS_JSON) !== 0);
+    const output = payload(',"output":', row, AT.output, (forms & OUTPUT_IS_JSON) !== 0);
 
     json += named(',"model":', held(row, AT.model));
     json += named(',"provider":', held(row, AT.provider));
     json += named(',"entity_name":', held(row, AT.entityName));
     const tokens =
-      member('input_tokens', row[AT.inputTokens]) +
-      member('output_tokens', row[AT.outputTokens]) +
-      member('total_tokens', row[AT.totalTokens]);
+      member('input_tokens', row[AT.inputTokens] as Column) +
+      member('output_tokens', row[AT.outputTokens] as Column) +
+      member('total_tokens', row[AT.totalTokens] as Column);
     const details = held(row, AT.usageDetails);
     if (tokens !== '') json += `,"usage":${object(tokens + (details === null ? '' : detailsOf(details)))}`;
     const total = row[AT.totalCost] ?? null;
     const currency = held(row, AT.currency);
     if (total !== null && currency !== null) {
-      json += `,"cost":{"total_cost":${text(total)}${member('input_cost', row[AT.inputCost])}${member('output_cost', row[AT.outputCost])}`;
+      json += `,"cost":{"total_cost":${text(total as number)}${member('input_cost', row[AT.inputCost] as Column)}${member('output_cost', row[AT.outputCost] as Column)}`;
       json += `,"currency":${spell(currency)},"is_estimated":${row[AT.isEstimated] === 1}`;
       json += `${named(',"price_book_id":', held(row, AT.priceBook))}}`;
     }
@@ -238,8 +278,8 @@ export const spanJsonWriter = (payloads: boolean): ((head: string, correlation: 
     if (message !== null)
       json += `,"error":${object(
         member('message', message) +
-          member('type', row[AT.errorType]) +
-          member('stack', payloads ? row[AT.errorStack] : null),
+          member('type', held(row, AT.errorType)) +
+          member('stack', payloads ? held(row, AT.errorStack) : null),
       )}`;
     json += `,"correlation":${correlation}`;
     if (payloads) {
@@ -248,14 +288,15 @@ export const spanJsonWriter = (payloads: boolean): ((head: string, correlation: 
       const outputAttribute = held(row, AT.outputAttribute);
       json += ',"attributes":';
       if (input !== undefined && inputAttribute !== null)
-        json += attributesOf(attributes, inputAttribute, input, outputAttribute, output, spell);
+        for (const part of attributesOf(attributes, inputAttribute, input, outputAttribute, output, spell)) put(part);
       else if (output !== undefined && outputAttribute !== null)
-        json += attributesOf(attributes, outputAttribute, output, null, undefined, spell);
+        for (const part of attributesOf(attributes, outputAttribute, output, null, undefined, spell)) put(part);
       else json += attributes;
       const events = held(row, AT.events);
       const links = held(row, AT.links);
       json += `,"events":${events === null ? '[]' : eventsOf(events)},"links":${links === null ? '[]' : linksOf(links)}`;
     }
-    return `${json}${named(',"scope_name":', held(row, AT.scopeName))}}`;
+    json += `${named(',"scope_name":', held(row, AT.scopeName))}}`;
+    flush();
   };
 };

@@ -77,6 +77,10 @@ const READER_CACHE_MIB = 16;
 const FAULT_LINGERS_MS = 5_000;
 /** Spans that are asked for at once, at the most. */
 const PLACES_AT_ONCE = 512;
+/** What spans that are asked for at once are likely to be as JSON, in bytes: nearly a piece, since one that is cut short costs another question. */
+const ASKED_BYTES = 224 * 1024;
+/** Pieces that are read ahead, each by a thread. Payloads of neighbours lie in one block, which a second thread would open again. */
+const PIECES_AHEAD = { withPayloads: 1, without: 2 } as const;
 
 /**
  * Opens the embedded signal store: one data file with a full-text side file, one writing thread, one indexing thread, and
@@ -187,30 +191,35 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     return next === undefined ? { items } : { items, next };
   };
 
-  /** Spans as JSON, read on when they are asked for, one piece ahead; any of the threads reads the next. */
+  /** Spans as JSON, in their order. While a piece is taken, the next are read. */
   async function* writtenSpans(places: SpanPlaces, first: SpansPiece, payloads: boolean): AsyncGenerator<Uint8Array> {
     const { traces, ids } = places;
-    let [bytes, from] = first;
-    let atOnce = Math.max(from, 1);
-    const ask = (): Promise<SpansPiece> | undefined => {
-      if (from >= ids.length) return undefined;
-      // Twice what made a piece before: ids that are not used have crossed for nothing.
-      const to = from + Math.min(2 * atOnce, PLACES_AT_ONCE);
+    const ask = (from: number, to: number) => {
       const some: SpanPlaces = {
         traces: typeof traces === 'number' ? traces : traces.slice(from, to),
         ids: ids.slice(from, to),
       };
-      const asked = read<SpansPiece>('writeSpans', some, payloads);
-      asked.catch(() => {}); // the reader that goes on meets it
-      return asked;
+      const piece = read<SpansPiece>('writeSpans', some, payloads);
+      piece.catch(() => {}); // the reader that goes on meets it
+      return { from, to, piece };
     };
-    for (let next = ask(); ; next = ask()) {
+    const pieces = payloads ? PIECES_AHEAD.withPayloads : PIECES_AHEAD.without;
+    const ahead: ReturnType<typeof ask>[] = [];
+    let [bytes, taken] = first;
+    let asked = taken;
+    for (;;) {
+      const likely = Math.floor(ASKED_BYTES / Math.max(1, bytes.length / taken));
+      while (ahead.length < pieces && asked < ids.length) {
+        const to = Math.min(asked + Math.max(1, Math.min(likely, PLACES_AT_ONCE)), ids.length);
+        ahead.push(ask(asked, to));
+        asked = to;
+      }
       yield bytes;
+      const next = ahead.shift();
       if (next === undefined) return;
-      const [piece, taken] = await next;
-      bytes = piece;
-      from += taken;
-      atOnce = taken;
+      [bytes, taken] = await next.piece;
+      const end = next.from + taken;
+      if (end < next.to) ahead.unshift(ask(end, next.to));
     }
   }
 

@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { Row } from '../../signals/rows/columns.ts';
+import type { Row, StoredRow } from '../../signals/rows/columns.ts';
 
 /**
  * A block: payloads of spans whose numbers follow each other, compressed together. Its index is not compressed; it says which spans the
@@ -81,18 +81,44 @@ export const recordOf = (row: Row): PayloadRecord => {
   };
 };
 
-/** The columns of a record's row after the number. */
-export const rowIn = (body: Buffer, { offset }: BlockEntry): Row => {
-  const read = varintsOf(body, offset);
-  const row: Row = [read.next()];
-  for (let text = 0; text < TEXTS; text++) row.push(read.next());
-  let place = read.place();
-  for (let text = 1; text <= TEXTS; text++) {
-    const length = row[text] as number;
-    row[text] = length === 0 ? null : body.toString('utf8', place, place + length - 1);
-    if (length > 0) place += length - 1;
+/** Reads the columns of a record's row after the number. */
+const columnsIn = <R>(
+  body: Buffer,
+  { offset }: BlockEntry,
+  read: (text: number, from: number, to: number) => R,
+): (R | number | null)[] => {
+  const numbers = varintsOf(body, offset);
+  const row: (R | number | null)[] = [numbers.next()];
+  for (let text = 0; text < TEXTS; text++) row.push(numbers.next());
+  let place = numbers.place();
+  for (let text = 0; text < TEXTS; text++) {
+    const length = row[text + 1] as number;
+    const to = place + Math.max(0, length - 1);
+    row[text + 1] = length === 0 ? null : read(text, place, to);
+    place = to;
   }
   return row;
+};
+
+/** The columns of a record's row after the number. */
+export const rowIn = (body: Buffer, entry: BlockEntry): Row =>
+  columnsIn(body, entry, (_, from, to) => body.toString('utf8', from, to));
+
+/** The same, with input and output as they lie in the body. */
+export const storedRowIn = (body: Buffer, entry: BlockEntry): StoredRow =>
+  columnsIn(body, entry, (text, from, to) =>
+    text === INPUT || text === OUTPUT ? body.subarray(from, to) : body.toString('utf8', from, to),
+  );
+
+/** Its forms, its input and its output. */
+export const textsIn = (
+  body: Buffer,
+  entry: BlockEntry,
+): [forms: number, input: string | null, output: string | null] => {
+  const row = columnsIn(body, entry, (text, from, to) =>
+    text === INPUT || text === OUTPUT ? body.toString('utf8', from, to) : null,
+  );
+  return [row[0] as number, row[1 + INPUT] as string | null, row[1 + OUTPUT] as string | null];
 };
 
 /** The record itself. */
@@ -103,6 +129,9 @@ export const recordIn = (body: Buffer, { offset, ...entry }: BlockEntry): Payloa
 
 /** Output is taken in pieces of so many bytes: a body goes in one. */
 const PIECE_BYTES = 64 * 1024;
+/** The same of a body that is opened, whose length is known: a piece that is filled to its end asks for another. */
+const SPARE_BYTES = 64;
+const MOST_PIECE_BYTES = 1024 * 1024;
 const COMPRESSION = {
   chunkSize: PIECE_BYTES,
   params: {
@@ -157,7 +186,7 @@ export const openBody = (compressed: Uint8Array, entries: readonly BlockEntry[])
   const bytes = last === undefined ? 0 : last.offset + last.bytes;
   try {
     const body = zstdDecompressSync(compressed, {
-      chunkSize: PIECE_BYTES + 1024,
+      chunkSize: Math.min(bytes + SPARE_BYTES, MOST_PIECE_BYTES),
       maxOutputLength: Math.max(bytes, 1),
     });
     if (body.length === bytes) return body;

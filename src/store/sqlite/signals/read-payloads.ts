@@ -1,24 +1,27 @@
-import type { Row } from '../../signals/rows/columns.ts';
-import { type BlockEntry, openBody, type PayloadRecord, readIndex, recordIn, rowIn } from './payload-block.ts';
+import type { Row, StoredRow } from '../../signals/rows/columns.ts';
+import type { OpenedBlock } from './opened-blocks.ts';
+import {
+  type BlockEntry,
+  openBody,
+  type PayloadRecord,
+  readIndex,
+  recordIn,
+  rowIn,
+  storedRowIn,
+  textsIn,
+} from './payload-block.ts';
 import type { Statements } from './statements.ts';
 import type { SearchRow } from './wire.ts';
 
-/** Blocks that a reader keeps, for spans that are asked for next to each other: so many, and so many bytes of them, open. */
-const KEPT_BLOCKS = 64;
-const KEPT_BYTES = 8 * 1024 * 1024;
-
-export type StoredBlock = {
-  readonly block: number;
-  readonly firstPart: number;
-  readonly parts: number;
-  readonly entries: readonly BlockEntry[];
-};
-type KeptBlock = StoredBlock & { readonly last: number; body?: Buffer };
+/** Blocks that are looked through for a span before the file is asked. */
+const NEAR_BLOCKS = 64;
 
 /** Reads payloads, wherever they stand: in a row of their own, or in a block. */
 export type PayloadReader = {
   /** The columns of `span_payloads` after the number; `undefined` when nothing is kept of the span. */
   find(span: number): Row | undefined;
+  /** The same, with input and output as they are stored. */
+  findStored(span: number): StoredRow | undefined;
   /** Input and output as they are stored. */
   findTexts(span: number): [forms: number, input: string | null, output: string | null] | undefined;
   hasText(span: number): boolean;
@@ -29,8 +32,10 @@ export type PayloadReader = {
   /** The highest number of a span whose payloads are kept. */
   lastSpan(): number;
   /** The block in whose stretch of numbers a span lies, whether or not it holds it. */
-  blockOf(span: number): StoredBlock | undefined;
-  records(block: StoredBlock): PayloadRecord[];
+  blockOf(span: number): OpenedBlock | undefined;
+  records(block: OpenedBlock): PayloadRecord[];
+  /** `doctor` also reads files that a start has not brought forward yet. */
+  hasBlocks(): boolean;
 };
 
 const WEIGHT = [
@@ -51,47 +56,46 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
     `SELECT forms, input, input_attribute, output, output_attribute, attributes, events, links, error_stack, error_message
      FROM span_payloads WHERE span = ?`,
   );
-  /** The block that was asked for last stands last. */
-  let kept: KeptBlock[] = [];
-  let keptBytes = 0;
+  /** Blocks as this state of the file has them. The one that was asked for last stands last. */
+  const near: OpenedBlock[] = [];
   let isWithBlocks: boolean | undefined;
 
-  /** `doctor` also reads files that a start has not brought forward yet. */
   const hasBlocks = (): boolean => {
     isWithBlocks ??= statements.pluck(`SELECT 1 FROM sqlite_schema WHERE name = 'payload_blocks'`).get() !== undefined;
     return isWithBlocks;
   };
-  const drop = (block: KeptBlock): void => {
-    keptBytes -= block.body?.length ?? 0;
-  };
-  const keep = ([block, spans, firstPart, parts]: BlockRow): KeptBlock => {
-    const entries = readIndex(block, spans);
-    const found: KeptBlock = { block, firstPart, parts, entries, last: entries.at(-1)?.span ?? block };
-    kept.push(found);
-    while (kept.length > KEPT_BLOCKS) drop(kept.shift() as KeptBlock);
+  const keep = ([number, spans, firstPart, parts]: BlockRow): OpenedBlock => {
+    let found = statements.blocks.find(number, spans);
+    if (found?.firstPart !== firstPart) {
+      const entries = readIndex(number, spans);
+      found = { block: number, index: spans, entries, last: entries.at(-1)?.span ?? number, firstPart, parts };
+      statements.blocks.add(found);
+    }
+    near.push(found);
+    if (near.length > NEAR_BLOCKS) near.shift();
     return found;
   };
   /** Among the blocks at hand. */
-  const atHand = (span: number): KeptBlock | undefined => {
-    for (let i = kept.length - 1; i >= 0; i--) {
-      const block = kept[i] as KeptBlock;
+  const atHand = (span: number): OpenedBlock | undefined => {
+    for (let i = near.length - 1; i >= 0; i--) {
+      const block = near[i] as OpenedBlock;
       if (span < block.block || span > block.last) continue;
-      if (i < kept.length - 1) {
-        kept.splice(i, 1);
-        kept.push(block);
+      if (i < near.length - 1) {
+        near.splice(i, 1);
+        near.push(block);
       }
       return block;
     }
     return undefined;
   };
-  const inFile = (span: number): KeptBlock | undefined => {
+  const inFile = (span: number): OpenedBlock | undefined => {
     if (!hasBlocks()) return undefined;
     const row = statements.raw<BlockRow>(`${BLOCK} WHERE block <= ? ORDER BY block DESC LIMIT 1`).get(span);
-    const known = row === undefined ? undefined : kept.find(({ block }) => block === row[0]);
+    const known = row === undefined ? undefined : near.find(({ block }) => block === row[0]);
     const block = known ?? (row && keep(row));
     return block !== undefined && span <= block.last ? block : undefined;
   };
-  const entryIn = (block: KeptBlock | undefined, span: number): [KeptBlock, BlockEntry] | undefined => {
+  const entryIn = (block: OpenedBlock | undefined, span: number): [OpenedBlock, BlockEntry] | undefined => {
     if (block === undefined) return undefined;
     let [low, high] = [0, block.entries.length - 1];
     while (low <= high) {
@@ -103,23 +107,19 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
     }
     return undefined;
   };
-  const open = (block: KeptBlock): Buffer => {
+  const open = (block: OpenedBlock): Buffer => {
     if (block.body !== undefined) return block.body;
     const pieces = statements
       .pluck<Buffer>('SELECT bytes FROM payload_parts WHERE part >= ? AND part < ? ORDER BY part')
       .all(block.firstPart, block.firstPart + block.parts);
     const body = openBody(Buffer.concat(pieces), block.entries);
-    block.body = body;
-    keptBytes += body.length;
-    const others = kept.filter((other) => other !== block);
-    while (keptBytes > KEPT_BYTES && others.length > 0) drop(others.shift() as KeptBlock);
-    kept = [...others, block];
+    statements.blocks.open(block, body);
     return body;
   };
   /** A row of its own is looked for only where no block at hand holds the span. */
   const locate = <T>(
     span: number,
-    fromBlock: (block: KeptBlock, entry: BlockEntry) => T,
+    fromBlock: (block: OpenedBlock, entry: BlockEntry) => T,
     fromRow: () => T | undefined,
   ): T | undefined => {
     const near = entryIn(atHand(span), span);
@@ -137,12 +137,21 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
         (block, entry) => rowIn(open(block), entry),
         () => inRow.get(span),
       ),
-    findTexts: (span) => {
-      const row = reader.find(span);
-      if (row === undefined) return undefined;
-      const [forms, input, , output] = row as [number, string | null, string | null, string | null];
-      return [forms, input, output];
-    },
+    findStored: (span) =>
+      locate<StoredRow>(
+        span,
+        (block, entry) => storedRowIn(open(block), entry),
+        () => inRow.get(span),
+      ),
+    findTexts: (span) =>
+      locate(
+        span,
+        (block, entry) => textsIn(open(block), entry),
+        () =>
+          statements
+            .raw<ReturnType<typeof textsIn>>('SELECT forms, input, output FROM span_payloads WHERE span = ?')
+            .get(span),
+      ),
     hasText: (span) =>
       locate(
         span,
@@ -171,7 +180,7 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
       if (!hasBlocks()) return found;
       const isGone = statements.pluck('SELECT 1 FROM pending_erasures WHERE span = ?');
       const following = statements.raw<BlockRow>(`${BLOCK} WHERE block > ? ORDER BY block LIMIT 1`);
-      const next = (block: number): KeptBlock | undefined => {
+      const next = (block: number): OpenedBlock | undefined => {
         const row = following.get(block);
         return row && keep(row);
       };
@@ -183,21 +192,21 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
       )
         for (const entry of block.entries) {
           if (entry.span <= after || !entry.hasText || isGone.get(entry.span) !== undefined) continue;
-          const [forms, input, , output] = rowIn(open(block), entry) as [number, string | null, null, string | null];
-          inBlocks.push([entry.span, forms, input, output]);
+          inBlocks.push([entry.span, ...textsIn(open(block), entry)]);
         }
       return [...found, ...inBlocks].sort(([a], [b]) => a - b).slice(0, limit);
     },
     lastSpan: () => {
       const own = statements.pluck<number | null>('SELECT max(span) FROM span_payloads').get() ?? 0;
       const row = hasBlocks() ? statements.raw<BlockRow>(`${BLOCK} ORDER BY block DESC LIMIT 1`).get() : undefined;
-      return Math.max(own, row === undefined ? 0 : keep(row).last);
+      return Math.max(0, own, row === undefined ? 0 : keep(row).last);
     },
     blockOf: (span) => atHand(span) ?? inFile(span),
     records: (block) => {
-      const body = open(block as KeptBlock);
+      const body = open(block);
       return block.entries.map((entry) => recordIn(body, entry));
     },
+    hasBlocks,
   };
   return reader;
 };

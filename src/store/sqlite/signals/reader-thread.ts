@@ -101,7 +101,10 @@ const connect = () => {
 /** Opened again after a fault of the disk, when nobody knows what state it is in. */
 let connection: ReturnType<typeof connect> | undefined;
 
-const idle = whenIdle(() => connection?.db.pragma('shrink_memory'));
+const idle = whenIdle(() => {
+  connection?.statements.blocks.clear();
+  connection?.db.pragma('shrink_memory');
+});
 
 /** The bytes of written spans in an answer: they are handed over, not copied. */
 const bytesIn = (value: unknown): ArrayBufferLike[] => {

@@ -402,6 +402,7 @@ const takeAll = (): void => {
 };
 
 const idle = whenIdle(() => {
+  data?.statements.blocks.clear();
   index?.db.pragma('shrink_memory');
   data?.db.pragma('shrink_memory');
   if (!behind || group !== undefined) return;

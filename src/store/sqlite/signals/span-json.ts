@@ -1,4 +1,5 @@
-import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS, type Row, type StoredRow } from '../../signals/rows/columns.ts';
+import { jsonBytes, type JsonBytes } from '../../signals/rows/json-bytes.ts';
 import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import { payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
@@ -8,8 +9,11 @@ export type SpanPlaces = { readonly traces: number | readonly number[]; readonly
 /** What was made of the first places: UTF-8, each span with a comma before it. */
 export type SpansPiece = [bytes: Uint8Array, taken: number];
 
-/** A piece ends with the span that brings it to so many characters. */
-const PIECE_CHARACTERS = 256 * 1024;
+/** A piece ends with the span that brings it to so many bytes. */
+const PIECE_BYTES = 256 * 1024;
+/** What few spans are larger than as JSON, in bytes, and room for the span with which a piece ends. */
+const SPAN_BYTES = { withPayloads: 16 * 1024, without: 2 * 1024 } as const;
+const LAST_SPAN_BYTES = 64 * 1024;
 /** What a span weighs without its payloads, its name and its message, in bytes: names of members, ids, times, correlation. */
 const ENVELOPE_BYTES = 700;
 /** Spans of which an estimate is made. */
@@ -24,8 +28,8 @@ const SPAN = `s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, 
   s.error_type, s.scope_name`;
 
 /** A reader of the rows of `SPAN`, with the payloads behind them; it remembers what spans of one trace have in common. */
-const spanWriter = (statements: Statements, payloads: boolean) => {
-  const write = spanJsonWriter(payloads);
+const spanWriter = (statements: Statements, payloads: boolean, into: JsonBytes) => {
+  const write = spanJsonWriter(payloads, into);
   const findTrace = statements.raw<[traceId: string, project: string]>(
     'SELECT t.trace_id, p.name FROM traces AS t JOIN projects AS p ON p.project = t.project WHERE t.trace = ?',
   );
@@ -46,21 +50,19 @@ const spanWriter = (statements: Statements, payloads: boolean) => {
     return entry;
   };
 
-  /** @returns a comma and the span, or nothing when its trace was deleted meanwhile */
-  return (trace: number, row: Row): string => {
+  /** Writes a comma and the span, or nothing when its trace was deleted meanwhile. */
+  return (trace: number, row: StoredRow): void => {
     const of = traceOf(trace);
-    if (of === undefined) return '';
+    if (of === undefined) return;
     const context = Number(row[0]);
     let correlation = of.contexts.get(context);
     if (correlation === undefined) {
       correlation = correlationJson(of.project, findContext.get(trace, context) ?? []);
       of.contexts.set(context, correlation);
     }
-    return write(of.head, correlation, row);
+    write(of.head, correlation, row);
   };
 };
-
-const encoder = new TextEncoder();
 
 /**
  * Writes spans, as many of the places as make a piece. A span that was deleted since the places were read is left out; one that was
@@ -78,18 +80,19 @@ export const writeSpans = (statements: Statements, places: SpanPlaces, payloads:
   const rows = ofOneTrace
     ? find.iterate(JSON.stringify(ids), traces)
     : find.iterate(JSON.stringify(ids.map((id, place) => [traces[place], id])));
-  const write = spanWriter(statements, payloads);
-  let json = '';
+  const room = ids.length * (payloads ? SPAN_BYTES.withPayloads : SPAN_BYTES.without);
+  const json = jsonBytes(Math.min(room, PIECE_BYTES + LAST_SPAN_BYTES));
+  const write = spanWriter(statements, payloads, json);
   for (const found of rows) {
-    const row: Row = found;
+    const row: StoredRow = found;
     const place = Number(row.pop());
     const trace = Number(row.pop());
     const span = Number(row.pop());
-    if (reader !== undefined) row.push(...(reader.find(span) ?? []));
-    json += write(trace, row);
-    if (json.length >= PIECE_CHARACTERS) return [encoder.encode(json), place + 1];
+    if (reader !== undefined) row.push(...(reader.findStored(span) ?? []));
+    write(trace, row);
+    if (json.length >= PIECE_BYTES) return [json.take(), place + 1];
   }
-  return [encoder.encode(json), ids.length];
+  return [json.take(), ids.length];
 };
 
 /** Tells what a span will weigh as JSON, in bytes: sizes stand in the heads of rows and in the indexes of blocks, so no payload is read. */

@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
 import { MEAN_SCALE } from '../../signals/judgements.ts';
+import { type OpenedBlocks, openedBlocksOf } from './opened-blocks.ts';
 
 /** Prepared statements that a connection keeps; the one used longest ago leaves first. */
 const KEPT_STATEMENTS = 200;
 
-/** Prepared statements by their text. Rows come as arrays. */
+/** What a connection keeps from one read to the next: prepared statements by their text, and opened blocks. Rows come as arrays. */
 export type Statements = {
   /** Integers as numbers: only where none of them is a time in nanoseconds. */
   raw<R>(sql: string): Database.Statement<unknown[], R>;
@@ -12,6 +13,7 @@ export type Statements = {
   exact<R>(sql: string): Database.Statement<unknown[], R>;
   /** The first column alone; integers as numbers. */
   pluck<R>(sql: string): Database.Statement<unknown[], R>;
+  readonly blocks: OpenedBlocks;
 };
 
 /** The mean of a column, also where the sum of its values has no number. It is `NULL` of no values alone. */
@@ -47,6 +49,7 @@ export const statementsOf = (db: Database.Database): Statements => {
     raw: <R>(sql: string) => keep('r', sql, (s) => s.raw()) as Database.Statement<unknown[], R>,
     exact: <R>(sql: string) => keep('x', sql, (s) => s.raw().safeIntegers()) as Database.Statement<unknown[], R>,
     pluck: <R>(sql: string) => keep('p', sql, (s) => s.pluck()) as Database.Statement<unknown[], R>,
+    blocks: openedBlocksOf(),
   };
 };
 

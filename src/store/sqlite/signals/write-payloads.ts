@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { Row } from '../../signals/rows/columns.ts';
 import { packBlock, type PayloadRecord, recordOf } from './payload-block.ts';
-import { type PayloadReader, payloadReaderOf, type StoredBlock } from './read-payloads.ts';
+import type { OpenedBlock } from './opened-blocks.ts';
+import { type PayloadReader, payloadReaderOf } from './read-payloads.ts';
 import { statementsOf } from './statements.ts';
 
 /**
@@ -30,6 +31,28 @@ export type PayloadWriter = {
   abandon(): void;
 };
 
+/** Where blocks stand. */
+export const blockTablesOf = (db: Database.Database) => {
+  const insertPart = db.prepare('INSERT INTO payload_parts VALUES (?, ?)');
+  const deleteParts = db.prepare('DELETE FROM payload_parts WHERE part >= ? AND part < ?');
+  const insertBlock = db.prepare('INSERT INTO payload_blocks VALUES (?, ?, ?, ?)');
+  const deleteBlock = db.prepare('DELETE FROM payload_blocks WHERE block = ?');
+  return {
+    /** @param records in the order of their spans */
+    insert: (block: number, records: readonly PayloadRecord[], firstPart: number): void => {
+      const { index, body } = packBlock(block, records);
+      let part = firstPart;
+      for (let from = 0; from < body.length; from += PART_BYTES)
+        insertPart.run(part++, body.subarray(from, from + PART_BYTES));
+      insertBlock.run(block, index, firstPart, part - firstPart);
+    },
+    remove: ({ block, firstPart, parts }: Pick<OpenedBlock, 'block' | 'firstPart' | 'parts'>): void => {
+      deleteParts.run(firstPart, firstPart + parts);
+      deleteBlock.run(block);
+    },
+  };
+};
+
 export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
   const statements = statementsOf(db);
   const insertRow = db.prepare(`INSERT INTO span_payloads VALUES (${Array(11).fill('?').join(', ')})`);
@@ -38,11 +61,9 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
     .prepare<[number, number], Row>('SELECT * FROM span_payloads WHERE span BETWEEN ? AND ? ORDER BY span')
     .raw();
   const deleteRowsBetween = db.prepare('DELETE FROM span_payloads WHERE span BETWEEN ? AND ?');
-  const lastPart = db.prepare<[], number | null>('SELECT max(part) FROM payload_parts').pluck();
-  const insertPart = db.prepare('INSERT INTO payload_parts VALUES (?, ?)');
-  const deleteParts = db.prepare('DELETE FROM payload_parts WHERE part >= ? AND part < ?');
-  const insertBlock = db.prepare('INSERT INTO payload_blocks VALUES (?, ?, ?, ?)');
-  const deleteBlock = db.prepare('DELETE FROM payload_blocks WHERE block = ?');
+  // Those of a probe are below zero.
+  const lastPart = db.prepare<[], number | null>('SELECT max(part) FROM payload_parts WHERE part > 0').pluck();
+  const tables = blockTablesOf(db);
 
   let added = new Map<number, Row>();
   let dropped = new Set<number>();
@@ -55,18 +76,8 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
     return reader;
   };
 
-  const writeBlock = (block: number, records: readonly PayloadRecord[]): void => {
-    const { index, body } = packBlock(block, records);
-    const first = (lastPart.get() ?? 0) + 1;
-    let part = first;
-    for (let from = 0; from < body.length; from += PART_BYTES)
-      insertPart.run(part++, body.subarray(from, from + PART_BYTES));
-    insertBlock.run(block, index, first, part - first);
-  };
-  const removeBlock = ({ block, firstPart, parts }: StoredBlock): void => {
-    deleteParts.run(firstPart, firstPart + parts);
-    deleteBlock.run(block);
-  };
+  const writeBlock = (block: number, records: readonly PayloadRecord[]): void =>
+    tables.insert(block, records, (lastPart.get() ?? 0) + 1);
 
   /** Blocks of about the same size; a large span has one to itself. */
   const writeBlocks = (records: readonly PayloadRecord[]): void => {
@@ -92,7 +103,7 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
   };
 
   const removeDropped = (): void => {
-    let block: StoredBlock | undefined;
+    let block: OpenedBlock | undefined;
     const spans = [...dropped].toSorted((a, b) => a - b);
     for (let i = 0; i < spans.length; i++) {
       const span = spans[i] as number;
@@ -101,12 +112,12 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
       if (block === undefined) continue;
       const last = block.entries.at(-1)?.span ?? span;
       while ((spans[i + 1] ?? Number.POSITIVE_INFINITY) <= last) i++;
-      if (block.entries.every((entry) => dropped.has(entry.span))) removeBlock(block);
+      if (block.entries.every((entry) => dropped.has(entry.span))) tables.remove(block);
       else if (block.entries.some((entry) => dropped.has(entry.span))) {
         const rest = read()
           .records(block)
           .filter((record) => !dropped.has(record.span));
-        removeBlock(block);
+        tables.remove(block);
         writeBlock(block.block, rest);
       }
     }
@@ -135,6 +146,7 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
     added = new Map();
     dropped = new Set();
     reader = undefined;
+    statements.blocks.clear();
   };
 
   return {

@@ -86,6 +86,7 @@ describe('payloads in the file', () => {
     db.exec(SIGNALS_FILE.standing ?? '');
     const transactions = transactionsOf(db);
     let writer = payloadWriterOf(db);
+    const statements = statementsOf(db);
     const commit = (work: () => void): void =>
       transactions.run(() => {
         work();
@@ -100,7 +101,8 @@ describe('payloads in the file', () => {
       },
       add: (...rows: Row[]) => commit(() => rows.forEach((row) => writer.add(row))),
       drop: (...spans: number[]) => commit(() => spans.forEach((span) => writer.drop(span))),
-      read: () => payloadReaderOf(statementsOf(db)),
+      /** All reads are of one connection. */
+      read: () => payloadReaderOf(statements),
       blocks: (): number[][] =>
         db
           .prepare<[], [number, Buffer]>('SELECT block, spans FROM payload_blocks ORDER BY block')
@@ -248,6 +250,9 @@ describe('payloads in the file', () => {
             ).toThrow('the disk is full');
             file.writer().abandon();
           }
+          // What is open since an earlier state of the file says nothing of this one.
+          const now = file.read();
+          for (let span = 1; span < next; span += 7) expect(now.find(span)).toEqual(stored.get(span)?.slice(1));
         }
         const reader = file.read();
         const spans = [...stored.keys()];
@@ -271,6 +276,21 @@ describe('payloads in the file', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('are, as they are stored, the bytes of what is read, in a row of their own and in a block', () => {
+    const span = aSpan({ input: drawn(3_000), output: { said: 'é\u{1f600}' }, attributes: { a: 'ü' } });
+    const [own, packed] = [aFile(), aFile()];
+    own.add(payloadRow(span, 1));
+    packed.add(payloadRow(span, 1), sized(2, 20 * KIB));
+    for (const file of [own, packed]) {
+      const reader = file.read();
+      const row = reader.find(1);
+      expect(reader.findStored(1)?.map((column) => (Buffer.isBuffer(column) ? column.toString() : column))).toEqual(
+        row,
+      );
+      expect(reader.findTexts(1)).toEqual([row?.[0], row?.[1], row?.[3]]);
+    }
   });
 
   it('weigh the same in a row of their own and in a block, but for the marks between their texts', () => {
