@@ -178,7 +178,7 @@ const bareSteps = ({ runs, units, spans }: Recorded, traces: boolean): Bare => {
   const spansUpTo = (commit: number): number => Math.round((spans.length * commit) / commits);
   const pieces = Array.from({ length: traces ? commits : 0 }, (_, commit) => {
     const batch = { ...emptyBatch, spans: spans.slice(spansUpTo(commit), spansUpTo(commit + 1)) };
-    return [...encodeUnit({ batch }, spansUpTo(commit) + 1, 0n)].map(({ rows }) => rows);
+    return [...encodeUnit({ batch }, 0n)].map(({ rows }) => rows);
   });
   const cpu = process.cpuUsage();
   const from = performance.now();
@@ -189,7 +189,7 @@ const bareSteps = ({ runs, units, spans }: Recorded, traces: boolean): Bare => {
     const rows = pieces[commit];
     if (rows !== undefined)
       transactions.run(() => {
-        traceWriter.write(rows);
+        traceWriter.write(rows, spansUpTo(commit) + 1);
         traceWriter.finish();
       });
   }

@@ -70,10 +70,10 @@ export const measureInsertLimit = (folder: string, batches: readonly SignalBatch
   let spans = 0;
   for (let turn = 0; spent < seconds * 1000; turn++) {
     const batch = renewed(batches[turn % batches.length] as SignalBatch);
-    const pieces = [...encodeUnit({ batch }, spans + 1, 0n)].map(({ rows }) => rows);
+    const pieces = [...encodeUnit({ batch }, 0n)].map(({ rows }) => rows);
     const from = performance.now();
     transactions.run(() => {
-      writer.write(pieces);
+      writer.write(pieces, spans + 1);
       writer.finish();
     });
     spent += performance.now() - from;

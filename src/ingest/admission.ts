@@ -10,6 +10,11 @@ export const MEMORY_PER_BODY_BYTE = 4;
 /** Requests inside at one time; small ones weigh more by their number than by their bytes. */
 const MAX_REQUESTS = 4096;
 
+/** A request is small while it holds no more than this. */
+const SMALL_BYTES = 64 * 1024 * MEMORY_PER_BODY_BYTE;
+/** The part of the room that only small requests may fill, so that they are served while large ones hold the rest. */
+const ROOM_FOR_SMALL = 1 / 8;
+
 /** After this many seconds a refused client may find room again: the time of a few commits. */
 const RETRY_AFTER_SECONDS = 1;
 
@@ -64,6 +69,10 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
   let held = 0;
   let waiters: (() => void)[] = [];
 
+  /** What may be held in all, once a request holds so many bytes. */
+  const mostWith = (bytes: number): number =>
+    bytes <= SMALL_BYTES ? maxInflightBytes : maxInflightBytes * (1 - ROOM_FOR_SMALL);
+
   const overloaded = (message: string): Refusal =>
     new Refusal({ code: 'overloaded', message, retryAfterSeconds: RETRY_AFTER_SECONDS });
   const noRoom = (): Refusal =>
@@ -91,7 +100,8 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
     enter: (announcedBytes = 0) => {
       if (inside.size >= maxRequests)
         throw overloaded(`${inside.size} requests are in flight, the most there may be; send this request again later`);
-      if (held > 0 && held + announcedBytes * MEMORY_PER_BODY_BYTE > maxInflightBytes) throw noRoom();
+      const announced = announcedBytes * MEMORY_PER_BODY_BYTE;
+      if (held > 0 && held + announced > mostWith(announced)) throw noRoom();
       const mine: Held = { bytes: 0, giveUp: undefined };
       inside.add(mine);
       let received = 0;
@@ -103,7 +113,7 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
         hold: (bodyBytes) => {
           if (!inside.has(mine)) return;
           const more = bodyBytes * MEMORY_PER_BODY_BYTE;
-          while (held !== mine.bytes && held + more > maxInflightBytes)
+          while (held !== mine.bytes && held + more > mostWith(mine.bytes + more))
             if (!evictBelow(mine.bytes + more, mine)) throw noRoom();
           mine.bytes += more;
           held += more;

@@ -28,7 +28,7 @@ export type Payload =
  */
 const MAIN_THREAD_BYTES = { protobuf: 3 * 1024 * 1024, json: 2 * 1024 * 1024, tree: 512 * 1024 } as const;
 /** The same while others want the event loop: those that take less than a millisecond, and leave it little garbage. */
-const SHORT_BYTES = 64 * 1024;
+export const SHORT_BYTES = 64 * 1024;
 
 /** So small that whatever it holds is read in less time than handing it over takes. */
 const TINY_BYTES = 4 * 1024;

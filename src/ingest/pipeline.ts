@@ -8,7 +8,7 @@ import type { Span } from '../model/span.ts';
 import { millisFromUnixNano, nowUnixNano, type UnixNano } from '../model/time.ts';
 import type { SignalStore, WriteOutcome } from '../store/signals/signal-store.ts';
 import type { Admission, Reservation } from './admission.ts';
-import { decodePayload, isLight, isShort, type Payload } from './decode.ts';
+import { decodePayload, isLight, isShort, type Payload, SHORT_BYTES } from './decode.ts';
 import { createDecodeThread, type DecodeThreadOptions } from './decode-thread.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
 import {
@@ -119,8 +119,12 @@ export type Pipeline = {
   readonly close: () => Promise<void>;
 };
 
-/** Requests that are worked on in turns; small ones are done within one, unless ingest rests, so this is how many large ones share the loop. */
+/** Requests of a kind, short or long, that are worked on in turns at one time; the others wait. */
 const CONCURRENT_REQUESTS = 4;
+/** A request of up to so many signals is short: it is done within a turn or two. */
+const SHORT_SIGNALS = 1_024;
+/** Units with a key that long requests have in the store at one time, together. What comes meanwhile waits for these, and not for all. */
+const UNITS_OF_LONG_REQUESTS = 512;
 /** Signals redacted and priced between two looks at the clock. */
 const SIGNALS_PER_STEP = 32;
 /** Attributes, values, events and links of one protobuf body that are read on the main thread: about ten milliseconds. */
@@ -204,12 +208,21 @@ const demandOf = (elements: Elements): Map<string, number> => {
   return demand;
 };
 
+const signalsOf = (elements: Elements): number => {
+  let signals = 0;
+  for (const { slices } of elements.values()) for (const { batch } of slices) signals += countSignals(batch);
+  return signals;
+};
+
 export const createPipeline = (options: PipelineOptions): Pipeline => {
   const { store, counters, limits, admission, sample, quota, defaultProject } = options;
   const clock = options.clock ?? nowUnixNano;
   const loopIsWanted = options.loopIsWanted ?? (() => false);
   const pace = createPace({ isWanted: loopIsWanted });
-  const queue = new PQueue({ concurrency: CONCURRENT_REQUESTS });
+  /** Long requests wait for each other, and short ones do not wait for them. */
+  const shortTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
+  const longTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
+  const unitsOfLong = new PQueue({ concurrency: UNITS_OF_LONG_REQUESTS });
   const finish = createFinish(options.finish);
   const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
 
@@ -222,7 +235,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     admission,
     now: nowMs,
     monotonic: options.monotonic ?? (() => performance.now()),
-    turns: () => ({ waiting: queue.size, details: { workingTurns: queue.pending, heavyBodies, pendingWrites } }),
+    turns: () => ({
+      waiting: shortTurns.size + longTurns.size,
+      details: { workingTurns: shortTurns.pending + longTurns.pending, heavyBodies, pendingWrites },
+    }),
   });
   const countHeavy = async (isHeavy: boolean, decode: () => Promise<void>): Promise<void> => {
     if (isHeavy) heavyBodies += 1;
@@ -253,6 +269,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       ...request,
       maxKeys: Math.max(0, mostKeys(reservation.received()) - keys),
     });
+    let bytes = 0;
     let keys = 0;
     let signals = 0;
     let empty = 0;
@@ -303,9 +320,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     };
 
     const addAll = async (payloads: readonly Payload[]): Promise<void> => {
+      for (const { body } of payloads) bytes += body.length;
       for (let at = 0; at < payloads.length; at += 1) {
         const from = at;
-        at = await queue.add(() => decodeHere(payloads, from));
+        const turns = bytes > SHORT_BYTES ? longTurns : shortTurns;
+        at = await turns.add(() => decodeHere(payloads, from));
         const next = payloads[at];
         if (next !== undefined)
           await countHeavy(next === overBudget || !isLight(next), () =>
@@ -443,7 +462,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
-    const { keyed, unkeyed, refusals, sampledOut, beyondCeiling } = await queue.add(() =>
+    const isLong = signalsOf(elements) > SHORT_SIGNALS;
+    const { keyed, unkeyed, refusals, sampledOut, beyondCeiling } = await (isLong ? longTurns : shortTurns).add(() =>
       prepare(elements, reach, how),
     );
     let accepted = 0;
@@ -465,7 +485,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const writes: Promise<{ unit: Unit; written: Written }>[] = [];
     for (const unit of keyed) {
       if (pace.isDue()) await pace.nextTurn();
-      writes.push(writeUnit(unit).then((written) => ({ unit, written })));
+      const written = isLong ? unitsOfLong.add(() => writeUnit(unit)) : writeUnit(unit);
+      writes.push(written.then((written) => ({ unit, written })));
     }
     const ended = await Promise.all(writes);
     if (ended.some(({ written }) => written.outcome === 'failed')) refund(unkeyed);
@@ -512,7 +533,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const ingestOne = async (batch: SignalBatch, reach: ProjectReach): Promise<SignalBatch> =>
     inside(undefined, endOfOne, async () => {
       const elements: Elements = new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]);
-      const { unkeyed, refusals, beyondCeiling } = await queue.add(() =>
+      const { unkeyed, refusals, beyondCeiling } = await shortTurns.add(() =>
         prepare(elements, reach, { quota: true, sample: false }),
       );
       const refusal: Failure | undefined = refusals[0] ?? beyondCeiling;

@@ -86,6 +86,20 @@ describe('admission', () => {
     expect(evicted).toEqual([]);
   });
 
+  it('keeps an eighth of the room for small requests, while large ones hold the rest', () => {
+    const room = 16 * 1024 * 1024;
+    const small = 64 * 1024;
+    const admission = roomFor(room);
+    admission.enter().hold((room * 7) / 8 - small);
+    const large = admission.enter();
+    large.hold(small);
+    expect(failureOf(() => large.hold(1))).toMatchObject({ code: 'overloaded' });
+    expect(failureOf(() => admission.enter(small + 1))).toMatchObject({ code: 'overloaded' });
+    for (let held = 0; held < room / 8; held += small) admission.enter(small).hold(small);
+    expect(admission.heldBytes()).toBe(room * MEMORY_PER_BODY_BYTE);
+    expect(failureOf(() => admission.enter(1))).toMatchObject({ code: 'overloaded' });
+  });
+
   it('bounds the number of requests', () => {
     const admission = roomFor(100, 2);
     admission.enter();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';
 import { createQuota } from '../../src/ingest/quota.ts';
@@ -236,5 +236,52 @@ describe('decoding while others want the event loop', () => {
     channel.close();
     expect(await heavy).toBe('thread');
     expect(await placeOf(on, padded(SHORT + 1))).toBe('thread');
+  });
+});
+
+describe('long requests beside short ones', () => {
+  const limits = { maxBodyBytes: 10_000_000, maxInflatedBytes: 10_000_000, maxSignals: 10_000 };
+  const admission = createAdmission(1_000_000_000);
+  const send = (on: Pipeline, elements: number, key?: string) =>
+    on.ingest({ reach: 'all' }, async (intake) => {
+      const lines = Array.from({ length: elements }, (_, n) => ({
+        ...(key === undefined ? {} : { ingest_key: `${key} ${n}` }),
+        spans: [{ trace_id: traceId(n), span_id: spanId(n), name: 'a span', start_time: '2026-11-20T09:00:00Z' }],
+      }));
+      await intake.add([{ kind: 'native', body: Buffer.from(JSON.stringify(lines)) }]);
+    });
+
+  it('a request of many keyed elements has 512 of them in the store at one time, and a short one does not wait for the others', async () => {
+    const { pipeline: on, store } = open({ limits, admission });
+    const release = store.hold();
+    const long = send(on, 1_100, 'key');
+    await vi.waitFor(() => expect(store.waiting()).toBe(512));
+    const short = send(on, 1, 'other');
+    await vi.waitFor(() => expect(store.waiting()).toBe(513));
+    release();
+    expect(await Promise.all([long, short])).toMatchObject([{ accepted: 1_100 }, { accepted: 1 }]);
+  });
+
+  it('a short request does not wait until the long ones before it are gated, redacted and priced', async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const quota = createQuota({ projects: {} });
+    const { pipeline: on } = open({
+      limits,
+      admission,
+      quota: {
+        ...quota,
+        reserve: async (demand) => {
+          if ((demand.get('default') ?? 0) > 1) await held;
+          return { admit: () => 'unbounded', release: () => {} };
+        },
+      },
+    });
+    const long = Array.from({ length: 8 }, () => send(on, 1_100));
+    expect(await send(on, 1)).toMatchObject({ accepted: 1 });
+    release();
+    for (const { accepted } of await Promise.all(long)) expect(accepted).toBe(1_100);
   });
 });

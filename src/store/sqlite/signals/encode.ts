@@ -19,7 +19,7 @@ import type { SearchRow, TraceEntry, UnitRows } from './wire.ts';
 export type EncodedPiece = { readonly rows: UnitRows; readonly search: SearchRow[] };
 
 /** A unit of up to so many signals is encoded and handed over at once: a few milliseconds of work. */
-const WHOLE_SIGNALS = 1_024;
+export const WHOLE_SIGNALS = 1_024;
 /** Signals of each piece of a larger one. */
 const PIECE_SIGNALS = 256;
 
@@ -34,12 +34,12 @@ function* piecesOf(batch: SignalBatch): Generator<SignalBatch> {
 }
 
 /**
- * Turns a unit into pieces that are written together. A small one is one piece, which may be without a signal.
- * @param firstSpan number of the unit's first span; the others follow it
+ * Turns a unit into pieces that are written together. A small one is one piece, which may be without a signal. Spans are numbered
+ * from 0; the number of the first in the file is added when the unit is written.
  * @param nowNs the time of an ingest key whose unit carries no signal
  */
-export function* encodeUnit(unit: WriteUnit, firstSpan: number, nowNs: bigint): Generator<EncodedPiece> {
-  let next = firstSpan;
+export function* encodeUnit(unit: WriteUnit, nowNs: bigint): Generator<EncodedPiece> {
+  let next = 0;
   let { ingestKey } = unit;
   for (const batch of piecesOf(unit.batch)) {
     yield encodePiece(batch, ingestKey, next, nowNs);

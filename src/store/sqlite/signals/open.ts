@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import PQueue from 'p-queue';
+import { countSignals } from '../../../model/signal.ts';
 import { nowUnixNano } from '../../../model/time.ts';
 import type { ItemsOutcome } from '../../signals/evaluation.ts';
 import type { CostReport, DeleteOutcome, FacetReport, Page, Position, SummaryReport } from '../../signals/query.ts';
@@ -22,7 +23,7 @@ import {
 } from '../../signals/rows/decode-records.ts';
 import { decodeHeld, encodeKey } from '../../signals/rows/held-rows.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
-import { type EncodedPiece, encodeUnit } from './encode.ts';
+import { type EncodedPiece, encodeUnit, WHOLE_SIGNALS } from './encode.ts';
 import {
   decodeDataset,
   decodeExperiment,
@@ -243,76 +244,70 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     );
     return answer;
   };
-  /**
-   * Set while a large unit is on its way to the threads. Units arrive there in the order of their span numbers, because the
-   * index keeps one number up to which it is complete.
-   */
-  let handingOver: Promise<unknown> | undefined;
   type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown>];
-  /** Asks both threads for their part of a unit. The index first: a notice of the writer about these rows must find them there. */
-  const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean): Asked => {
-    const indexed = isSearched ? reachSearch().call(id, 'index', [texts]) : Promise.resolve();
-    return [writer.call(id, 'write', [rows, isSearched]) as Promise<WriteOutcome>, indexed];
-  };
-  /** Hands a complete unit over, a large one in turns of the event loop. */
-  const handOver = (pieces: Iterator<EncodedPiece>): Asked | Promise<Asked> => {
-    const first = pieces.next().value as EncodedPiece;
-    const second = pieces.next();
-    const id = nextCall++;
-    if (second.done === true) return ask(id, first, first.search.length > 0);
-    const inTurns = async (): Promise<Asked> => {
-      const encoded = [first, second.value];
-      for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
-        encoded.push(next.value);
-        await new Promise(setImmediate);
-      }
-      const isSearched = encoded.some(({ search: texts }) => texts.length > 0);
-      const last = encoded.pop() as EncodedPiece;
-      for (const { rows, search: texts } of encoded) {
-        if (texts.length > 0) reachSearch().tell(id, 'piece', [texts]);
-        writer.tell(id, 'piece', [rows]);
-        await new Promise(setImmediate);
-      }
-      return ask(id, last, isSearched);
-    };
-    const asked = inTurns().finally(() => {
-      handingOver = undefined;
-    });
-    handingOver = asked.catch(() => {}); // its own caller hears of it
-    return asked;
-  };
-  const start = (unit: WriteUnit): Asked | Promise<Asked> => {
-    const pieces = encodeUnit(unit, nextSpan, nowUnixNano());
-    nextSpan += unit.batch.spans.length;
-    return handOver(pieces);
+  /**
+   * Asks both threads for their part of a unit, and numbers its spans: the threads hear of units in the order of these numbers, because
+   * the index keeps one number up to which it is complete. The index first: a notice of the writer about these rows must find them there.
+   */
+  const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean, spans: number): Asked => {
+    const firstSpan = nextSpan;
+    nextSpan += spans;
+    const indexed = isSearched ? reachSearch().call(id, 'index', [texts, firstSpan]) : Promise.resolve();
+    return [writer.call(id, 'write', [rows, isSearched, firstSpan]) as Promise<WriteOutcome>, indexed];
   };
   // What waits for its commit holds no signal any more: each collection of the young generation would copy it again.
-  const outcomeOf = async (asked: Asked | Promise<Asked>): Promise<WriteOutcome> => {
-    const [stored, searchable] = await Promise.allSettled(await asked);
+  const outcomeOf = async ([written, indexed]: Asked): Promise<WriteOutcome> => {
+    const [stored, searchable] = await Promise.allSettled([written, indexed]);
     if (stored.status === 'rejected') throw stored.reason;
     if (searchable.status === 'rejected') throw searchable.reason;
     return stored.value;
   };
-  const startInTurn = async (unit: WriteUnit): Promise<WriteOutcome> => {
-    while (handingOver !== undefined) await handingOver;
-    return outcomeOf(start(unit));
+  /**
+   * Large units, one after the other: the commit of one takes long, and what came meanwhile comes before the next. So a small unit waits
+   * for one large one at the most, however many there are.
+   */
+  const largeUnits = new PQueue({ concurrency: 1 });
+  /** Hands a large unit to the threads in turns of the event loop, and has it written when it is its turn. */
+  const writeLarge = async (
+    first: EncodedPiece,
+    rest: Iterator<EncodedPiece>,
+    spans: number,
+  ): Promise<WriteOutcome> => {
+    const id = nextCall++;
+    let isSearched = false;
+    let last = first;
+    for (let next = rest.next(); next.done !== true; next = rest.next()) {
+      const { rows, search: texts } = last;
+      if (texts.length > 0) {
+        isSearched = true;
+        reachSearch().tell(id, 'piece', [texts]);
+      }
+      writer.tell(id, 'piece', [rows]);
+      await new Promise(setImmediate);
+      last = next.value;
+    }
+    isSearched ||= last.search.length > 0;
+    return largeUnits.add(() => outcomeOf(ask(id, last, isSearched, spans)));
+  };
+  const start = (unit: WriteUnit): Promise<WriteOutcome> => {
+    const spans = unit.batch.spans.length;
+    const pieces = encodeUnit(unit, nowUnixNano());
+    const first = pieces.next().value as EncodedPiece;
+    if (countSignals(unit.batch) > WHOLE_SIGNALS) return writeLarge(first, pieces, spans);
+    return outcomeOf(ask(nextCall++, first, first.search.length > 0, spans));
   };
   const askWriter = <T>(method: string, ...args: unknown[]): Promise<T> =>
     change(() => writer.call(nextCall++, method, args) as Promise<T>);
   /** A unit that found the disk full is not sent to the threads before the writer has found room again. */
   const startWithRoom = async (unit: WriteUnit): Promise<WriteOutcome> => {
     await writer.call(nextCall++, 'writeTrivially', []);
-    return startInTurn(unit);
-  };
-  const startSoon = (unit: WriteUnit): Promise<WriteOutcome> => {
-    if (isRefusing(roomFlag)) return startWithRoom(unit);
-    return handingOver === undefined ? outcomeOf(start(unit)) : startInTurn(unit);
+    return start(unit);
   };
 
   return {
     ...sqliteEngine,
 
-    write: (unit) => change(() => startSoon(unit)),
+    write: (unit) => change(() => (isRefusing(roomFlag) ? startWithRoom(unit) : start(unit))),
 
     isWritten: (ingestKey) => read<boolean>('isWritten', ingestKey),
 

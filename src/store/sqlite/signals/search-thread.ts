@@ -262,8 +262,12 @@ const answerGroup = (units: readonly Unit[], error: ErrorInfo | undefined): void
 const startGroup = (): void => {
   const units: Unit[] = [];
   let rows = 0;
-  while (rows < GROUP_ROWS && queue[0] !== undefined && 'unit' in queue[0]) {
-    const { unit } = queue.shift() as { unit: Unit };
+  while (rows < GROUP_ROWS) {
+    const next = queue[0];
+    if (next === undefined || !('unit' in next)) break;
+    const { unit } = next;
+    if (units.length > 0 && unit.rows.length > GROUP_ROWS) break; // as the writer commits it: by itself
+    queue.shift();
     units.push(unit);
     rows += unit.rows.length;
   }
@@ -381,10 +385,12 @@ const takeRequest = ([id, method, ...args]: Request): void => {
     return;
   }
   const rows = piecesOf.get(id) ?? [];
-  for (const row of args[0] as SearchRow[]) rows.push(row);
+  const [more, firstSpan] = args as [SearchRow[], number];
+  for (const row of more) rows.push(row);
   if (method === 'piece') piecesOf.set(id, rows);
   else {
     piecesOf.delete(id);
+    for (const row of rows) row[0] += firstSpan;
     queue.push({ unit: { id, rows } });
   }
 };

@@ -4,7 +4,10 @@ import type { RoomFlag } from '../room.ts';
 /** One trace of a unit: its id, its project, and its contexts; a span names trace and context by their places. */
 export type TraceEntry = [traceId: string, project: string, contexts: Row[]];
 
-/** Rows of the other signals begin with their project's name, which the writer replaces with its number. */
+/**
+ * Spans and payloads are numbered within their unit, from 0. Rows of the other signals begin with their project's name, which the
+ * writer replaces with its number.
+ */
 export type UnitRows = [
   ingestKey: string | null,
   atNs: bigint,
@@ -18,7 +21,7 @@ export type UnitRows = [
   notes: Row[],
 ];
 
-/** The text of one span for the side file: its number, the forms of its payloads, and the payloads as stored. */
+/** The text of one span for the side file: its number (in a unit: from 0), the forms of its payloads, and the payloads as stored. */
 export type SearchRow = [span: number, forms: number, input: string | null, output: string | null];
 
 /**

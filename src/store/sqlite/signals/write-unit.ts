@@ -41,8 +41,9 @@ export type UnitWriter = {
    * Writes the rows of one unit, all or none, inside an open transaction; its payloads and the totals of its traces follow in
    * `finish`. Changes the rows that it is given.
    * @param pieces the unit in order; its ingest key stands in the first
+   * @param firstSpan the number of its first span
    */
-  write(pieces: readonly UnitRows[]): WriteOutcome;
+  write(pieces: readonly UnitRows[], firstSpan: number): WriteOutcome;
   /** Stores payloads, and brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
   finish(): void;
   /** Forgets what the transaction had touched, after a rollback. */
@@ -170,7 +171,11 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     entry.hasReplaced = true;
   };
 
-  const writeSpans = (mine: Map<string, TouchedTrace>, [, , traces, spans, payloadRows]: UnitRows): void => {
+  const writeSpans = (
+    mine: Map<string, TouchedTrace>,
+    [, , traces, spans, payloadRows]: UnitRows,
+    firstSpan: number,
+  ): void => {
     const entries = traces.map(([traceId, projectName, contexts]) => {
       const entry = reach(mine, traceId, projectNumber(projectName));
       return { entry, places: settleContexts(entry, contexts) };
@@ -178,12 +183,15 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     for (let i = 0; i < spans.length; i++) {
       const row = spans[i] as Row;
       const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
+      row[SPAN.span] = (row[SPAN.span] as number) + firstSpan;
       row[SPAN.trace] = entry.trace;
       row[SPAN.context] = places[row[SPAN.context] as number] as number;
       row[SPAN.project] = entry.project;
       if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
       else entry.atHand?.spans.push(row);
-      payloads.add(payloadRows[i] as Row);
+      const payload = payloadRows[i] as Row;
+      payload[0] = (payload[0] as number) + firstSpan;
+      payloads.add(payload);
     }
   };
 
@@ -226,9 +234,9 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     }
   };
 
-  const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows): void => {
+  const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
-    writeSpans(mine, rows);
+    writeSpans(mine, rows, firstSpan);
     for (const row of logs) {
       row[0] = projectNumber(row[0] as string);
       insertLog.run([null, ...row]);
@@ -252,7 +260,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   };
 
   return {
-    write: (pieces) => {
+    write: (pieces, firstSpan) => {
       const mine = new Map<string, TouchedTrace>();
       try {
         return payloads.unit(() =>
@@ -260,7 +268,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
             for (const rows of pieces) {
               const [ingestKey, atNs] = rows;
               if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
-              writePiece(mine, rows);
+              writePiece(mine, rows, firstSpan);
             }
             for (const [key, entry] of mine) touched.set(key, entry);
             return 'written';

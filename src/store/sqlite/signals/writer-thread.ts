@@ -27,8 +27,8 @@ import { type EvaluationWriter, evaluationWriterOf, type GroupedWrite, groupedWr
 import { type UnitWriter, unitWriterOf } from './write-unit.ts';
 
 /**
- * Signals in one commit, but for one large unit: bounds the wait of the first unit of a group. Larger groups are no faster, and
- * the senders they answer at once come back at once.
+ * Signals in one commit, but for a larger unit, which is alone in its own: bounds the wait of the first unit of a group. Larger
+ * groups are no faster, and the senders they answer at once come back at once.
  */
 const GROUP_SIGNALS = 1_024;
 /** Faults of the disk in a row after which the thread gives up on the file. */
@@ -185,10 +185,10 @@ const piecesOf = new Map<number, UnitRows[]>();
 
 const unitOf = ([id, method, ...args]: Request): Unit | undefined => {
   if (method === 'write') {
-    const [last, isSearched] = args as [UnitRows, boolean];
+    const [last, isSearched, firstSpan] = args as [UnitRows, boolean, number];
     const pieces = [...(piecesOf.get(id) ?? []), last];
     piecesOf.delete(id);
-    return { id, size: sizeOf(pieces), isSearched, write: ({ writer }) => writer.write(pieces) };
+    return { id, size: sizeOf(pieces), isSearched, write: ({ writer }) => writer.write(pieces, firstSpan) };
   }
   if (method === 'audit') {
     const rows = args[0] as Row[];
@@ -396,21 +396,34 @@ const operate = ([id, method, ...args]: Request): void => {
   }
 };
 
-const queue: Request[] = [];
+/** What is written in groups, and everything else, in the order of its arrival. */
+const queue: ({ readonly unit: Unit } | { readonly operation: Request })[] = [];
 const take = (request: Request): void => {
   const [id, method, rows] = request;
-  if (method === 'audit') {
-    // The answers that these rows tell of have gone out, or wait for them: they overtake what was sent to be stored.
-    queue.unshift(request);
+  if (method === 'piece') {
+    const pieces = piecesOf.get(id);
+    if (pieces === undefined) piecesOf.set(id, [rows as UnitRows]);
+    else pieces.push(rows as UnitRows);
     return;
   }
-  if (method !== 'piece') {
-    queue.push(request);
-    return;
+  const unit = unitOf(request);
+  if (unit === undefined) queue.push({ operation: request });
+  // The answers that audit rows tell of have gone out, or wait for them: they overtake what was sent to be stored.
+  else if (method === 'audit') queue.unshift({ unit });
+  else queue.push({ unit });
+};
+/** The next units that belong in one commit. */
+const nextGroup = (): Unit[] => {
+  const units: Unit[] = [];
+  for (let size = 0; size < GROUP_SIGNALS; ) {
+    const next = queue[0];
+    if (next === undefined || !('unit' in next)) break;
+    if (units.length > 0 && next.unit.size > GROUP_SIGNALS) break;
+    queue.shift();
+    units.push(next.unit);
+    size += next.unit.size;
   }
-  const pieces = piecesOf.get(id);
-  if (pieces === undefined) piecesOf.set(id, [rows as UnitRows]);
-  else pieces.push(rows as UnitRows);
+  return units;
 };
 const idle = whenIdle(() => {
   engine?.db.pragma('wal_checkpoint(PASSIVE)'); // a log that lies in the file already needs no room there
@@ -422,16 +435,12 @@ const onRequest = (first: Request): void => {
   take(first);
   drain(main, take);
   while (queue.length > 0) {
-    const units: Unit[] = [];
-    for (let size = 0; size < GROUP_SIGNALS && queue.length > 0; ) {
-      const unit = unitOf(queue[0] as Request);
-      if (unit === undefined) break;
-      queue.shift();
-      units.push(unit);
-      size += unit.size;
-    }
+    const units = nextGroup();
     if (units.length > 0) writeGroup(units);
-    else operate(queue.shift() as Request);
+    else {
+      const next = queue.shift();
+      if (next !== undefined && 'operation' in next) operate(next.operation);
+    }
     drain(main, take);
   }
   idle.refresh();
