@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createAdmission } from '../../src/ingest/admission.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from '../../src/ingest/pipeline.ts';
 import { createQuota } from '../../src/ingest/quota.ts';
@@ -7,6 +7,7 @@ import { type Counters, createCounters } from '../../src/model/counters.ts';
 import { type Failure, Refusal } from '../../src/model/failure.ts';
 import type { Span } from '../../src/model/span.ts';
 import { createMemoryStore, type MemoryStore } from '../memory-store.ts';
+import { turn, until } from '../until.ts';
 import { aBatch, aFeedback, aLog, aScore, aSpan, noon, spanId, traceId } from './signals.ts';
 
 let pipeline: Pipeline | undefined;
@@ -255,9 +256,11 @@ describe('long requests beside short ones', () => {
     const { pipeline: on, store } = open({ limits, admission });
     const release = store.hold();
     const long = send(on, 1_100, 'key');
-    await vi.waitFor(() => expect(store.waiting()).toBe(512));
+    await until(() => store.waiting() >= 512);
     const short = send(on, 1, 'other');
-    await vi.waitFor(() => expect(store.waiting()).toBe(513));
+    await until(() => store.waiting() >= 513);
+    for (let turns = 0; turns < 100; turns += 1) await turn();
+    expect(store.waiting()).toBe(513);
     release();
     expect(await Promise.all([long, short])).toMatchObject([{ accepted: 1_100 }, { accepted: 1 }]);
   });
