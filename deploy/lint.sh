@@ -15,8 +15,10 @@ for variant in file postgres; do
   check "kustomization of kubernetes/$variant" kubectl kubectl kustomize "kubernetes/$variant"
   check "schemas of kubernetes/$variant" kubernetes-validate sh -c "kubectl kustomize kubernetes/$variant | kubernetes-validate --strict --quiet -"
 done
-for file in file postgres; do
-  check "compose/$file.yaml" docker docker compose -f "compose/$file.yaml" config --quiet
+# Docker may be there without its plugin.
+if docker compose version >/dev/null 2>&1; then compose='docker'; else compose='docker-compose-plugin'; fi
+for file in file postgres clickhouse; do
+  check "compose/$file.yaml" "$compose" docker compose -f "compose/$file.yaml" config --quiet
 done
 check 'configuration of HAProxy' haproxy sh -c "sed 's/ svc-[123]:4317/ 127.0.0.1:4317/' compose/haproxy.cfg > /tmp/svc-haproxy.cfg && haproxy -c -f /tmp/svc-haproxy.cfg"
 check 'Dockerfile' dockerfile-utils dockerfile-utils lint Dockerfile

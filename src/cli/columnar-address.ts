@@ -13,7 +13,7 @@ export const columnarOf = ({
   const url = colstoreUrl === undefined ? undefined : parseUrl(colstoreUrl);
   if (url?.ok !== true) return undefined;
   return {
-    url: url.value,
+    ...url.value,
     database: colstoreDatabase,
     user: colstoreUser,
     ...(colstorePassword === undefined ? {} : { password: colstorePassword }),

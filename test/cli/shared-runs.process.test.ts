@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openRunsDatabase } from '../../src/cli/doctor/runs-database.ts';
 import type { Daemon } from '../daemon.ts';
 import { eventually } from '../eventually.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
@@ -185,6 +186,19 @@ describe('services that share their runs (--runs-url)', () => {
       await daemon.stop();
       expect(daemon.lines.join('\n')).not.toContain(secret);
     }
+  });
+
+  it('are counted by svc doctor, which is none of them', async () => {
+    const url = server.create();
+    const [, other] = await pairOn(url);
+    const examine = async (): Promise<string[]> => {
+      const { findings, close } = await openRunsDatabase(url);
+      await close();
+      return findings.map(({ message }) => message);
+    };
+    expect(await examine()).toContain('2 services have it open');
+    await other.stop();
+    expect(await examine()).toContain('1 service has it open');
   });
 
   it('say 503 with Retry-After 1 while nobody owns the runs, and /readyz says so too', async () => {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -137,21 +138,28 @@ describe('make-secrets.sh', () => {
     const make = () => execFileSync('sh', [join(temporary.path, 'compose/make-secrets.sh')]);
     const secrets = (name: string): string => readFileSync(join(temporary.path, 'compose/secrets', name), 'utf8');
     make();
-    const drawn = ['svc.json', 'svc-postgres.json', 'postgres-password'].map(secrets);
-    for (const name of ['svc.json', 'svc-postgres.json']) {
+    const all = ['svc.json', 'svc-postgres.json', 'svc-clickhouse.json', 'clickhouse-users.xml', 'postgres-password'];
+    const drawn = all.map(secrets);
+    for (const name of ['svc.json', 'svc-postgres.json', 'svc-clickhouse.json']) {
       const settings = readSettings({
         given: { 'config-file': [join(temporary.path, 'compose/secrets', name)] },
         environment: {},
       });
       if (!settings.ok) throw new Error(settings.problem);
-      const { keys, sqlstoreUrl, runsUrl } = settings.value;
+      const { keys, sqlstoreUrl, runsUrl, colstoreUrl, colstorePassword } = settings.value;
       expect(Object.values(keys).map((held) => held.length)).toEqual([1, 1, 1, 1, 1, 1]);
       expect(new Set(Object.values(keys).flat()).size).toBe(6);
-      const url = name === 'svc.json' ? undefined : `postgres://svc:${secrets('postgres-password')}@postgres/svc`;
+      const url =
+        name !== 'svc-postgres.json' ? undefined : `postgres://svc:${secrets('postgres-password')}@postgres/svc`;
       expect({ sqlstoreUrl, runsUrl }).toEqual({ sqlstoreUrl: url, runsUrl: url });
+      expect(colstoreUrl).toBe(name === 'svc-clickhouse.json' ? 'http://clickhouse:8123' : undefined);
+      if (colstorePassword !== undefined)
+        expect(secrets('clickhouse-users.xml')).toContain(
+          `<password_sha256_hex>${createHash('sha256').update(colstorePassword).digest('hex')}</password_sha256_hex>`,
+        );
     }
     make();
-    expect(['svc.json', 'svc-postgres.json', 'postgres-password'].map(secrets)).toEqual(drawn);
+    expect(all.map(secrets)).toEqual(drawn);
   });
 });
 

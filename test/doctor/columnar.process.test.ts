@@ -39,6 +39,18 @@ describe('storage of the deployment check, on ClickHouse', () => {
     await opened.close();
   });
 
+  it('counts the services that have it open, by what each claims, until it gives that back', async () => {
+    const address = await aStore();
+    const store = await openClickHouseSignalStore({ address });
+    const { sharing } = store;
+    if (sharing === undefined) throw new Error('the store is not shared');
+    for (const holder of ['one', 'two', 'one']) await sharing.holdDuty('retention', holder, 60_000);
+    expect(await examine(address, true)).toContain('ok: 2 services have it open');
+    await sharing.endDuty('retention', 'two');
+    expect(await examine(address, true)).toContain('ok: 1 service has it open');
+    await store.close();
+  });
+
   it('with --read-only it writes nothing, and says what that proves', async () => {
     expect((await examine(await aStore(), true))[1]).toMatch(/^skipped: no probe span was written/);
   });
@@ -65,7 +77,7 @@ describe('storage of the deployment check, on ClickHouse', () => {
   });
 
   it('deletes that hang are a warning that names their tables', () => {
-    const facts = { version: '26.2.1.1', schemaVersion: 2, hangingDeletes: ['spans'] };
+    const facts = { version: '26.2.1.1', schemaVersion: 2, hangingDeletes: ['spans'], services: 0 };
     expect(judgeServer(facts).map(({ level }) => level)).toEqual(['warning']);
     expect(judgeServer(facts)[0]?.message).toContain('(spans)');
     expect(judgeServer({ ...facts, hangingDeletes: [] })).toEqual([]);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { judgeServer, openDatabase } from '../../src/cli/doctor/database.ts';
 import type { DatabaseFacts } from '../../src/store/postgres/signals/inspect.ts';
 import { openPostgresSignalStore } from '../../src/store/postgres/signals/open.ts';
+import { eventually } from '../eventually.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { aSpan, aUnit } from '../store/signals/factories.ts';
 
@@ -64,9 +65,12 @@ describe('storage of the deployment check, on PostgreSQL', () => {
       const lines = await examine(url.replace(`:${server.port}`, `:${standby.port}`));
       expect(lines).toContain('fault: the write of a probe span failed (25006)');
       expect(lines).toContain('fault: the server takes no writes: it is a standby, or set read-only (25006)');
-      expect(await examine(url)).toContain(
-        'warning: the server has 1 standby and synchronous_standby_names is empty: a failover loses what was acknowledged last',
-      );
+      const warning =
+        'warning: the server has 1 standby and synchronous_standby_names is empty: a failover loses what was acknowledged last';
+      // The standby answers before it follows.
+      expect(
+        await eventually('the standby follows', async () => (await examine(url)).find((one) => one === warning)),
+      ).toBe(warning);
     } finally {
       await standby.remove();
     }
@@ -103,6 +107,7 @@ describe('what is said of a server', () => {
       autovacuum: 'on',
     },
     standbys: 0,
+    services: 0,
   };
   const linesOf = (given: Partial<DatabaseFacts>): string[] =>
     judgeServer({ ...facts, ...given }).map(({ level, message }) => `${level}: ${message}`);

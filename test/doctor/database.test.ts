@@ -20,6 +20,7 @@ vi.mock('../../src/store/postgres/signals/inspect.ts', () => ({
         autovacuum: 'on',
       },
       standbys: 0,
+      services: 0,
     },
     probe: async () => {
       throw new StoreUnavailable('signal store: the connection to the database was lost');

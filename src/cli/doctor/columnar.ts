@@ -3,6 +3,7 @@ import { showAddress } from '../../store/clickhouse/address.ts';
 import type { ServerFacts } from '../../store/clickhouse/signals/inspect.ts';
 import { SIGNALS_SCHEMA } from '../../store/clickhouse/signals/schema.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
+import { judgeServices } from './services.ts';
 import { judgeSchema, type OpenedDatabase, READ_ONLY_PROBE, sayProbe } from './database.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
 
@@ -39,7 +40,7 @@ export const openColumnar = async (address: ServerAddress, readOnly: boolean): P
     const { facts, reads, probe, close } = await inspectServer(address);
     const { schemaVersion, version } = facts;
     const answers = `${showAddress(address)} answers: ClickHouse ${version}`;
-    const ofServer = [...judgeServer(facts), ...judgeSchema(schemaVersion, newest)];
+    const ofServer = [...judgeServices(facts.services), ...judgeServer(facts), ...judgeSchema(schemaVersion, newest)];
     if (schemaVersion === 0 || schemaVersion > newest) {
       await close();
       const noTables = schemaVersion === 0 ? [skipped('the tables are not there yet; the first start makes them')] : [];

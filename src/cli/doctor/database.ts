@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../store/unavailable.ts';
 import { databaseOf } from '../config.ts';
 import type { Examined, SignalReads } from './deployment.ts';
 import { type Finding, fault, ok, skipped, warning } from './finding.ts';
+import { judgeServices } from './services.ts';
 
 /** An examined database and how to let go of it. */
 export type OpenedDatabase = Examined<SignalReads> & { readonly close: () => Promise<void> };
@@ -130,7 +131,7 @@ const examine = async (
 ): Promise<OpenedDatabase> => {
   const { schemaVersion, serverVersionText } = facts;
   const answers = `${name} answers: PostgreSQL ${serverVersionText}`;
-  const ofServer = [...judgeServer(facts), ...judgeSchema(schemaVersion)];
+  const ofServer = [...judgeServices(facts.services), ...judgeServer(facts), ...judgeSchema(schemaVersion)];
   if (schemaVersion === 0 || schemaVersion > SCHEMA_VERSION) {
     await close();
     const noTables = schemaVersion === 0 ? [skipped('the tables are not there yet; the first start makes them')] : [];

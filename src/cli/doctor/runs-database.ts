@@ -6,6 +6,7 @@ import type { Examined, RunReads } from './deployment.ts';
 import { counted, type Finding, fault, ok, skipped, warning } from './finding.ts';
 import { judgeMove } from './moves.ts';
 import { runReadsOf } from './run-reads.ts';
+import { judgeServices } from './services.ts';
 
 /** How far the clocks of services and of the database may differ before `doctor` warns: up to this, the times of a run stay in order. */
 export const CLOCK_OFFSET_MS = 1_000;
@@ -55,7 +56,7 @@ export const openRunsDatabase = async (
   const why = 'the runs store could not be read';
   const { inspectRunsDatabase } = await import('../../store/postgres/runs/inspect.ts');
   try {
-    const { schemaVersion, found, close } = await inspectRunsDatabase(url);
+    const { schemaVersion, services, found, close } = await inspectRunsDatabase(url);
     const answers = ok(`${databaseOf(url)} answers: schema version ${schemaVersion} of the runs`);
     const ofSchema = judgeSchema(schemaVersion);
     if (found === undefined)
@@ -63,6 +64,7 @@ export const openRunsDatabase = async (
     return {
       findings: [
         answers,
+        ...judgeServices(services),
         ...judgeMove(found.moved),
         judgeOwners(found.owners),
         judgeClock(found.hereAt, found.databaseAt),

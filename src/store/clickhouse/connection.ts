@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ServerAddress } from './address.ts';
 import { errorCode, isUnanswered, judgeError } from './driver-error.ts';
+import { type Layout, layoutOf } from './layout.ts';
 import { type Columns, encodeRows, type ValueRow } from './row-binary.ts';
 
 /** What a statement binds, by name. Text of others reaches a statement in no other way. */
@@ -18,6 +20,7 @@ export type Written = { readonly table: string; readonly columns: Columns };
 
 export type Database = {
   readonly name: string;
+  readonly layout: Layout;
   /** Reads. */
   readonly ask: Ask;
   /**
@@ -68,6 +71,20 @@ const ofReads: ClickHouseSettings = {
   use_skip_indexes_if_final_exact_mode: 1,
 };
 
+/**
+ * What was acknowledged is on most replicas, and each read, at whichever, sees it: a replica that lags behind refuses to answer. That takes
+ * inserts of a table one after the other.
+ */
+const ofCluster: ClickHouseSettings = {
+  insert_quorum: 'auto',
+  insert_quorum_parallel: 0,
+  select_sequential_consistency: '1',
+};
+/** Another service's insert is still on its way to most replicas. */
+const QUORUM_UNDER_WAY = '286';
+const QUORUM_ATTEMPTS = 10;
+const QUORUM_WAIT_MS = 25;
+
 /** Requests to one server over HTTP, which depend on no session. */
 export const connectDatabase = ({
   address,
@@ -89,7 +106,11 @@ export const connectDatabase = ({
     use_multipart_params_auto: true,
     // A failure is an error; the driver's own log would print statements.
     log: { level: 127 },
-    clickhouse_settings: { ...ofAll, max_execution_time: Math.ceil(statementMs / 1000) },
+    clickhouse_settings: {
+      ...ofAll,
+      ...(address.cluster === undefined ? {} : ofCluster),
+      max_execution_time: Math.ceil(statementMs / 1000),
+    },
   });
   let closing: Promise<void> | undefined;
   const underWay = new Set<Promise<unknown>>();
@@ -107,16 +128,20 @@ export const connectDatabase = ({
     }
   };
   const again = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      if (closing !== undefined || !isUnanswered(error) || errorCode(error) === 'ECONNREFUSED') throw error;
-      await work();
-    }
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        return await work();
+      } catch (error) {
+        const isBehind = errorCode(error) === QUORUM_UNDER_WAY && attempt < QUORUM_ATTEMPTS;
+        const isUnknown = attempt === 1 && isUnanswered(error) && errorCode(error) !== 'ECONNREFUSED';
+        if (closing !== undefined || !(isBehind || isUnknown)) throw error;
+        if (isBehind) await sleep(QUORUM_WAIT_MS * attempt);
+      }
   };
 
   return {
     name: address.database,
+    layout: layoutOf(address.cluster),
     ask: <R extends readonly unknown[]>(sql: string, params: Params = {}) =>
       judged(async () => {
         const found = await client.query({

@@ -9,10 +9,10 @@ export const errorCode = (error: unknown): string | undefined => {
 
 /**
  * Numbers that say the server is away, full, starting or stopping, too busy, or too slow: timeouts (159, 160, 209), sockets (210), too many
- * queries (202), memory (241, 242: read-only), parts (252), a quorum (319), load (745), the coordinator (999); and the codes of sockets.
+ * queries (202), memory (241, 242: read-only), parts (252), a quorum (285, 286, 289, 319), load (745), the coordinator (999); and the codes of sockets.
  * @see src/Common/ErrorCodes.cpp of ClickHouse
  */
-const AWAY = /^(?:159|160|202|203|209|210|236|241|242|243|252|319|394|439|735|745|999|E[A-Z_]+)$/;
+const AWAY = /^(?:159|160|202|203|209|210|236|241|242|243|252|285|286|289|319|394|439|735|745|999|E[A-Z_]+)$/;
 /** No space is left on the disk of the server, or it failed. */
 const FULL = /^(?:75|76|84|243)$/;
 /** The server refuses this user. A retry does not help; the start fails and says why. */

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../unavailable.ts';
 import type { Database } from './connection.ts';
 import { errorCode } from './driver-error.ts';
+import type { Layout } from './layout.ts';
 
 /** The tables of one store in a database. */
 export type Schema = {
@@ -8,7 +9,7 @@ export type Schema = {
   readonly store: string;
   readonly version: number;
   /** Statements that bring any older version to this one. They may be repeated, and run beside each other. */
-  readonly statements: readonly string[];
+  readonly statements: (layout: Layout) => readonly string[];
 };
 
 /** The oldest release whose text indexes are no experiment. */
@@ -28,9 +29,9 @@ export const checkServer = async ({ ask }: Database, store: string): Promise<str
 };
 
 /** Makes the database where it is not there. @throws StoreUnavailable where it is not, and the user may not make it */
-export const createDatabase = async ({ ask, run, name }: Database): Promise<void> => {
+export const createDatabase = async ({ ask, run, name, layout }: Database): Promise<void> => {
   const held = await ask('SELECT 1 FROM system.databases WHERE name = {name:String}', { name });
-  if (held.length === 0) await run('CREATE DATABASE IF NOT EXISTS {name:Identifier}', { name });
+  if (held.length === 0) await run(`CREATE DATABASE IF NOT EXISTS {name:Identifier}${layout.on}`, { name });
 };
 
 /** The version that the database has; 0 where it has none. @throws StoreUnavailable where the table is not ours */
@@ -62,9 +63,10 @@ export const migrate = async (database: Database, schema: Schema): Promise<numbe
       `${schema.store}: the database has schema version ${found}, and this release knows ${schema.version}: run the release that wrote it`,
     );
   if (found === schema.version) return found;
-  await database.run(`CREATE TABLE IF NOT EXISTS schema_version (store String, version UInt32, applied_at DateTime DEFAULT now())
-    ENGINE = ReplacingMergeTree ORDER BY (store, version) SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`);
-  for (const statement of schema.statements) await database.run(statement);
+  const { on, engine } = database.layout;
+  await database.run(`CREATE TABLE IF NOT EXISTS schema_version${on} (store String, version UInt32, applied_at DateTime DEFAULT now())
+    ENGINE = ${engine('ReplacingMergeTree')} ORDER BY (store, version) SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`);
+  for (const statement of schema.statements(database.layout)) await database.run(statement);
   await database.run(`INSERT INTO schema_version (store, version) VALUES ('signals', ${schema.version})`);
   return schema.version;
 };

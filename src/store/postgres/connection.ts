@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { parseAddress } from './address.ts';
 import { errorCode, hasClashed, judgeError } from './driver-error.ts';
 import { openRoute } from './route.ts';
+import { SERVICE } from './application.ts';
 
 /** What a statement binds. A Buffer goes as binary: that of an array is made by `arrays.ts`. */
 export type Bound = string | number | bigint | boolean | Buffer | null;
@@ -34,6 +35,8 @@ export type DatabaseOptions = {
   readonly store: string;
   /** Connections at the most. One of four is kept for transactions. */
   readonly connections: number;
+  /** What the server shows them by; as those of a service when absent. */
+  readonly application?: string;
   /** Longest time that a statement may take, in milliseconds. */
   readonly statementMs?: number;
   /** Longest time that a transaction may stand still between two statements, in milliseconds: so long a process that hangs holds its locks. */
@@ -62,6 +65,7 @@ export const connectDatabase = ({
   url,
   store,
   connections,
+  application = SERVICE,
   statementMs = STATEMENT_MS,
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
 }: DatabaseOptions): Database => {
@@ -80,6 +84,7 @@ export const connectDatabase = ({
     address: address.value,
     store,
     connections,
+    application,
     settings,
     silenceMs: statementMs + Math.min(SILENCE_MS.most, Math.max(SILENCE_MS.least, statementMs / 4)),
   });

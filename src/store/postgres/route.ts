@@ -23,6 +23,8 @@ export type RouteOptions = {
   /** Names the store in errors. */
   readonly store: string;
   readonly connections: number;
+  /** What the server shows them by. */
+  readonly application: string;
   /** Settings of each session, as it starts. */
   readonly settings: Readonly<Record<string, string>>;
   /** How long an answer is waited for, in milliseconds, where the server does not say a word. */
@@ -73,7 +75,7 @@ const asText = (settings: Readonly<Record<string, string>>): string =>
  * none answers, callers wait for a pause that grows, and then try again.
  * @throws StoreUnavailable when a file of certificates cannot be read
  */
-export const openRoute = ({ address, store, connections, settings, silenceMs }: RouteOptions): Route => {
+export const openRoute = ({ address, store, connections, application, settings, silenceMs }: RouteOptions): Route => {
   const { hosts, database, user, password, sslmode } = address;
   const tls = tlsOf(address, store);
   let usesTls = tls !== false;
@@ -96,7 +98,7 @@ export const openRoute = ({ address, store, connections, settings, silenceMs }: 
       max: connections,
       connectionTimeoutMillis: Math.min(CONNECT_MS.most, Math.max(CONNECT_MS.least, silenceMs)),
       query_timeout: silenceMs,
-      application_name: 'svc',
+      application_name: application,
       ...(sendsOptions ? { options: asText(settings) } : {}),
       types,
       keepAlive: true,

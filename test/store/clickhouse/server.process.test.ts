@@ -3,9 +3,10 @@ import type { ServerAddress } from '../../../src/store/clickhouse/address.ts';
 import { connectDatabase, type Database } from '../../../src/store/clickhouse/connection.ts';
 import { describeError } from '../../../src/cli/logger.ts';
 import { checkServer } from '../../../src/store/clickhouse/migrate.ts';
+import { layoutOf } from '../../../src/store/clickhouse/layout.ts';
 import { cleanTables } from '../../../src/store/clickhouse/signals/clean.ts';
 import { openClickHouseSignalStore } from '../../../src/store/clickhouse/signals/open.ts';
-import { VERSIONED } from '../../../src/store/clickhouse/signals/tables.ts';
+import { createTables, VERSIONED } from '../../../src/store/clickhouse/signals/tables.ts';
 import { nowUnixNano } from '../../../src/model/time.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -93,6 +94,20 @@ const seen = async (store: SignalStore): Promise<unknown[]> => [
 ];
 
 describe('signals in ClickHouse', () => {
+  it('knows the statements, engines and settings of a cluster, of which it is none', async () => {
+    const statements = createTables(layoutOf('main'));
+    for (const statement of statements) await server.run(`EXPLAIN AST ${statement}`);
+    const engines = new Set(statements.flatMap((statement) => /ENGINE = (\w+)/.exec(statement)?.[1] ?? []));
+    const listOf = (names: Iterable<string>): string => [...names].map((name) => `'${name}'`).join(', ');
+    expect(await server.run(`SELECT count() FROM system.table_engines WHERE name IN (${listOf(engines)})`)).toBe('2');
+    const ofTables = ['replicated_deduplication_window', 'fsync_after_insert', 'enable_block_number_column'];
+    expect(
+      await server.run(`SELECT count() FROM system.replicated_merge_tree_settings WHERE name IN (${listOf(ofTables)})`),
+    ).toBe('3');
+    const ofRequests = ['insert_quorum', 'insert_quorum_parallel', 'select_sequential_consistency'];
+    expect(await server.run(`SELECT count() FROM system.settings WHERE name IN (${listOf(ofRequests)})`)).toBe('3');
+  });
+
   it('merging parts between a write and a read changes no answer', () =>
     withStore(async (store, address) => {
       for (const n of [1, 2, 3]) await store.write(everything(n));

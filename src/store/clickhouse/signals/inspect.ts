@@ -21,6 +21,8 @@ export type ServerFacts = {
   readonly schemaVersion: number;
   /** Tables from which bytes of what was deleted should have gone by now, and have not. */
   readonly hangingDeletes: readonly string[];
+  /** Services that have it open. */
+  readonly services: number;
 };
 
 /** What `doctor` may ask of a database. */
@@ -38,6 +40,8 @@ const CONNECTIONS = 2;
 const STATEMENT_MS = 30_000;
 /** A mutation of the service that is not over after so long hangs. */
 const HANGS_AFTER_MINUTES = 15;
+/** How long ago the last claim of a service may be that is said to be there. */
+const SEEN_SECONDS = 15;
 
 const PROBE: Written = {
   table: SPANS.table,
@@ -73,6 +77,16 @@ const probeSpan = async (database: Database): Promise<ProbeOutcome> => {
   }
 };
 
+/** Each service claims the duty of retention each five seconds, whoever holds it. One that ended has given it back. */
+const countServices = async ({ ask }: Database): Promise<number> => {
+  const [[count] = ['0']] = await ask<[string]>(
+    `SELECT countIf(last > 0) FROM (
+       SELECT argMax(for_ms, _block_number) AS last FROM duty_claims
+       WHERE duty = 'retention' AND at > now64(6) - INTERVAL ${SEEN_SECONDS} SECOND GROUP BY holder)`,
+  );
+  return Number(count);
+};
+
 /**
  * Looks into a database beside services that may use it. Makes and changes no table.
  * @throws StoreUnavailable when the server is away, refuses or is too old, or the database belongs to another program
@@ -95,11 +109,13 @@ export const inspectServer = async (address: ServerAddress): Promise<ServerInspe
          AND create_time < now() - INTERVAL ${HANGS_AFTER_MINUTES} MINUTE ORDER BY table`,
       { name: address.database },
     );
+    const schemaVersion = there === undefined ? 0 : await readVersion(database, SIGNALS_SCHEMA);
     return {
       facts: {
         version,
-        schemaVersion: there === undefined ? 0 : await readVersion(database, SIGNALS_SCHEMA),
+        schemaVersion,
         hangingDeletes: hanging.map(([table]) => table),
+        services: schemaVersion === 0 ? 0 : await countServices(database),
       },
       reads: signalReads(database),
       probe: () => probeSpan(database),

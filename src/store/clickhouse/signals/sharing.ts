@@ -49,6 +49,18 @@ const holderAfter = (claims: readonly Claim[]): Held | undefined => {
   return held;
 };
 
+/** A service whose last claim is older is not there any more, in milliseconds. */
+const GONE_MS = 60_000;
+
+/** The first block of which a claim counts, or is the last of a service that is there: `doctor` counts services by those. */
+const oldestNeeded = (claims: readonly Claim[], held: Held): string => {
+  const now = Number(claims.at(-1)?.[2] ?? 0);
+  const last = new Map(claims.map(([holder, , atMs, block]) => [holder, { atMs: Number(atMs), block: BigInt(block) }]));
+  let oldest = BigInt(held.block);
+  for (const { atMs, block } of last.values()) if (atMs > now - GONE_MS && block < oldest) oldest = block;
+  return String(oldest);
+};
+
 /**
  * What services on one database agree by. ClickHouse locks nothing, but numbers the blocks of a table in the order in which they are seen:
  * each service adds what it wants, reads all that was added before, and all come to the same end.
@@ -66,7 +78,7 @@ export const sharingOver = ({ ask, insert, run }: Database, versions: Versions):
     if (held?.holder === holder && claims.length > MANY_CLAIMS)
       await run('ALTER TABLE duty_claims DELETE WHERE duty = {duty:String} AND _block_number < {block:UInt64}', {
         duty,
-        block: held.block,
+        block: oldestNeeded(claims, held),
       });
     return held?.holder === holder;
   },

@@ -1,5 +1,6 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import { TOTAL_COLUMNS } from '../../signals/rows/total-rows.ts';
+import type { Layout } from '../layout.ts';
 import type { Columns, ColumnType } from '../row-binary.ts';
 
 /** A table whose rows are replaced by those of the same key with a larger version, and removed by one that says so. */
@@ -243,34 +244,58 @@ export const INGEST_KEYS: Pick<Table, 'table' | 'columns'> = {
 export const CHECKED: Pick<Table, 'table' | 'columns'> = { table: 'totals_checked', columns: [['until', 'UInt64']] };
 
 /** Writing is answered when the files of a part and its folder are synchronised; a token is known for the last thousand inserts. */
-const DURABLE = 'fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000';
+const durable = ({ knownTokens }: Layout): string =>
+  `fsync_after_insert = 1, fsync_part_directory = 1, ${knownTokens(1000)}`;
 /** A row of a table may hold payloads, so that fewer of them are read to find one. */
 const GRANULARITY = 1024;
 
-const createVersioned = ({ table, key, columns: of, indexes = [] }: Table): string =>
-  `CREATE TABLE IF NOT EXISTS ${table} (${[...of.map(([name, type]) => `${name} ${type} CODEC(ZSTD(1))`), ...indexes].join(', ')})
-   ENGINE = ReplacingMergeTree(version, is_deleted) ORDER BY (${key.join(', ')})
-   SETTINGS index_granularity = ${GRANULARITY}, ${DURABLE}`;
+const createVersioned = ({ table, key, columns: of, indexes = [] }: Table, layout: Layout): string =>
+  `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${[...of.map(([name, type]) => `${name} ${type} CODEC(ZSTD(1))`), ...indexes].join(', ')})
+   ENGINE = ${layout.engine('ReplacingMergeTree')}(version, is_deleted) ORDER BY (${key.join(', ')})
+   SETTINGS index_granularity = ${GRANULARITY}, ${durable(layout)}`;
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
 const KEPT_MINUTES = 10;
 
 /** Statements that make all tables. They may run beside each other, and again. */
-export const CREATE_TABLES: readonly string[] = [
-  ...VERSIONED.map(createVersioned),
-  `CREATE TABLE IF NOT EXISTS ${EPOCHS.table} (project String, trace_id String, epoch UInt64)
-   ENGINE = ReplacingMergeTree(epoch) ORDER BY (project, trace_id) SETTINGS ${DURABLE}`,
-  `CREATE TABLE IF NOT EXISTS ${INGEST_KEYS.table} (ingest_key String, at_ns Int64)
-   ENGINE = ReplacingMergeTree ORDER BY ingest_key SETTINGS ${DURABLE}`,
-  `CREATE TABLE IF NOT EXISTS ${CHECKED.table} (until UInt64)
-   ENGINE = ReplacingMergeTree(until) ORDER BY tuple() SETTINGS ${DURABLE}`,
-  // What services agree by: each acts on the rows before its own, in the order of their blocks.
-  `CREATE TABLE IF NOT EXISTS duty_claims (duty String, holder String, for_ms Int64, at DateTime64(6, 'UTC') DEFAULT now64(6))
-   ENGINE = MergeTree ORDER BY duty SETTINGS ${DURABLE}, enable_block_number_column = 1`,
-  `CREATE TABLE IF NOT EXISTS quota_claims (
-     project String, minute Int64, claim String, wanted Int64, ceiling Int64, at DateTime DEFAULT now()
-   ) ENGINE = MergeTree ORDER BY (minute, project) TTL at + INTERVAL ${KEPT_MINUTES} MINUTE
-   SETTINGS enable_block_number_column = 1, merge_with_ttl_timeout = 600`,
-  `CREATE TABLE IF NOT EXISTS reported_conditions (subject String, condition String, version UInt64)
-   ENGINE = ReplacingMergeTree(version) ORDER BY subject SETTINGS ${DURABLE}`,
-];
+export const createTables = (layout: Layout): readonly string[] => {
+  const create = (table: string, columnsOf: string, engine: `${string}MergeTree`, rest: string): string =>
+    `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${columnsOf}) ENGINE = ${layout.engine(engine)}${rest}`;
+  const lasting = `SETTINGS ${durable(layout)}`;
+  return [
+    ...VERSIONED.map((table) => createVersioned(table, layout)),
+    create(
+      EPOCHS.table,
+      'project String, trace_id String, epoch UInt64',
+      'ReplacingMergeTree',
+      `(epoch) ORDER BY (project, trace_id) ${lasting}`,
+    ),
+    create(
+      INGEST_KEYS.table,
+      'ingest_key String, at_ns Int64',
+      'ReplacingMergeTree',
+      ` ORDER BY ingest_key ${lasting}`,
+    ),
+    create(CHECKED.table, 'until UInt64', 'ReplacingMergeTree', `(until) ORDER BY tuple() ${lasting}`),
+    // What services agree by: each acts on the rows before its own, in the order of their blocks.
+    create(
+      'duty_claims',
+      "duty String, holder String, for_ms Int64, at DateTime64(6, 'UTC') DEFAULT now64(6)",
+      'MergeTree',
+      ` ORDER BY duty ${lasting}, enable_block_number_column = 1`,
+    ),
+    create(
+      'quota_claims',
+      'project String, minute Int64, claim String, wanted Int64, ceiling Int64, at DateTime DEFAULT now()',
+      'MergeTree',
+      ` ORDER BY (minute, project) TTL at + INTERVAL ${KEPT_MINUTES} MINUTE
+        SETTINGS enable_block_number_column = 1, merge_with_ttl_timeout = 600`,
+    ),
+    create(
+      'reported_conditions',
+      'subject String, condition String, version UInt64',
+      'ReplacingMergeTree',
+      `(version) ORDER BY subject ${lasting}`,
+    ),
+  ];
+};

@@ -4,6 +4,8 @@ import type { ShardOwner } from '../../runs/ownership.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import { connectDatabase } from '../connection.ts';
 import { readVersion } from '../migrate.ts';
+import { VISITOR } from '../application.ts';
+import { countServices } from '../services.ts';
 import { ownershipOver } from './ownership.ts';
 import { runQueries } from './queries.ts';
 import { readNote } from './move-note.ts';
@@ -12,6 +14,8 @@ import { RUNS_SCHEMA } from './schema.ts';
 export type RunsDatabaseInspection = {
   /** 0 where the tables are not made yet. */
   readonly schemaVersion: number;
+  /** Services that have it open. */
+  readonly services: number;
   /** Absent where the tables are not those of this release. */
   readonly found?: {
     readonly reads: RunQueries;
@@ -32,18 +36,24 @@ const CONNECTIONS = 2;
  * @throws StoreUnavailable when the database is away, refuses, or belongs to another program
  */
 export const inspectRunsDatabase = async (url: string): Promise<RunsDatabaseInspection> => {
-  const database = connectDatabase({ url, store: RUNS_SCHEMA.store, connections: CONNECTIONS });
+  const database = connectDatabase({ url, store: RUNS_SCHEMA.store, connections: CONNECTIONS, application: VISITOR });
   const { close } = database;
   try {
     const schemaVersion = await readVersion(database.ask, RUNS_SCHEMA);
-    if (schemaVersion !== RUNS_SCHEMA.steps.at(-1)?.version) return { schemaVersion, close };
+    const services = await countServices(database.ask);
+    if (schemaVersion !== RUNS_SCHEMA.steps.at(-1)?.version) return { schemaVersion, services, close };
     const ownership = ownershipOver(database);
     const owners = await ownership.owners();
     const moved = await readNote(database.ask);
     const askedAt = Date.now();
     const databaseAt = await ownership.now();
     const hereAt = (askedAt + Date.now()) / 2;
-    return { schemaVersion, found: { reads: runQueries(database.ask), owners, moved, databaseAt, hereAt }, close };
+    return {
+      schemaVersion,
+      services,
+      found: { reads: runQueries(database.ask), owners, moved, databaseAt, hereAt },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -7,6 +7,8 @@ import { StoreUnavailable } from '../../unavailable.ts';
 import { connectDatabase, type Database } from '../connection.ts';
 import { errorCode } from '../driver-error.ts';
 import { readVersion } from '../migrate.ts';
+import { VISITOR } from '../application.ts';
+import { countServices } from '../services.ts';
 import { signalReads } from './reads.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
 
@@ -23,6 +25,8 @@ export type DatabaseFacts = {
   readonly settings: Readonly<Record<(typeof asked)[number], string>>;
   /** Servers that follow this one. */
   readonly standbys: number;
+  /** Services that have it open. */
+  readonly services: number;
 };
 
 /** What `doctor` may ask of a database. */
@@ -92,7 +96,12 @@ const probeSpan = async ({ ask, transaction }: Database): Promise<ProbeOutcome> 
  * @throws StoreUnavailable when the database is away, refuses, or belongs to another program
  */
 export const inspectDatabase = async (url: string): Promise<DatabaseInspection> => {
-  const database = connectDatabase({ url, store: SIGNALS_SCHEMA.store, connections: CONNECTIONS });
+  const database = connectDatabase({
+    url,
+    store: SIGNALS_SCHEMA.store,
+    connections: CONNECTIONS,
+    application: VISITOR,
+  });
   try {
     const facts = await database.transaction(async (within): Promise<DatabaseFacts> => {
       const settings = new Map(
@@ -113,6 +122,7 @@ export const inspectDatabase = async (url: string): Promise<DatabaseInspection> 
           asked.map((name) => [name, settings.get(name) ?? '']),
         ) as DatabaseFacts['settings'],
         standbys: Number(standbys ?? 0n),
+        services: await countServices(within),
       };
     });
     return { facts, reads: signalReads(database.ask), probe: () => probeSpan(database), close: database.close };
