@@ -10,8 +10,19 @@ import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, createWorker, defineWorkflow, type } from '../sdk/typescript/src/index.ts';
 
-const { values } = parseArgs({ options: { traces: { type: 'string', default: '60' } } });
-const traceCount = Number(values.traces);
+const usage = (problem: string): never => {
+  console.error(`${problem}\nusage: npx node examples/seed.ts [--traces 60]; SVC_ENDPOINT says where the service is`);
+  process.exit(2);
+};
+const argumentsOf = () => {
+  try {
+    return parseArgs({ options: { traces: { type: 'string', default: '60' } } }).values;
+  } catch (error) {
+    return usage((error as Error).message);
+  }
+};
+const traceCount = Number(argumentsOf().traces);
+if (!Number.isInteger(traceCount) || traceCount < 1) usage('--traces takes a whole number from 1');
 const endpoint = process.env['SVC_ENDPOINT'] ?? 'http://127.0.0.1:4317';
 const key = process.env['SVC_API_KEY'] ?? '';
 const project = process.env['SVC_PROJECT'];
