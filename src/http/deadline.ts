@@ -17,7 +17,7 @@ export type Deadlines = {
     reply: FastifyReply,
     work: () => Promise<unknown>,
   ) => Promise<unknown>;
-  /** Makes every long poll, and every route that waits, answer at once: the service stops. */
+  /** Makes every long poll, and every route that waits, answer at once, also those that are still to come: the service stops. */
   readonly releaseHeld: () => void;
 };
 
@@ -44,6 +44,7 @@ const startDeadline = (controller: AbortController, seconds: number, isAnswering
 
 export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
   const held = new Set<AbortController>();
+  let isReleased = false;
   return {
     serve: async (route, request, reply, work) => {
       const controller = new AbortController();
@@ -56,7 +57,9 @@ export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
       if (route.holds === true || route.waits === true) {
         request.released = hold.signal;
         controller.signal.addEventListener('abort', () => hold.abort());
-        held.add(hold);
+        // A client whose poll was answered asks again, on a connection that is not closed yet.
+        if (isReleased) hold.abort();
+        else held.add(hold);
       }
       if (route.holds === true) {
         try {
@@ -76,6 +79,7 @@ export const createDeadlines = (requestTimeoutSeconds: number): Deadlines => {
       }
     },
     releaseHeld: () => {
+      isReleased = true;
       for (const hold of held) hold.abort();
     },
   };

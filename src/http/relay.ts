@@ -103,6 +103,9 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
     for (const [end, { address }] of underWay) if (address !== now) end();
   });
 
+  let isStopping = false;
+  const mayWait = ({ holds, streams }: Route): boolean => holds === true || streams === true;
+
   const send = async (
     route: Route,
     request: FastifyRequest,
@@ -112,7 +115,7 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
     const hasBody = route.body !== undefined && !isEmptyBody(request.headers);
     let outgoing: ClientRequest | undefined;
     const end = (): void => void outgoing?.destroy();
-    underWay.set(end, { address, waits: route.holds === true || route.streams === true });
+    underWay.set(end, { address, waits: mayWait(route) });
     request.abandoned.addEventListener('abort', end);
     try {
       request.abandoned.throwIfAborted();
@@ -166,6 +169,7 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
   return {
     pass: (route, request, reply) => {
       if (route.atOwner !== true || isOwner()) return undefined;
+      if (isStopping && mayWait(route)) return Promise.reject(unavailable('this service is stopping; ask again'));
       if (request.headers[PEER] !== undefined)
         return Promise.reject(unavailable('the runs have another owner since a moment ago'));
       const address = ownerAddress();
@@ -192,6 +196,7 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
       return caller;
     },
     endAll: () => {
+      isStopping = true;
       // The others are answered. Connections that rest do not keep the process.
       for (const [end, { waits }] of underWay) if (waits) end();
     },

@@ -99,6 +99,19 @@ describe('the deadline of a request', () => {
   });
 });
 
+describe('a long poll that comes while the service stops', () => {
+  it.each([{ holds: true }, { waits: true }])('is released before its work begins: %j', async (traits) => {
+    const deadlines = createDeadlines(SECONDS);
+    deadlines.releaseHeld();
+    const request = { method: 'POST', headers: {} } as unknown as FastifyRequest;
+    const raw = Object.assign(new EventEmitter(), { writableFinished: false, headersSent: false });
+    const route = anIngestDoor(() => ({}), traits);
+    await deadlines.serve(route, request, { raw } as unknown as FastifyReply, async () => {
+      expect([request.abandoned.aborted, request.released.aborted]).toEqual([false, true]);
+    });
+  });
+});
+
 describe('the deadline over HTTP', () => {
   const running: Service[] = [];
   const start = async (options: ServiceOptions = {}): Promise<Service> => {
