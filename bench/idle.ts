@@ -8,14 +8,11 @@ import { benchFolder, residentMiB } from './serve.ts';
 
 const SETTLED_MS = 4_000;
 
-/** What `bin/svc.mjs` sets when an older Node starts it and it hands over. */
-const HANDED_OVER = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
-
-const measure = async (what: string, flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<void> => {
+const measure = async (what: string, flags: readonly string[]): Promise<void> => {
   const folder = benchFolder();
   try {
     const asked = performance.now();
-    const daemon = await startDaemon(folder.path, flags, env);
+    const daemon = await startDaemon(folder.path, flags);
     const start = performance.now() - asked;
     await sleep(SETTLED_MS);
     console.log(
@@ -29,5 +26,4 @@ const measure = async (what: string, flags: readonly string[], env: NodeJS.Proce
 
 await measure('first start (if not cached)', []);
 await measure('later start', []);
-await measure('handed over by an older Node', [], HANDED_OVER);
 await measure('later start, --runs-data off', ['--runs-data', 'off']);

@@ -27,7 +27,28 @@ const isBundleCurrent = () => {
   }
 };
 
+// Memory that a thread frees goes back to the system, and to the other threads: glibc keeps an arena for each otherwise. It reads this once,
+// when a process starts.
+const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
+
+/** Whether this process will be the service, as far as its first word says. */
+const isService = () => {
+  const first = process.argv[2];
+  return first === undefined || first === 'serve' || first.startsWith('-');
+};
+
 if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
+  // The process becomes the same one again, with the variables: thirty milliseconds for ten MiB.
+  if (
+    process.platform === 'linux' &&
+    process.env.MALLOC_ARENA_MAX === undefined &&
+    process.channel === undefined &&
+    isService()
+  )
+    process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
+      ...ALLOCATOR,
+      ...process.env,
+    });
   // Compiled and type-stripped code is kept, which halves the start and spares each thread the memory of a stripper. It
   // lies beside the installed code, because a user who may write the cache may write the program.
   const { directory } = modules.enableCompileCache(
@@ -52,11 +73,9 @@ if (Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR) {
     );
     process.exit(1);
   }
-  // Memory that a thread frees goes back to the system: glibc keeps an arena for each otherwise. Idle, five MiB less.
-  const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...allocator, ...process.env, [HANDED_OVER]: '1' },
+    env: { ...ALLOCATOR, ...process.env, [HANDED_OVER]: '1' },
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal ? 128 + (constants.signals[signal] ?? 0) : (code ?? 1)));

@@ -39,6 +39,22 @@ const keepPlaces = {
   },
 };
 
+/**
+ * One character beyond Latin-1 makes V8 keep a whole file with two bytes a character. Escaped units mean the same in strings, templates and
+ * regular expressions, which is where they stand.
+ */
+const keepToAscii = {
+  name: 'keep-to-ascii',
+  generateBundle: (_options, files) => {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk')
+        file.code = file.code.replace(
+          /[^\0-\x7f]/g,
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        );
+  },
+};
+
 const hasTools = () => {
   try {
     createRequire(import.meta.url).resolve('rolldown');
@@ -60,9 +76,16 @@ if (!hasTools()) {
     platform: 'node',
     // Native code, and what looks for modules by names that it makes up.
     external: [/^better-sqlite3$/, /^pg-native$/, /^protobufjs/],
-    plugins: [keepPlaces],
+    plugins: [keepPlaces, keepToAscii],
     logLevel: 'warn',
     // All files lie in one folder: by it, each knows its place.
-    output: { dir: dist, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunk-[name]-[hash].js' },
+    // Comments are a tenth of it, and stay in memory with the rest.
+    output: {
+      dir: dist,
+      format: 'esm',
+      comments: false,
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunk-[name]-[hash].js',
+    },
   });
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../daemon.ts';
@@ -46,6 +46,25 @@ describe('the command runs the bundle where it was made after every source, else
     expect(run()).toBe('sources');
   });
 
+  it.runIf(process.platform === 'linux')(
+    'as the same process, which tells the allocator to give memory back where it will be the service',
+    () => {
+      write('dist/main.js', 'console.log(process.pid, process.env.MALLOC_ARENA_MAX, ...process.argv.slice(2))', 200);
+      const started = (args: string[], env: NodeJS.ProcessEnv = {}): string => {
+        const { pid, stdout } = spawnSync(process.execPath, [join(folder.path, 'bin/svc.mjs'), ...args], {
+          encoding: 'utf8',
+          env: { ...process.env, MALLOC_ARENA_MAX: undefined, ...env },
+        });
+        return stdout.trim().replace(`${pid} `, 'itself: ');
+      };
+      expect(started([])).toBe('itself: 2');
+      expect(started(['serve', '--port', '0'])).toBe('itself: 2 serve --port 0');
+      expect(started(['--port', '0'])).toBe('itself: 2 --port 0');
+      expect(started(['--port', '0'], { MALLOC_ARENA_MAX: '7' })).toBe('itself: 7 --port 0');
+      expect(started(['runs', 'start'])).toBe('itself: undefined runs start');
+    },
+  );
+
   it('there is no bundle', () => {
     rmSync(join(folder.path, 'dist'), { recursive: true });
     expect(run()).toBe('sources');
@@ -69,6 +88,9 @@ describe('what the bundle holds', () => {
       symlinkSync(join(root, 'node_modules'), join(folder.path, 'node_modules'));
       const run = (...args: string[]) => spawnSync(process.execPath, args, { cwd: folder.path, encoding: 'utf8' });
       expect(run('tools/bundle.mjs')).toMatchObject({ status: 0 });
+      // V8 keeps other files with two bytes a character.
+      for (const name of readdirSync(join(folder.path, 'dist')))
+        expect(readFileSync(join(folder.path, 'dist', name), 'utf8').match(/[^\0-\x7f]/)?.[0], name).toBeUndefined();
       // Nothing is left to start from but the bundle.
       rmSync(join(folder.path, 'src/cli'), { recursive: true });
       utimesSync(join(folder.path, 'src'), 1, 1);

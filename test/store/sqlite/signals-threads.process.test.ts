@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
@@ -10,16 +11,16 @@ import { temporaryFolder } from './temporary-store.ts';
 const found = async (store: SignalStore, q: string): Promise<number> =>
   (await store.listTraces(traces({ q, limit: 1000 }))).items.length;
 
+const leave: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const step of leave.splice(0).toReversed()) await step();
+});
+/** Names of this process's threads, as the system shows them: at most fifteen characters each. */
+const threadNames = (): string[] =>
+  readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
+
 // In a process of its own: the threads of other tests have the same names.
 describe.runIf(process.platform === 'linux')('the thread of the full-text index', () => {
-  const leave: (() => void | Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const step of leave.splice(0).toReversed()) await step();
-  });
-  /** Names of this process's threads, as the system shows them: at most fifteen characters each. */
-  const threadNames = (): string[] =>
-    readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
-
   it('starts with the first text, and at once when the index lacks any or has some to erase', async () => {
     const { path, remove } = temporaryFolder();
     leave.push(remove);
@@ -67,5 +68,25 @@ describe.runIf(process.platform === 'linux')('the thread of the full-text index'
     await again.write(aUnit({ spans: [aSpan({ spanId })] }));
     expect(await found(again, 'before')).toBe(0);
     await eventually('the thread', () => threadNames().includes('signal search'));
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the threads that read', () => {
+  const readers = (): number => threadNames().filter((name) => name === 'signal reader').length;
+
+  it('are as many as ask at once, and end when they have nothing to do, but for one', async () => {
+    const { path, remove } = temporaryFolder();
+    leave.push(remove);
+    const store = await openSqliteSignalStore({ path, readers: 3, readerIdleMs: 200 });
+    leave.push(() => store.close());
+    await store.write(aUnit({ spans: [aSpan({ input: 'a word' })] }));
+    const askAll = (): Promise<number[]> => Promise.all([1, 2, 3, 4].map(() => found(store, 'word')));
+    expect(await askAll()).toEqual([1, 1, 1, 1]);
+    await eventually('the last reader', () => readers() === 1);
+    expect(await askAll()).toEqual([1, 1, 1, 1]);
+    // Closed while some of them end, it leaves no log behind: all connections are closed before the last.
+    await sleep(200);
+    await store.close();
+    expect(existsSync(`${path}-wal`)).toBe(false);
   });
 });

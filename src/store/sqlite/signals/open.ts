@@ -47,6 +47,8 @@ export type SqliteSignalStoreOptions = {
   readonly path: string;
   /** Reading connections at the most, each in a thread that starts when it is first needed. */
   readonly readers?: number;
+  /** How long a reading thread but the last waits for a question before it ends, in milliseconds. */
+  readonly readerIdleMs?: number;
   /** Page cache of the writing connection under load, in MiB; an idle one gives it back. */
   readonly cacheMiB?: number;
   /** Largest size of the data file, in bytes; beyond it writes fail as they do on a full disk. Unbounded when absent. */
@@ -70,8 +72,10 @@ export type SqliteSignalStoreOptions = {
 };
 
 const READERS = 4;
+/** A thread costs some ten MiB, and a question that starts one waits a tenth of a second. */
+const READER_IDLE_MS = 60_000;
 const PURGE_DELAY_MS = 600_000;
-const WRITER_CACHE_MIB = 64;
+const WRITER_CACHE_MIB = 32;
 const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
 /** How long a fault of a write is reported after the last one, in milliseconds; then a small write tells whether it is over. */
@@ -159,8 +163,31 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
 
   const readerOptions: ReaderOptions = { path: opened.path, cacheMiB: READER_CACHE_MIB };
   const admission = new PQueue({ concurrency: options.readers ?? READERS });
-  const idleReaders: Thread[] = [];
+  /** The one that answered last stands last, and is asked next. */
+  const idleReaders: { readonly reader: Thread; readonly since: number }[] = [];
   const readers = new Set<Thread>();
+  const end = async (thread: Thread): Promise<void> => {
+    if (!thread.isOver) await thread.call(nextCall++, 'close', []);
+  };
+  const ending = new Set<Promise<void>>();
+  const readerIdleMs = options.readerIdleMs ?? READER_IDLE_MS;
+  let resting: NodeJS.Timeout | undefined;
+  const endIdleReaders = (): void => {
+    const before = performance.now() - readerIdleMs;
+    while (idleReaders.length > 1 && (idleReaders[0]?.since ?? before) <= before) {
+      const { reader } = idleReaders.shift() as (typeof idleReaders)[number];
+      readers.delete(reader);
+      const ended = end(reader)
+        .catch(() => {}) // it ended by itself
+        .finally(() => ending.delete(ended));
+      ending.add(ended);
+    }
+    resting = undefined;
+    planRest();
+  };
+  const planRest = (): void => {
+    if (idleReaders.length > 1 && !isClosed) resting ??= setTimeout(endIdleReaders, readerIdleMs).unref();
+  };
   const startReader = async (): Promise<Thread> => {
     const reader = startThread(
       new URL('./reader-thread.ts', import.meta.url),
@@ -177,12 +204,13 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   const read = <T>(method: string, ...args: unknown[]): Promise<T> => {
     if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
     return admission.add(async () => {
-      const reader = idleReaders.pop() ?? (await startReader());
+      const reader = idleReaders.pop()?.reader ?? (await startReader());
       try {
         return (await reader.call(nextCall++, method, args)) as T;
       } finally {
         if (reader.isOver) readers.delete(reader);
-        else idleReaders.push(reader);
+        else idleReaders.push({ reader, since: performance.now() });
+        planRest();
       }
     });
   };
@@ -441,9 +469,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       await Promise.allSettled(pending);
       await admission.onIdle();
       isEnding = true;
-      const end = async (thread: Thread): Promise<void> => {
-        if (!thread.isOver) await thread.call(nextCall++, 'close', []);
-      };
+      clearTimeout(resting);
+      await Promise.all(ending);
       await Promise.all([...readers].map(end));
       if (search === undefined) writerPort.close();
       else await end(search);
