@@ -140,6 +140,12 @@ export type RunSummary = {
   readonly pause?: RunPause;
   /** The step where the run is, while it is open. */
   readonly cursor?: string;
+  /** Leases of this visit of that step; absent before the first. Of a list. */
+  readonly attempt?: number;
+  /** Of a list; absent of a run that has ended, and while a worker holds a lease of it, be the worker silent or not. */
+  readonly waitingOn?: WaitingOn;
+  /** Of a list: the key of each event that it waits for. */
+  readonly waitingKeys?: readonly string[];
   readonly error?: RunError;
   /** As the caller sent it, in wire spelling (`user_id`, ...). */
   readonly correlation: JsonObject;
@@ -184,6 +190,8 @@ export type Attempt = {
   readonly offeredAt: UnixMs;
   readonly startedAt?: UnixMs;
   readonly endedAt?: UnixMs;
+  /** When its worker last extended the lease, by `started` or a heartbeat. */
+  readonly lastHeartbeatAt?: UnixMs;
   /** Only while the lease lives. */
   readonly leaseExpiresAt?: UnixMs;
   readonly output?: Json;

@@ -126,6 +126,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     readonly retryAfterMs?: number;
     readonly details?: Json;
     readonly timeoutAt?: UnixMs;
+    /** Of a call that says that the worker is there: counted where it extends the lease. */
+    readonly heartbeatAt?: UnixMs;
   };
 
   /** Makes rows and messages of what the machine decided. */
@@ -147,6 +149,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       expiresAt: next.context.expiresAt,
       ...(startsNow ? { startedAt: turn.at } : {}),
       ...(given.timeoutAt === undefined ? {} : { timeoutAt: given.timeoutAt }),
+      ...(given.heartbeatAt === undefined || !extended ? {} : { heartbeatAt: given.heartbeatAt }),
       ...(live ? {} : { endedAt: turn.at }),
       ...(error === undefined ? {} : { error: JSON.stringify(error) }),
       ...(given.usage === undefined ? {} : { usage: JSON.stringify(given.usage) }),
@@ -290,11 +293,14 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         const task = run.program.compiled.steps.get(record.stepId)?.step;
         const timeoutMs = task?.kind === 'task' ? task.timeoutMs : undefined;
         const limitsTime = timeoutMs !== undefined && record.timeoutAt === undefined;
-        const { expiresAt } = apply(turn, actor, run, taken, limitsTime ? { timeoutAt: turn.at + timeoutMs } : {});
+        const { expiresAt } = apply(turn, actor, run, taken, {
+          heartbeatAt: turn.at,
+          ...(limitsTime ? { timeoutAt: turn.at + timeoutMs } : {}),
+        });
         return { ok: true, value: { runStatus: run.record.status, leaseExpiresAt: expiresAt } };
       }
       case 'heartbeat': {
-        const given = body.details === undefined ? {} : { details: body.details };
+        const given = { heartbeatAt: turn.at, ...(body.details === undefined ? {} : { details: body.details }) };
         return { ok: true, value: { leaseExpiresAt: apply(turn, actor, run, taken, given).expiresAt } };
       }
       case 'complete': {

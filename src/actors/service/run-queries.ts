@@ -10,7 +10,7 @@ import type { LiveWorkers } from '../workers/live-workers.ts';
 import { attempt } from './calls.ts';
 import { createWaitingFor } from './limit-actors.ts';
 import { ENDS_AWAITED, type Followers } from './follow-journal.ts';
-import { attemptOf, detailOfRows, summaryOfRecord, withReason } from './run-views.ts';
+import { attemptOf, detailOfRows, listedRun, withReason } from './run-views.ts';
 import type { Reading } from './reading.ts';
 import type { RunQueries } from './runs-service.ts';
 import { causeOf } from './step-cause.ts';
@@ -91,7 +91,7 @@ export const createRunQueries = (host: {
           ...(after === undefined ? {} : { after: { updatedAt: Number(after[0]), runId: String(after[1]) } }),
         });
         const reasons = await host.liveWorkers.queuedReasons(records);
-        const runs = records.map((record) => withReason(summaryOfRecord(record, host.damaged), reasons));
+        const runs = records.map((record) => withReason(listedRun(record, host.damaged), reasons));
         return {
           ok: true,
           value: pageOf(runs, limit, (last) => [last.updatedAt, last.runId]),

@@ -1,18 +1,20 @@
 import { attemptStatus, isLive } from '../../machines/lease.ts';
 import type { StepError } from '../../model/definition/step-error.ts';
 import type { Json } from '../../model/json.ts';
-import type {
-  Attempt,
-  ChildRun,
-  QueuedReason,
-  ReportedUsage,
-  Run,
-  RunDetail,
-  RunSummary,
-  UnixMs,
+import {
+  type Attempt,
+  type ChildRun,
+  hasEnded,
+  type QueuedReason,
+  type ReportedUsage,
+  type Run,
+  type RunDetail,
+  type RunSummary,
+  type UnixMs,
 } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
+import { waitingOnOf } from '../../store/runs/run-conditions.ts';
 import { errorOfChild } from '../run/child-error.ts';
 import { type Damaged, parseStored, readable } from '../run/quarantined.ts';
 import { NO_OUTPUT, parseDocuments } from '../run/run-documents.ts';
@@ -32,6 +34,23 @@ type Met = (damage: Damaged) => void;
 /** @param met what is damaged, and left out */
 export const summaryOfRecord = (record: RunRecord, met?: Met): RunSummary =>
   summaryOf(record, { context: contextOf(record) }, met);
+
+/** The same as a list has it: a run that is read by itself has its attempts and waits, and says it by them. */
+export const listedRun = (record: RunRecord, met?: Met): RunSummary => ({
+  ...summaryOfRecord(record, met),
+  ...(hasEnded(record.status) ? {} : placeOf(record)),
+});
+
+/** How often the step was tried at which an open run stands, and what the run waits for. */
+const placeOf = (record: RunRecord): Pick<RunSummary, 'attempt' | 'waitingOn' | 'waitingKeys'> => {
+  const { attempt, waitKey } = contextOf(record);
+  const waitingOn = waitingOnOf(record, () => false);
+  return {
+    ...(attempt === 0 ? {} : { attempt }),
+    ...(waitingOn === undefined ? {} : { waitingOn }),
+    ...(waitingOn === 'event' && waitKey !== undefined ? { waitingKeys: [waitKey].flat() } : {}),
+  };
+};
 
 /** @throws Damaged when what it reported is no JSON any more */
 export const attemptOf = (record: AttemptRecord & { readonly output?: string }): Attempt => ({
@@ -68,6 +87,7 @@ const attemptWithoutReports = (record: AttemptRecord): Attempt => ({
   offeredAt: record.offeredAt,
   ...(record.startedAt === undefined ? {} : { startedAt: record.startedAt }),
   ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
+  ...(record.heartbeatAt === undefined ? {} : { lastHeartbeatAt: record.heartbeatAt }),
   ...(isLive(record.state) ? { leaseExpiresAt: record.expiresAt } : {}),
   spanId: spanIdOf(record.leaseId),
 });

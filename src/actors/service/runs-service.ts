@@ -226,7 +226,21 @@ export type LeaseInfo = {
   readonly workerId: string;
   readonly offeredAt: UnixMs;
   readonly startedAt?: UnixMs;
+  /** When its worker last extended it, by `started` or a heartbeat. */
+  readonly lastHeartbeatAt?: UnixMs;
   readonly leaseExpiresAt: UnixMs;
+};
+
+/** How long leases live, in milliseconds. */
+export type LeaseTimes = {
+  /** An offer lapses after this long without `started`. */
+  readonly offerTtlMs: number;
+  /** A running lease is orphaned after this long without a heartbeat. */
+  readonly leaseTtlMs: number;
+  /** How often workers are asked to beat. */
+  readonly heartbeatMs: number;
+  /** An orphaned lease is reclaimed after this long without a call of its worker. */
+  readonly reclaimWindowMs: number;
 };
 
 export type ActorStatus = 'active' | 'done' | 'quarantined';
@@ -244,6 +258,8 @@ export type ActorSnapshot = ActorSummary & {
   readonly machineVersion: number;
   /** Of a lease: the run whose step it is. */
   readonly runId?: string;
+  /** Of a lease: when its worker last extended it, by `started` or a heartbeat. */
+  readonly lastHeartbeatAt?: UnixMs;
   readonly context: Json;
   /** Messages to this actor that are not answered yet. */
   readonly mailbox: number;
@@ -452,7 +468,9 @@ export interface WorkerQueries {
   /** By id: those of the projects in reach, and those of none. */
   listWorkers(query: Asking & Paging): Promise<Result<Page<WorkerInfo>>>;
   /** Live leases, oldest first. */
-  listLeases(query: Asking & Paging & { readonly project?: string }): Promise<Result<Page<LeaseInfo>>>;
+  listLeases(
+    query: Asking & Paging & { readonly project?: string },
+  ): Promise<Result<Page<LeaseInfo> & { readonly times: LeaseTimes }>>;
 }
 
 /** A run whose step is open for longer than is usual. */

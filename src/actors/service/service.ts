@@ -25,7 +25,7 @@ import { createRunQueries } from './run-queries.ts';
 import { createBulkCommands } from './bulk-commands.ts';
 import { createScheduleCommands } from './schedule-commands.ts';
 import { createScheduleQueries } from './schedule-queries.ts';
-import type { RunsService } from './runs-service.ts';
+import type { LeaseTimes, RunsService } from './runs-service.ts';
 import { createStalledRuns } from './stalled-runs.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import { createWorkerCommands } from './worker-commands.ts';
@@ -53,8 +53,7 @@ export const createService = (host: {
   readonly newId: () => string;
   readonly steady: () => UnixMs;
   readonly defer: (callback: () => void) => void;
-  readonly leaseTtlMs: number;
-  readonly heartbeatMs: number;
+  readonly leaseTimes: LeaseTimes;
   readonly actors: readonly ActorSource[];
   readonly flushOutbox: () => Promise<void>;
   readonly closing: AbortSignal;

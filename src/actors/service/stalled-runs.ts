@@ -7,7 +7,7 @@ import { entriesOf } from '../run/replay.ts';
 import { notFound, outOfReach } from '../run/run-failures.ts';
 import { contextOf } from '../run/stored-context.ts';
 import { attempt } from './calls.ts';
-import { summaryOfRecord } from './run-views.ts';
+import { listedRun } from './run-views.ts';
 import type { StalledRun, StalledRunQueries } from './runs-service.ts';
 
 /** Above this share of the finished visits of a step, one that is still open is late. */
@@ -126,7 +126,7 @@ export const createStalledRuns = (host: {
       }
       const time = times.get(record.cursor);
       if (time === undefined || now() - enteredAt <= time.usualMs) continue;
-      runs.push({ ...summaryOfRecord(record, host.damaged), enteredAt, ...time });
+      runs.push({ ...listedRun(record, host.damaged), enteredAt, ...time });
     }
     return { runs, isCut };
   };

@@ -49,6 +49,7 @@ export const createStoredActors = (host: {
         machine: 'lease',
         machineVersion: record.machineVersion,
         runId: record.runId,
+        ...(record.heartbeatAt === undefined ? {} : { lastHeartbeatAt: record.heartbeatAt }),
         version: record.version,
         value: record.state,
         context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },

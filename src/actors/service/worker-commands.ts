@@ -11,7 +11,7 @@ import type { Dispatcher } from '../workers/dispatcher.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import type { Registered, RegisterMessage } from '../workers/worker-actor.ts';
 import { attempt, callerOfWorker, type Calls } from './calls.ts';
-import type { HeldLease, WorkerCommands } from './runs-service.ts';
+import type { HeldLease, LeaseTimes, WorkerCommands } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 
 const CLAIMS_LIMIT = 10_000;
@@ -24,11 +24,11 @@ export const createWorkerCommands = (host: {
   readonly dispatcher: Dispatcher;
   readonly registry: WorkerRegistry;
   readonly storedRuns: Pick<StoredRuns, 'visible'>;
-  readonly leaseTtlMs: number;
-  readonly heartbeatMs: number;
+  readonly leaseTimes: Pick<LeaseTimes, 'leaseTtlMs' | 'heartbeatMs'>;
   readonly closing: AbortSignal;
 }): WorkerCommands => {
-  const { dispatcher, registry, leaseTtlMs, heartbeatMs } = host;
+  const { dispatcher, registry } = host;
+  const { leaseTtlMs, heartbeatMs } = host.leaseTimes;
   const { ask } = host.calls;
 
   const lease = async <T>(request: HeldLease, body: LeaseMessage): Promise<Result<T>> => {

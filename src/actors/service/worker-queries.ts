@@ -3,7 +3,7 @@ import type { RunStore } from '../../store/runs/run-store.ts';
 import type { WorkerRegistry } from '../workers/registry.ts';
 import { attempt } from './calls.ts';
 import { attemptOf } from './run-views.ts';
-import type { LeaseInfo, WorkerInfo, WorkerQueries } from './runs-service.ts';
+import type { LeaseInfo, LeaseTimes, WorkerInfo, WorkerQueries } from './runs-service.ts';
 import { within } from './stored-runs.ts';
 
 /** What is asked about workers and the leases they hold. */
@@ -12,6 +12,7 @@ export const createWorkerQueries = (host: {
   readonly registry: Pick<WorkerRegistry, 'lastSeenAt'>;
   /** How many live leases each worker holds; those that hold none are left out. */
   readonly held: () => ReadonlyMap<string, number>;
+  readonly leaseTimes: LeaseTimes;
 }): WorkerQueries => {
   const { store, registry } = host;
   return {
@@ -47,7 +48,17 @@ export const createWorkerQueries = (host: {
           limit + 1,
         );
         const leases = rows.map((row): LeaseInfo => {
-          const { leaseId, stepId, visit, attempt: number, status, workerId, offeredAt, startedAt } = attemptOf(row);
+          const {
+            leaseId,
+            stepId,
+            visit,
+            attempt: number,
+            status,
+            workerId,
+            offeredAt,
+            startedAt,
+            lastHeartbeatAt,
+          } = attemptOf(row);
           return {
             leaseId,
             runId: row.runId,
@@ -61,10 +72,11 @@ export const createWorkerQueries = (host: {
             workerId,
             offeredAt,
             ...(startedAt === undefined ? {} : { startedAt }),
+            ...(lastHeartbeatAt === undefined ? {} : { lastHeartbeatAt }),
             leaseExpiresAt: row.expiresAt,
           };
         });
-        return { ok: true, value: pageOf(leases, limit, (last) => [last.leaseId]) };
+        return { ok: true, value: { ...pageOf(leases, limit, (last) => [last.leaseId]), times: host.leaseTimes } };
       }),
   };
 };

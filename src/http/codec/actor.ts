@@ -1,6 +1,6 @@
 import type { ActorSnapshot, ActorSummary, MachineInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
-import { instantToWire } from './instant.ts';
+import { instantIfKnown, instantToWire } from './instant.ts';
 
 type Schemas = components['schemas'];
 
@@ -20,6 +20,7 @@ export const snapshotToWire = (actor: ActorSnapshot): Schemas['ActorSnapshot'] =
     ...actorToWire(actor),
     machine_version: actor.machineVersion,
     run_id: actor.runId,
+    last_heartbeat_at: instantIfKnown(actor.lastHeartbeatAt),
     context: actor.context,
     mailbox: actor.mailbox,
     fault: actor.fault,

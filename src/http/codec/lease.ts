@@ -1,4 +1,4 @@
-import type { LeaseInfo, Registration, WorkerInfo } from '../../actors/service/runs-service.ts';
+import type { LeaseInfo, LeaseTimes, Registration, WorkerInfo } from '../../actors/service/runs-service.ts';
 import type { components } from '../../model/generated/openapi.ts';
 import type { Lease, ReportedUsage } from '../../model/run.ts';
 import { instantIfKnown, instantToWire } from './instant.ts';
@@ -44,8 +44,16 @@ export const leaseInfoToWire = (lease: LeaseInfo): Schemas['LiveLease'] =>
     worker_id: lease.workerId,
     offered_at: instantToWire(lease.offeredAt),
     started_at: instantIfKnown(lease.startedAt),
+    last_heartbeat_at: instantIfKnown(lease.lastHeartbeatAt),
     lease_expires_at: instantToWire(lease.leaseExpiresAt),
   }) as Schemas['LiveLease'];
+
+export const leaseTimesToWire = (times: LeaseTimes) => ({
+  offer_ttl_ms: times.offerTtlMs,
+  lease_ttl_ms: times.leaseTtlMs,
+  heartbeat_ms: times.heartbeatMs,
+  reclaim_window_ms: times.reclaimWindowMs,
+});
 
 export const registrationToWire = (registration: Registration): Schemas['Registration'] => ({
   worker_id: registration.workerId,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { HeldLease } from '../../actors/service/runs-service.ts';
 import type { Json } from '../../model/json.ts';
 import type { Lease } from '../../model/run.ts';
-import { leaseInfoToWire, leaseToWire, registrationToWire, workerToWire } from '../codec/lease.ts';
+import { leaseInfoToWire, leaseTimesToWire, leaseToWire, registrationToWire, workerToWire } from '../codec/lease.ts';
 import type { BodyOf, PathOf } from '../contract/contract.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
 import { given, pageBody } from '../lists/listing.ts';
@@ -134,7 +134,10 @@ export const workerRoutes = (deps: RunsDeps): Route[] => {
       handler: async (request) => {
         const { paging, cursorAfter } = runListingOf(request, 'listLeases', deps);
         const page = valueOf(await runs.listLeases(paging));
-        return pageBody('leases', mapLazily(page.items, leaseInfoToWire), cursorAfter(page));
+        return {
+          ...pageBody('leases', mapLazily(page.items, leaseInfoToWire), cursorAfter(page)),
+          ...leaseTimesToWire(page.times),
+        };
       },
     },
   ];

@@ -106,6 +106,8 @@ export type AttemptRecord = {
   readonly endedAt?: UnixMs;
   /** Set from `started` on where the step limits the time. */
   readonly timeoutAt?: UnixMs;
+  /** When its worker last extended it, by `started` or a heartbeat. */
+  readonly heartbeatAt?: UnixMs;
   readonly error?: JsonText;
   readonly usage?: JsonText;
   readonly cost?: JsonText;

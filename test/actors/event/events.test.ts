@@ -19,6 +19,18 @@ onEachEngine('events', ({ createHarness, open }) => {
     });
   });
 
+  it('a run that waits says under which key, in lists too', async () => {
+    const service = await createHarness({ definitions: [waiting()] });
+    await service.start('flow', { id: 7 });
+    expect(must(await service.runs.listRuns({ ...ALL, limit: 1 })).items).toMatchObject([
+      { status: 'waiting', waitingOn: 'event', waitingKeys: ['ticket/7'] },
+    ]);
+    must(await publish(service, 'ticket/7'));
+    const [run] = must(await service.runs.listRuns({ ...ALL, limit: 1 })).items;
+    expect(run?.waitingOn).not.toBe('event');
+    expect(run?.waitingKeys).toBe(undefined);
+  });
+
   it('one event goes to one wait, the oldest', async () => {
     const service = await createHarness({ definitions: [waiting()] });
     const ids = [];

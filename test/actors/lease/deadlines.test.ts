@@ -44,6 +44,31 @@ onEachEngine('leases in time', ({ createHarness }) => {
     expect((await service.detail(runId)).attempts[0]?.status).toBe('lapsed');
   });
 
+  it('a lease says when its worker last extended it: not before started, and no deadline or restart counts', async () => {
+    const service = await open();
+    const { runId } = await service.start('flow');
+    const [{ leaseId } = { leaseId: '' }] = await service.claim();
+    const call = { ...ALL, leaseId, workerId: 'w1' };
+    const heartbeats = async (runs: typeof service.runs) => {
+      const [listed] = must(await runs.listLeases({ ...ALL, limit: 1 })).items;
+      const [attempt] = must(await runs.getRun({ ...ALL, runId })).attempts;
+      const actor = must(await runs.getActor({ ...ALL, type: 'lease', id: leaseId }));
+      return [listed, attempt, actor].map((one) => one?.lastHeartbeatAt);
+    };
+    must(await service.runs.heartbeat(call));
+    expect(await heartbeats(service.runs)).toEqual([undefined, undefined, undefined]);
+    must(await service.runs.started(call));
+    const started = service.time.now();
+    expect(await heartbeats(service.runs)).toEqual([started, started, started]);
+    await service.pass(7_000);
+    must(await service.runs.heartbeat(call));
+    const beat = service.time.now();
+    await service.pass(30_000);
+    expect((await service.detail(runId)).attempts[0]?.status).toBe('orphaned');
+    expect(await heartbeats(service.runs)).toEqual([beat, beat, beat]);
+    expect(await heartbeats(await service.reopen())).toEqual([beat, beat, beat]);
+  });
+
   it('an orphan is revived by a heartbeat within the reclaim window', async () => {
     const service = await open();
     const { runId } = await service.start('flow');

@@ -46,9 +46,12 @@ onEachEngine('questions about runs', ({ createHarness }) => {
     expect((await list({ status: 'succeeded' })).items).toEqual([]);
     expect((await list({ project: 'q' })).items).toEqual([]);
     expect(codeOf(await service.runs.listRuns({ reach: ['q'], project: 'p', limit: 2 }))).toBe('forbidden');
+    const [newest] = (await list()).items;
+    expect([newest?.waitingOn, newest?.attempt]).toEqual(['worker', undefined]);
     service.time.advance(1000);
     await service.take();
-    expect((await list({ limit: 1 })).items[0]?.runId).toBe(ids[0]);
+    const [taken] = (await list({ limit: 1 })).items;
+    expect([taken?.runId, taken?.waitingOn, taken?.attempt]).toEqual([ids[0], undefined, 1]);
   });
 
   it('lists workers, leases, actors and machines', async () => {

@@ -32,7 +32,10 @@ describe('svc schedules', () => {
       0,
       'nightly of project default is active: starts flow, 30 2 * * * in Europe/Berlin',
     ]);
-    expect((await svc(['schedules', 'pause', 'nightly'])).out).toContain('is paused');
+    expect((await svc(['schedules', 'pause', 'nightly'])).out).toMatch(
+      /is paused[^]*nothing fires until it is resumed; if that is now, next: \d/,
+    );
+    expect((await svc(['schedules'])).out).toMatch(/ paused +- /);
     expect((await svc(['schedules', 'trigger', 'nightly'])).out).toMatch(/\(trigger\) {2}started run [0-9a-f-]{36}/);
     expect((await svc(['schedules', 'trigger', 'nightly'])).out).toContain('skipped: overlap');
     expect((await svc(['schedules', 'resume', 'nightly'])).out).toContain('is active');

@@ -769,7 +769,8 @@ describe('lists', () => {
         leases: 2,
       },
     ]);
-    const { leases } = await service.must(service.get('/leases'));
+    const { leases, ...times } = await service.must(service.get('/leases'));
+    expect(times).toEqual({ offer_ttl_ms: 5000, lease_ttl_ms: 30_000, heartbeat_ms: 10_000, reclaim_window_ms: 5000 });
     expect(leases).toEqual([
       {
         lease_id: one.lease_id,
@@ -784,6 +785,7 @@ describe('lists', () => {
         worker_id: 'w1',
         offered_at: expect.any(String),
         started_at: expect.any(String),
+        last_heartbeat_at: expect.any(String),
         lease_expires_at: expect.any(String),
       },
       expect.objectContaining({ lease_id: two.lease_id, status: 'offered' }),

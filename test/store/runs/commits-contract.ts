@@ -193,6 +193,7 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
         bodyRan: true,
         startedAt: AT,
         timeoutAt: AT + 9,
+        heartbeatAt: AT + 3,
         details: '1',
         expiresAt: AT + 60_000,
         machineVersion: 2,
@@ -210,7 +211,14 @@ export const runCommitsContract = (engine: string, open: OpenRunStore): void => 
       expect(await find({ kind: 'lease', leaseId: 'l1' })).toMatchObject({ expiresAt: AT + 30_000 });
       expect((await store.listLiveLeases('all', undefined, 10)).map(({ leaseId }) => leaseId)).toEqual(['l1', 'l2']);
       expect((await store.listLiveLeases(['q'], undefined, 10)).map(({ leaseId }) => leaseId)).toEqual(['l2']);
-      const ended = { ...whole, state: 'succeeded', endedAt: AT + 1, machineVersion: 3, version: 4 } as const;
+      const ended = {
+        ...whole,
+        state: 'succeeded',
+        endedAt: AT + 1,
+        heartbeatAt: AT + 4,
+        machineVersion: 3,
+        version: 4,
+      } as const;
       await commit((changes) => changes.attemptsUpdated.push(ended));
       expect(await find({ kind: 'lease', leaseId: 'l2' })).toEqual(ended);
       expect((await store.resume(0)).liveLeases.map(({ leaseId }) => leaseId)).toEqual(['l1']);

@@ -113,6 +113,21 @@ describe('sqlite: the runs file', () => {
     await store.close();
   });
 
+  it('of schema version 16 is brought forward: when its leases were last extended is not known', async () => {
+    const path = freshPath();
+    const { db } = openDataFile(path, 4, ofVersion(16));
+    db.prepare(
+      `INSERT INTO attempt (lease_id, run_id, step_id, visit, attempt, worker_id, delivery, offered_at, state, body_ran, expires_at)
+       VALUES ('l', 'r', 's', 1, 1, 'w', 'at_least_once', 10, 'running', 1, 20)`,
+    ).run();
+    db.close();
+    const store = await openSqliteRunStore({ path });
+    const found = await store.findAttempt('l');
+    expect(found).toMatchObject({ state: 'running', expiresAt: 20 });
+    expect(found?.heartbeatAt).toBe(undefined);
+    await store.close();
+  });
+
   it('finds the runs of a session by their index, also those that an earlier release stored', async () => {
     const path = freshPath();
     const { db } = openDataFile(path, 4, ofVersion(4));

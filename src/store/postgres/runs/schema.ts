@@ -167,11 +167,15 @@ CREATE INDEX limit_place_both_rate ON limit_place (rate_id, low, ord)
 /** What a move of the runs to another store, or from one, is at. @see MoveNote */
 const moveNote = `CREATE TABLE ${MOVE_NOTE} (kind text NOT NULL, note text NOT NULL);`;
 
+/** When the worker of a lease last extended it. Leases from before get it with their next heartbeat. */
+const heartbeats = `ALTER TABLE attempt ADD COLUMN heartbeat_at bigint`;
+
 export const RUNS_SCHEMA: Schema = {
   name: 'runs',
   store: 'runs store',
   steps: [
     { version: 1, sql: tables },
     { version: 2, sql: moveNote },
+    { version: 3, sql: heartbeats },
   ],
 };

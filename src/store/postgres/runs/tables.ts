@@ -44,7 +44,7 @@ export const ATTEMPT_PROGRESS: Columns = [
   ...text('state'),
   ...int('body_ran expires_at started_at ended_at timeout_at'),
   ...text('error usage cost details'),
-  ...int('machine_version version'),
+  ...int('machine_version version heartbeat_at'),
 ];
 export const ATTEMPT_IN_ORDER: Columns = [
   ...text('lease_id run_id step_id'),

@@ -151,6 +151,7 @@ const attemptProgress = (attempt: AttemptRecord): Columns => [
   orNull(attempt.details),
   attempt.machineVersion,
   attempt.version,
+  orNull(attempt.heartbeatAt),
 ];
 
 const actorRow = (one: ActorRecord): Columns => [

@@ -119,6 +119,7 @@ export const attemptOf = (row: Row): AttemptRecord => ({
   ...numberAs('startedAt', row['started_at']),
   ...numberAs('endedAt', row['ended_at']),
   ...numberAs('timeoutAt', row['timeout_at']),
+  ...numberAs('heartbeatAt', row['heartbeat_at']),
   ...textAs('error', row['error']),
   ...textAs('usage', row['usage']),
   ...textAs('cost', row['cost']),

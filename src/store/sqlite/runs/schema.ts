@@ -292,6 +292,11 @@ CREATE TABLE replaced_document (
 /** What a move of the runs to another store, or from one, is at. @see MoveNote */
 const moveNote = `CREATE TABLE ${MOVE_NOTE} (kind TEXT NOT NULL, note TEXT NOT NULL) STRICT;`;
 
+/** When the worker of a lease last extended it. Leases from before get it with their next heartbeat. */
+const heartbeats = `
+ALTER TABLE attempt ADD COLUMN heartbeat_at INTEGER;
+`;
+
 /** The names of timers that carry work over, as SQL lists them. */
 export const CARRIED_OVER = carriedOverNames.map((name) => `'${name}'`).join(', ');
 
@@ -332,7 +337,7 @@ CREATE INDEX IF NOT EXISTS limit_waited_for ON limit_key (limit_id, project) WHE
 export const RUNS_FILE: FileKind = {
   store: 'runs store',
   applicationId: 0x73766372,
-  schemaVersion: 16,
+  schemaVersion: 17,
   migrations: [
     { version: 1, sql: tables },
     { version: 2, sql: heldToTheirSenders },
@@ -350,6 +355,7 @@ export const RUNS_FILE: FileKind = {
     { version: 14, sql: keysOfRuns },
     { version: 15, sql: restarts },
     { version: 16, sql: moveNote },
+    { version: 17, sql: heartbeats },
   ],
   standing,
 };

@@ -90,10 +90,10 @@ export const changesWriterOf = (db: Database.Database): ((changes: EncodedChange
          fault = ?, descendants = ?, held = ?, places = ? WHERE run_id = ? AND version = ?`,
     ),
     setTreeSize: upsert('tree', 2),
-    insertAttempt: plain(insertInto('attempt', 20)),
+    insertAttempt: plain(insertInto('attempt', 21)),
     updateAttempt: plain(
       `UPDATE attempt SET state = ?, body_ran = ?, expires_at = ?, started_at = ?, ended_at = ?, timeout_at = ?, error = ?,
-         usage = ?, cost = ?, details = ?, machine_version = ?, version = ? WHERE lease_id = ?`,
+         usage = ?, cost = ?, details = ?, machine_version = ?, version = ?, heartbeat_at = ? WHERE lease_id = ?`,
     ),
     insertJournal: plain(insertInto('journal', 5)),
     insertCheckpoint: upsert('checkpoint', 3),
