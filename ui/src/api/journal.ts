@@ -58,22 +58,27 @@ export const followJournal = async (
 const PAGE = 1000;
 const MAX_PAGES = 10;
 
-/** The journal of a run as it is now, a page at a time; `isCut` where it is longer than is read. */
+/**
+ * The journal of a run as it is now, a page at a time.
+ * @param after the last sequence number that is known; -1 for none
+ * @returns at most ten pages of it; `isCut` where it is longer
+ */
 export const readJournal = async (
   run: string,
   signal: AbortSignal,
+  after = -1,
 ): Promise<{ readonly entries: readonly JournalEntry[]; readonly isCut: boolean }> => {
   const entries: JournalEntry[] = [];
-  let after = -1;
+  let known = after;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const answer = await ask(
-      api.GET('/v1/api/runs/{run}/events', { params: { path: { run }, query: { after, limit: PAGE } }, signal }),
+      api.GET('/v1/api/runs/{run}/events', { params: { path: { run }, query: { after: known, limit: PAGE } }, signal }),
     );
     if (typeof answer !== 'object') break; // a stream, which was not asked for
     const { events, next_after } = answer;
     entries.push(...events);
     if (events.length < PAGE) return { entries, isCut: false };
-    after = next_after;
+    known = next_after;
   }
   return { entries, isCut: true };
 };

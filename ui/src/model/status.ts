@@ -25,12 +25,16 @@ const looks = {
   paused: { glyph: '‖', word: 'paused', color: 'waiting' },
   backoff: { glyph: '↻', word: 'backoff', color: 'backoff' },
   holding: { glyph: '↻', word: 'holding', color: 'backoff' },
+  expiring: { glyph: '↻', word: 'expiring', color: 'backoff' },
   orphaned: { glyph: '⚠', word: 'orphaned', color: 'orphaned' },
   silent: { glyph: '⚠', word: 'silent', color: 'orphaned' },
   fenced: { glyph: '⚠', word: 'fenced', color: 'orphaned' },
   unservable: { glyph: '⚠', word: 'unservable', color: 'orphaned' },
   acknowledged: { glyph: '◇', word: 'acknowledged', color: 'acknowledged' },
   cancelled: { glyph: '⊘', word: 'cancelled', color: 'cancelled' },
+  started: { glyph: '✓', word: 'started', color: 'ok' },
+  skipped: { glyph: '⊘', word: 'skipped', color: 'backoff' },
+  next: { glyph: '○', word: 'next', color: 'running' },
   lapsed: { glyph: '⊘', word: 'lapsed', color: 'cancelled' },
 } as const satisfies Record<string, Look>;
 

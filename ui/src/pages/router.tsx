@@ -23,6 +23,8 @@ export const router = createRouter({
   routeTree: root.addChildren(routes),
   parseSearch: parseQuery,
   stringifySearch: (search) => formatQuery(search as Record<string, string>),
+  // A page about another object begins anew: nothing of the one before is seen under its name.
+  defaultRemountDeps: ({ params }) => params,
   defaultPendingMs: 150,
   scrollRestoration: true,
 });

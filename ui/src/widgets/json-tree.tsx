@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type MouseEvent, useId, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, type MouseEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { findInJson } from '../model/find-in-json.ts';
 import { jsonRows, pathsAround } from '../model/json-tree.ts';
 import css from './json-tree.module.css';
@@ -15,27 +15,40 @@ export const JsonTree = ({
   name,
   value,
   hasFind = false,
+  path,
+  onPath,
 }: {
   readonly name: string;
   readonly value: unknown;
   /** With a search of its own: the browser's finds only the lines that are drawn. */
   readonly hasFind?: boolean;
+  /** The line on which the reader begins, as a JSON pointer. */
+  readonly path?: string | undefined;
+  /** Called with the line that was gone to. */
+  readonly onPath?: (path: string) => void;
 }) => {
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(
+    () => new Set(path === undefined ? [] : pathsAround(path)),
+  );
   const [text, setText] = useState('');
   const [step, setStep] = useState(0);
   const found = useMemo(() => findInJson(value, text), [value, text]);
-  const [at, setAt] = useState(0);
+  const [at, setAt] = useState<number>();
   const scroller = useRef<HTMLDivElement>(null);
   const base = useId();
   const rows = useMemo(() => jsonRows(value, toggled), [value, toggled]);
-  const current = Math.min(at, rows.length - 1);
+  // Until somebody goes elsewhere: the value may be read again meanwhile.
+  const named = at === undefined && path !== undefined ? rows.findIndex((row) => row.path === path) : -1;
+  const current = Math.min(at ?? Math.max(0, named), rows.length - 1);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
   });
+  useEffect(() => {
+    if (named > 0) virtual.scrollToIndex(named);
+  }, [virtual, named]);
   const items = virtual.getVirtualItems();
   const toggle = (path: string): void =>
     setToggled((before) => {
@@ -47,6 +60,7 @@ export const JsonTree = ({
   const go = (index: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, index));
     setAt(next);
+    onPath?.(rows[next]?.path ?? '');
     virtual.scrollToIndex(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -75,6 +89,7 @@ export const JsonTree = ({
     const row = rows[index];
     if (row === undefined) return;
     setAt(index);
+    onPath?.(row.path);
     scroller.current?.focus({ preventScroll: true });
     if (row.size > 0) toggle(row.path);
   };
@@ -82,12 +97,13 @@ export const JsonTree = ({
     const { length } = found.paths;
     if (length === 0) return;
     const which = (next + length) % length;
-    const path = found.paths[which] ?? '';
-    const opened = new Set([...toggled, ...pathsAround(path)]);
-    const index = jsonRows(value, opened).findIndex((row) => row.path === path);
+    const to = found.paths[which] ?? '';
+    const opened = new Set([...toggled, ...pathsAround(to)]);
+    const index = jsonRows(value, opened).findIndex((row) => row.path === to);
     setStep(which);
     setToggled(opened);
     setAt(Math.max(0, index));
+    onPath?.(to);
     // The lines that were opened are there after this render.
     requestAnimationFrame(() => virtual.scrollToIndex(Math.max(0, index)));
   };

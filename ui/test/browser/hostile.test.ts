@@ -178,9 +178,9 @@ describe('more than a page can draw', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });
 
-  it('a journal of 10,000 entries is read to its end and sought, and only what is in view is drawn', async () => {
-    const kinds = ['cursor.moved', 'step.leased', 'step.started', 'step.finished'];
-    const entries = Array.from({ length: 10_000 }, (_, seq) => ({
+  const kinds = ['cursor.moved', 'step.leased', 'step.started', 'step.finished'];
+  const journalOf = (length: number) =>
+    Array.from({ length }, (_, seq) => ({
       seq,
       kind: kinds[seq % kinds.length],
       at: new Date(1_790_000_000_000 + seq).toISOString(),
@@ -188,6 +188,9 @@ describe('more than a page can draw', () => {
       visit: 1 + Math.floor(seq / kinds.length),
       data: { text: HOSTILE },
     }));
+
+  it('a journal of 10,000 entries is read to its end and sought, and only what is in view is drawn', async () => {
+    const entries = journalOf(10_000);
     const page = await stage.open('/settings');
     // A run of so many steps takes minutes to make; the page cannot tell.
     await page.route(`**/v1/api/runs/${run}/events`, (route) =>
@@ -206,5 +209,24 @@ describe('more than a page can draw', () => {
       .getByRole('row', { name: /^ask cursor/ })
       .waitFor();
     expect(await slider.getAttribute('aria-valuetext')).toMatch(/^seq 5001 of 9999, /);
+  });
+
+  it('a page that is not live says where it stopped reading a long journal, and reads on when it is asked', async () => {
+    const entries = journalOf(10_500);
+    const page = await stage.open('/settings');
+    await page.route(`**/v1/api/runs/${run}/events?**`, (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const from = Number(query.get('after')) + 1;
+      const events = entries.slice(from, from + Number(query.get('limit')));
+      return route.fulfill({ json: { events, next_after: events.at(-1)?.seq ?? from - 1 } });
+    });
+    await page.goto(new URL(`/runs/${run}?tab=journal&follow=0`, stage.url).href);
+    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const notice = page.getByText(/longer than what is read of it: the first 10,000 entries/);
+    await notice.waitFor();
+    expect(await slider.getAttribute('max')).toBe('9999');
+    await page.getByRole('button', { name: 'Read on' }).click();
+    await expect.poll(() => slider.getAttribute('max')).toBe('10499');
+    await expect.poll(() => notice.count()).toBe(0);
   });
 });

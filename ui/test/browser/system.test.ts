@@ -5,7 +5,7 @@ const definition = { id: 'night-refund', version: 1, steps: [{ id: 'pay', kind: 
 
 /** A lease outlives the tests, however busy the machine is: nobody sends its heartbeats. */
 const stage = useStage(
-  { own: true, flags: ['--lease-ttl-ms', '3600000', '--offer-ttl-ms', '3600000'] },
+  { own: true, flags: ['--lease-ttl-ms', '3600000', '--offer-ttl-ms', '3600000'], pollSeconds: 1 },
   async ({ post }) => {
     await post('/v1/api/workers/register', { worker_id: 'host-1', definitions: [definition] });
     await post('/v1/api/schedules', { id: 'nightly', definition_id: definition.id, cron: '0 2 * * *' });
@@ -24,6 +24,11 @@ describe('the pages of the system', () => {
     );
     expect(await page.getByText(/skipped: what was not run proves nothing/).count()).toBe(1);
     expect(await traces()).toEqual(before);
+    await page.getByRole('combobox', { name: 'Level' }).selectOption('skipped');
+    await expect.poll(() => groups.count()).toBeLessThan(12);
+    expect(new URL(page.url()).searchParams.get('level')).toBe('skipped');
+    await page.getByRole('button', { name: 'Remove filter level skipped' }).click();
+    await expect.poll(() => groups.count()).toBe(12);
   });
 
   it('workers show who serves what, and when the lease they hold ends by itself', async () => {
@@ -52,13 +57,48 @@ describe('the pages of the system', () => {
     await lease.waitFor();
   });
 
+  it('a lease says when its worker last extended it, and is expiring when two heartbeats did not come', async () => {
+    const run = await stage.post('/v1/api/runs', { definition_id: definition.id, input: {} });
+    const { leases } = await stage.post('/v1/api/steps/claim', {
+      ...{ worker_id: 'host-1', max: 1, wait_ms: 0 },
+      run_id: run['run_id'],
+    });
+    const [{ lease_id }] = leases as [{ lease_id: string }];
+    const page = await stage.open('/workers?state=expiring');
+    await page.getByText(/^The filters leave none of \d leases?\./).waitFor();
+    await page.goto(new URL(`/actors/lease/${lease_id}`, stage.url).href);
+    const facts = page.getByRole('region', { name: 'Actor' });
+    await facts.getByText(/^lapses in \d+ min$/).waitFor();
+    await expect
+      .poll(() => facts.getByText('Last heartbeat').locator('xpath=..').textContent())
+      .toBe('Last heartbeat—');
+    await stage.post(`/v1/api/steps/${lease_id}/started`, { worker_id: 'host-1' });
+    await facts.getByText(/^orphaned in \d+ min without a heartbeat$/).waitFor();
+    await facts.getByText(/^(?:now|\d+ s ago)$/).waitFor();
+
+    // Of an hour, a third is left.
+    await page.clock.setFixedTime(Date.now() + 45 * 60_000);
+    await page.goto(new URL('/workers?state=expiring', stage.url).href);
+    const row = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
+    await row.getByText(/^.expiring$/).waitFor();
+    await row.getByText('45 min ago').waitFor();
+    await page.getByText(/orphaned first, then expiring, then the oldest/).waitFor();
+  });
+
   it('a schedule is paused and goes on', async () => {
     const page = await stage.open('/schedules');
     await page.getByRole('link', { name: 'nightly' }).click();
     await page.getByRole('heading', { name: 'Next times' }).waitFor();
-    expect(await page.getByRole('region', { name: 'Next times' }).getByRole('listitem').count()).toBe(10);
+    const next = page.getByRole('region', { name: 'Next times' });
+    expect(await next.getByRole('listitem').count()).toBe(10);
+    await page.getByRole('img', { name: 'Firings on a time axis: 0 started, 0 skipped, 10 to come' }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('heading', { name: 'Next times, which are missed while it is paused' }).waitFor();
+    await next.getByText(/^None while it is paused, since .* If it is resumed now, it next fires at/).waitFor();
+    expect(await next.getByRole('listitem').count()).toBe(0);
+    await page.goto(new URL('/schedules?status=active', stage.url).href);
+    await page.getByText('The filters leave none of 1 schedule.').waitFor();
+    await page.getByRole('button', { name: 'Remove filter status active' }).click();
+    await page.getByRole('link', { name: 'nightly' }).click();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
   });

@@ -6,6 +6,7 @@ import { journalTicks } from '../../model/journal.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
 import { formatCount, plural } from '../../model/units.ts';
+import { leaseOfActor } from '../../model/lease-clock.ts';
 import { number, text } from '../../model/url.ts';
 import { api, ask } from '../../api/client.ts';
 import { Button, CopyButton } from '../../widgets/button.tsx';
@@ -13,6 +14,7 @@ import { Facts } from './actor-facts.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { JsonChanges } from '../../widgets/json-changes.tsx';
 import { JsonTree } from '../../widgets/json-tree.tsx';
+import { LastHeartbeat, LeaseClock, useLeaseTimes } from '../../widgets/lease-clock.tsx';
 import { usePolled } from '../../widgets/live.tsx';
 import { MomentSlider } from '../../widgets/moment-slider.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
@@ -33,7 +35,7 @@ import { RunParts } from './run-parts.tsx';
 
 type Snapshot = components['schemas']['ActorSnapshot'];
 
-const grammar = { seq: number(), vs: number(), hi: text() } as const;
+const grammar = { seq: number(), vs: number(), hi: text(), path: text() } as const;
 
 const useSnapshot = (type: string, id: string, seq: number | undefined, isAsked = true) => {
   const options = {
@@ -76,7 +78,7 @@ const Next = ({ next: { what, at } }: { readonly next: ActorNext }) => (
 export default function ActorPage() {
   const type = useParam('type');
   const id = useParam('id');
-  const [{ seq, vs, hi }, setState] = usePageState(grammar);
+  const [{ seq, vs, hi, path }, setState] = usePageState(grammar);
   const now = useSnapshot(type, id, undefined);
   const shown = useSnapshot(type, id, seq, seq !== undefined);
   const pinned = useSnapshot(type, id, vs, vs !== undefined);
@@ -93,6 +95,8 @@ export default function ActorPage() {
   });
   const chart = useMemo(() => (machine.data === undefined ? undefined : chartOf(machine.data)), [machine.data]);
   const next = snapshot.data === undefined ? undefined : nextOfActor(snapshot.data);
+  const lease = snapshot.data === undefined ? undefined : leaseOfActor(snapshot.data);
+  const times = useLeaseTimes(lease !== undefined);
   const value = snapshot.data?.value;
   const nowValue = now.data?.value;
   const visited = useMemo(
@@ -181,6 +185,12 @@ export default function ActorPage() {
                     ['Changes', formatCount(actor.version)],
                     ['Machine version', formatCount(actor.machine_version)],
                     ['Mailbox', plural(actor.mailbox, 'message')],
+                    ...(lease === undefined
+                      ? []
+                      : [['By itself', <LeaseClock key="clock" lease={lease} times={times} />] as const]),
+                    ...(type !== 'lease'
+                      ? []
+                      : [['Last heartbeat', <LastHeartbeat key="beat" at={actor.last_heartbeat_at} />] as const]),
                     ...(next === undefined ? [] : [['Next', <Next key="next" next={next} />] as const]),
                     ...(actor.fault === undefined ? [] : [['Fault', actor.fault] as const]),
                   ]}
@@ -202,7 +212,12 @@ export default function ActorPage() {
                   </>
                 )}
                 <h2>Context</h2>
-                <JsonTree name="State" value={actor.context ?? {}} />
+                <JsonTree
+                  name="State"
+                  value={actor.context ?? {}}
+                  path={path}
+                  onPath={(to) => setState({ path: to === '' ? undefined : to })}
+                />
                 {past.entries !== undefined && (
                   <>
                     <h2>Messages</h2>

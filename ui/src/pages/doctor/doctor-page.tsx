@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, plural } from '../../model/units.ts';
-import { number } from '../../model/url.ts';
+import { number, oneOf } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
+import { FilterSelect, Filters } from '../../widgets/filters.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
@@ -13,8 +14,6 @@ import css from './doctor.module.css';
 type Report = components['schemas']['DoctorReport'];
 type Level = components['schemas']['DoctorFinding']['level'];
 
-const grammar = { window_days: number() } as const;
-
 const looks: Readonly<Record<Level, { readonly glyph: string; readonly color: string }>> = {
   ok: { glyph: '✓', color: 'ok' },
   skipped: { glyph: '○', color: 'cancelled' },
@@ -22,14 +21,25 @@ const looks: Readonly<Record<Level, { readonly glyph: string; readonly color: st
   fault: { glyph: '✕', color: 'error' },
 };
 
+/** The worst first. */
+const levels = ['fault', 'warning', 'skipped', 'ok'] as const satisfies readonly Level[];
+
+const grammar = { level: oneOf(levels), window_days: number() } as const;
+
 const LevelMark = ({ level }: { readonly level: Level }) => (
   <span className={css['level']} style={{ color: `var(--${looks[level].color})` }}>
     <span aria-hidden>{looks[level].glyph}</span> {level}
   </span>
 );
 
-const Groups = ({ report }: { readonly report: Report }) => {
+const Groups = ({ report, level }: { readonly report: Report; readonly level: Level | undefined }) => {
   const { summary } = report;
+  const groups =
+    level === undefined
+      ? report.groups
+      : report.groups
+          .map(({ group, findings }) => ({ group, findings: findings.filter((one) => one.level === level) }))
+          .filter(({ findings }) => findings.length > 0);
   return (
     <div className={css['page']}>
       <p>
@@ -42,7 +52,7 @@ const Groups = ({ report }: { readonly report: Report }) => {
         {report.offline && ' Nothing but storage was contacted.'} <code>svc doctor</code> does both.
       </p>
       <ol className={css['groups']} aria-label="Groups">
-        {report.groups.map(({ group, findings }) => (
+        {groups.map(({ group, findings }) => (
           <li key={group}>
             <h2>{group}</h2>
             <ul>
@@ -59,12 +69,14 @@ const Groups = ({ report }: { readonly report: Report }) => {
           </li>
         ))}
       </ol>
+      {groups.length === 0 && <p>No finding is of the level {level}.</p>}
     </div>
   );
 };
 
 export default function DoctorPage() {
-  const [{ window_days }] = usePageState(grammar);
+  const [{ window_days, level }, setState] = usePageState(grammar);
+  const choose = (next: Level | undefined): void => setState({ level: next }, 'push');
   const query = useQuery({
     queryKey: ['doctor', window_days],
     queryFn: ({ signal }) =>
@@ -80,8 +92,11 @@ export default function DoctorPage() {
           </Button>
         }
       />
+      <Filters active={level === undefined ? [] : [{ name: 'level', value: level, onRemove: () => choose(undefined) }]}>
+        <FilterSelect name="Level" value={level} words={levels} onChoose={choose} />
+      </Filters>
       <Loaded query={query} what="the check">
-        {(report) => <Groups report={report} />}
+        {(report) => <Groups report={report} level={level} />}
       </Loaded>
     </>
   );

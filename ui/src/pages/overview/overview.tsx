@@ -101,7 +101,12 @@ export const Overview = () => {
         )}
       </Loaded>
       <section aria-labelledby="failing">
-        <h2 id="failing">Traces with errors, newest first</h2>
+        <h2 id="failing">
+          <PageLink to="/traces" params={{ has_error: 'true' }}>
+            Traces with errors
+          </PageLink>
+          , newest first
+        </h2>
         <Loaded query={failing} what="failing traces">
           {({ traces }) =>
             traces.length === 0 ? (

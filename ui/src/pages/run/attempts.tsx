@@ -3,7 +3,7 @@ import { useCallback, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { tellEntry } from '../../model/journal.ts';
-import { formatCount, formatDurationMs, formatMoney, UNKNOWN } from '../../model/units.ts';
+import { formatCount, formatDurationMs, formatMoney, shortId, UNKNOWN } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import type { Column } from '../../widgets/data-table.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
@@ -64,6 +64,23 @@ const columnsOf = (traceId: string, onWhy: (lease: string) => void): readonly Co
     ),
   },
   { id: 'worker', head: 'Worker', cell: ({ worker_id }) => worker_id },
+  {
+    id: 'lease',
+    head: 'Lease',
+    cell: (attempt) => (
+      <PageLink
+        to={`/actors/lease/${encodeURIComponent(attempt.lease_id)}`}
+        label={`Lease ${shortId(attempt.lease_id)} of ${nameOf(attempt)}`}
+      >
+        <code>{shortId(attempt.lease_id)}</code>
+      </PageLink>
+    ),
+  },
+  {
+    id: 'heartbeat',
+    head: 'Last heartbeat',
+    cell: ({ last_heartbeat_at: at }) => <Instant at={at} />,
+  },
   { id: 'error', head: 'Error', cell: ({ error }) => <span title={error?.message}>{error?.message ?? UNKNOWN}</span> },
 ];
 

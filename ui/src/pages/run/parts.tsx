@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
+import { afterDeadline } from '../../model/deadline.ts';
 import { tellEntry } from '../../model/journal.ts';
 import { RUN_LANE, shareOf, type Stretch, timelineOf } from '../../model/run-timeline.ts';
 import { ticksOf } from '../../model/ticks.ts';
@@ -8,9 +9,11 @@ import { formatAge, formatCount, formatDurationMs, plural } from '../../model/un
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { FilterSelect, Filters } from '../../widgets/filters.tsx';
 import { Instant } from '../../widgets/instant.tsx';
+import { useNow } from '../../widgets/now.ts';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { PagedTable } from '../../widgets/paged-table.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
+import { useDefinition } from './graph.tsx';
 import css from './run.module.css';
 
 type RunDetail = components['schemas']['RunDetail'];
@@ -158,35 +161,44 @@ export const Journal = ({
 
 /** What the run waits for, and until when; now or at an earlier moment. */
 export const Waits = ({
-  run,
-  nowMs,
+  of,
+  open: { waits, timers },
 }: {
-  readonly run: Pick<RunDetail, 'waits' | 'timers'>;
-  readonly nowMs: number;
-}) => (
-  <ul className={css['list']}>
-    {run.waits.map((wait) => (
-      <li key={`${wait.step_id}${wait.event}${wait.key}`}>
-        <StatusMark state="waiting" /> <b>{wait.step_id}</b> for the event <code>{wait.event}</code> with the key{' '}
-        <code>{wait.key}</code>, since {formatAge(wait.since, nowMs)}
-        {wait.deadline_at !== undefined && <>, at most until {<Instant at={wait.deadline_at} />}</>}
-      </li>
-    ))}
-    {run.timers.map((timer) => (
-      <li key={`${timer.name}${timer.step_id ?? ''}`}>
-        Timer <b>{timer.name}</b> {timer.step_id !== undefined && `of ${timer.step_id} `}
-        {timer.due_at === undefined ? (
-          'never due'
-        ) : (
-          <>
-            due {formatAge(timer.due_at, nowMs)}, {<Instant at={timer.due_at} />}
-          </>
-        )}
-      </li>
-    ))}
-    {run.waits.length + run.timers.length === 0 && <li>It waits for nothing, and no timer runs.</li>}
-  </ul>
-);
+  readonly of: RunDetail;
+  readonly open: Pick<RunDetail, 'waits' | 'timers'>;
+}) => {
+  const now = useNow();
+  const { data } = useDefinition(of);
+  return (
+    <ul className={css['list']}>
+      {waits.map((wait) => (
+        <li key={`${wait.step_id}${wait.event}${wait.key}`}>
+          <StatusMark state="waiting" /> <b>{wait.step_id}</b> for the event <code>{wait.event}</code> with the key{' '}
+          <code>{wait.key}</code>, since {formatAge(wait.since, now)}
+          {wait.deadline_at !== undefined && (
+            <>
+              , at most until <Instant at={wait.deadline_at} /> ({formatAge(wait.deadline_at, now)})
+              {data !== undefined && `: then ${afterDeadline(data.definition, wait.step_id)}`}
+            </>
+          )}
+        </li>
+      ))}
+      {timers.map((timer) => (
+        <li key={`${timer.name}${timer.step_id ?? ''}`}>
+          Timer <b>{timer.name}</b> {timer.step_id !== undefined && `of ${timer.step_id} `}
+          {timer.due_at === undefined ? (
+            'never due'
+          ) : (
+            <>
+              due {formatAge(timer.due_at, now)}, <Instant at={timer.due_at} />
+            </>
+          )}
+        </li>
+      ))}
+      {waits.length + timers.length === 0 && <li>It waits for nothing, and no timer runs.</li>}
+    </ul>
+  );
+};
 
 const childColumns: readonly Column<RunDetail['children'][number]>[] = [
   { id: 'status', head: 'Status', cell: ({ status }) => <StatusMark state={status} /> },

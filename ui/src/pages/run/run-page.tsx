@@ -18,7 +18,7 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
 import { PayloadView } from '../../widgets/payload-view.tsx';
 import { SequenceDiagram } from '../../widgets/sequence/sequence.tsx';
-import { Loaded } from '../../widgets/states.tsx';
+import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 import { type Tab, Tabs } from '../../widgets/tabs.tsx';
 import { RunActions } from './actions.tsx';
@@ -146,7 +146,7 @@ const tabsOf = ({ run, entries, nowMs, past, snapshot, pinned, state, setState }
     {
       id: 'waits',
       name: `Waits & timers ${formatCount(open.waits.length + open.timers.length)}`,
-      content: () => <Waits run={open} nowMs={nowMs} />,
+      content: () => <Waits of={run} open={open} />,
     },
     { id: 'input', name: 'Input', content: () => <PayloadView value={run.input} name={`${run.run_id}-input`} /> },
     ...(run.output === undefined
@@ -333,6 +333,16 @@ export default function RunPage() {
               <p className={css['notice']}>{queuedBecause(detail.queued_reason)}</p>
             )}
             <Troubles run={detail} nowMs={run.dataUpdatedAt} />
+            {journal.following === 'paused' && journal.error !== null && <ProblemNotice error={journal.error} />}
+            {journal.more !== undefined && (
+              <p className={css['notice']} role="status">
+                The journal is longer than what is read of it: the first {formatCount(journal.entries.length)} entries.
+                The past that the page shows ends there.{' '}
+                <Button disabled={journal.more.isReading} onClick={journal.more.read}>
+                  Read on
+                </Button>
+              </p>
+            )}
             <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
           </>
         );

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { followJournal, type JournalEntry, readJournal } from '../../api/journal.ts';
 import { addEntries } from '../../model/journal.ts';
 
@@ -12,30 +12,52 @@ const SHOWN_EACH_MS = 50;
 /**
  * The journal of a run as it is written. A connection that ends is opened again after the last entry; the numbers have no
  * gap, so that nothing is missed and nothing is shown twice. In a hidden tab it is closed.
- * @param how `once` reads what is written so far, and leaves it at that
+ * @param how `once` reads what is written so far, at most ten pages of it, and leaves it at that
+ * @returns `more` reads on where there is more than was read
  */
 export const useJournal = (
   run: string,
   how: 'not yet' | 'once' | 'follow',
   onChange: () => void,
-): { readonly entries: readonly JournalEntry[]; readonly following: Following; readonly error: unknown } => {
+): {
+  readonly entries: readonly JournalEntry[];
+  readonly following: Following;
+  readonly error: unknown;
+  readonly more: { readonly isReading: boolean; readonly read: () => void } | undefined;
+} => {
   const [entries, setEntries] = useState<readonly JournalEntry[]>([]);
   const [following, setFollowing] = useState<Following>('connecting');
   const [error, setError] = useState<unknown>(null);
+  /** Of `once`: whether the journal goes on behind what was read, and how many times more of it was asked for. */
+  const [isCut, setCut] = useState(false);
+  const [asked, setAsked] = useState(0);
+  const [isReading, setReading] = useState(false);
   /** What was read stays read while the page is not live. */
-  const held = useRef<{ readonly run: string; readonly entries: readonly JournalEntry[] }>({ run, entries: [] });
+  const held = useRef<{ readonly run: string; readonly entries: readonly JournalEntry[]; readonly asked: number }>({
+    run,
+    entries: [],
+    asked: 0,
+  });
   useEffect(() => {
     if (how === 'not yet') return undefined;
     const stop = new AbortController();
     if (how === 'once') {
-      if (held.current.run === run && held.current.entries.length > 0) return undefined;
+      const before = held.current.run === run ? held.current : undefined;
+      if (before !== undefined && before.entries.length > 0 && before.asked === asked) return undefined;
       const readOnce = async (): Promise<void> => {
+        setReading(true);
         try {
-          const read = await readJournal(run, stop.signal);
-          held.current = { run, entries: read.entries };
-          setEntries(read.entries);
+          const known = before?.entries ?? [];
+          const read = await readJournal(run, stop.signal, known.at(-1)?.seq);
+          const { entries: next } = addEntries(known, read.entries);
+          held.current = { run, entries: next, asked };
+          setEntries(next);
+          setCut(read.isCut);
+          setError(null);
         } catch (fault) {
           if (!stop.signal.aborted) setError(fault);
+        } finally {
+          if (!stop.signal.aborted) setReading(false);
         }
       };
       void readOnce();
@@ -54,7 +76,8 @@ export const useJournal = (
       if (gap) connection.abort(); // asks again from the last one that is whole
       if (next === known) return;
       known = next;
-      held.current = { run, entries: next };
+      held.current = { run, entries: next, asked };
+      setCut(false);
       setEntries(next);
       onChange();
     };
@@ -110,6 +133,8 @@ export const useJournal = (
       clearTimeout(timer);
       wake();
     };
-  }, [run, how, onChange]);
-  return { entries, following: how !== 'once' || following === 'ended' ? following : 'paused', error };
+  }, [run, how, onChange, asked]);
+  const read = useCallback(() => setAsked((times) => times + 1), []);
+  const more = isCut && how === 'once' ? { isReading, read } : undefined;
+  return { entries, more, following: how !== 'once' || following === 'ended' ? following : 'paused', error };
 };

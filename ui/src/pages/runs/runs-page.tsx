@@ -7,6 +7,8 @@ import type { components, QueryOf } from '../../api/types.ts';
 import { bulkFilterOf } from '../../model/bulk.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
 import { formatState, keepShared, oneOf, type Params, shared, text } from '../../model/url.ts';
+import { waitingText } from '../../model/waiting.ts';
+import { Age } from '../../widgets/age.tsx';
 import { Button } from '../../widgets/button.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { FilterBar } from '../../widgets/filter-bar.tsx';
@@ -52,13 +54,14 @@ const columns: readonly Column<RunRow>[] = [
     isPinned: true,
     cell: (row) => (
       <PageLink to={`/runs/${row.run_id}`}>
-        <code>{shortId(row.run_id.replaceAll('-', '').slice(-12))}</code> {row.definition_id}
+        <code>{shortId(row.run_id.replaceAll('-', '').slice(-12))}</code> {row.definition_id}@{row.definition_version}
       </PageLink>
     ),
   },
-  { id: 'version', head: 'Version', isNumber: true, cell: (row) => row.definition_version },
   { id: 'status', head: 'Status', cell: (row) => <StatusMark state={row.status} /> },
   { id: 'cursor', head: 'At step', cell: (row) => row.cursor ?? row.error?.step_id ?? '—' },
+  { id: 'attempts', head: 'Attempts', isNumber: true, cell: (row) => formatCount(row.attempt) },
+  { id: 'waiting', head: 'Waiting on', cell: waitingText },
   {
     id: 'why',
     head: 'Why',
@@ -66,7 +69,7 @@ const columns: readonly Column<RunRow>[] = [
   },
   { id: 'steps', head: 'Steps', isNumber: true, cell: (row) => formatCount(row.step_count) },
   { id: 'cost', head: 'Cost', isNumber: true, cell: (row) => formatMoney(row.tree_cost ?? row.cost) },
-  { id: 'created', head: 'Created', cell: (row) => <Instant at={row.created_at} /> },
+  { id: 'age', head: 'Age', cell: (row) => <Age at={row.created_at} /> },
   { id: 'updated', head: 'Updated', cell: (row) => <Instant at={row.updated_at} /> },
 ];
 

@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { firingText, timesText } from '../../model/schedule.ts';
-import { formatAge, formatCount, plural } from '../../model/units.ts';
+import { axisText, caughtUpText, firingAxis, firingText, nextTimes, timesText } from '../../model/schedule.ts';
+import { lookOf } from '../../model/status.ts';
+import { formatAge, formatCount, formatInstant, plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { usePolled } from '../../widgets/live.tsx';
@@ -11,6 +12,7 @@ import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { useShared } from '../../widgets/page-state.ts';
 import { useParam } from '../../widgets/param.ts';
+import { usePrefs } from '../../widgets/prefs.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
@@ -18,9 +20,65 @@ import css from './schedule.module.css';
 
 type Schedule = components['schemas']['Schedule'];
 
+/** Last firings and next times on one axis. The lists below it say the same, with their links. */
+const Axis = ({ schedule, nowMs }: { readonly schedule: Schedule; readonly nowMs: number }) => {
+  const { zone } = usePrefs().prefs;
+  const axis = firingAxis(schedule, nowMs);
+  if (axis === undefined) return null;
+  const place = (left: number) => ({ left: `${left * 100}%` });
+  return (
+    <figure className={css['axis']} aria-label="Firings">
+      <div className={css['line']} role="img" aria-label={`Firings on a time axis: ${axisText(axis)}`}>
+        {axis.pausedFrom !== undefined && (
+          <span className={css['paused']} style={place(axis.pausedFrom)} title="Paused: nothing fires" />
+        )}
+        <span className={css['now']} style={place(axis.now)}>
+          now
+        </span>
+        {axis.marks.map(({ at, left, state, words }) => {
+          const { glyph, color } = lookOf(state);
+          return (
+            <span
+              key={`${at} ${state} ${words}`}
+              className={css['firing']}
+              data-state={state}
+              style={{ ...place(left), color: `var(--${color})` }}
+              title={`${formatInstant(at, zone)}: ${words}`}
+            >
+              {glyph}
+            </span>
+          );
+        })}
+      </div>
+      <figcaption className={css['ends']}>
+        <Instant at={axis.from} />
+        <span>{axisText(axis)}</span>
+        <Instant at={axis.to} />
+      </figcaption>
+    </figure>
+  );
+};
+
+/** A paused schedule has times, and fires at none of them. */
+const Paused = ({ schedule }: { readonly schedule: Schedule }) => {
+  const [first] = schedule.next_times;
+  return (
+    <p>
+      None while it is paused, since <Instant at={schedule.paused_at} />. {caughtUpText(schedule.catch_up)}
+      {first !== undefined && (
+        <>
+          {' '}
+          If it is resumed now, it next fires at <Instant at={first} />.
+        </>
+      )}
+    </p>
+  );
+};
+
 const Shown = ({ schedule }: { readonly schedule: Schedule }) => {
   const now = useNow();
-  const { next_times: next, firings, running, waiting } = schedule;
+  const { firings, running, waiting } = schedule;
+  const next = nextTimes(schedule);
   return (
     <div className={css['page']}>
       <p>
@@ -34,11 +92,14 @@ const Shown = ({ schedule }: { readonly schedule: Schedule }) => {
           The firing of <Instant at={waiting.nominal_at} /> waits for the end of the run before it.
         </p>
       )}
+      <Axis schedule={schedule} nowMs={now} />
       <section aria-labelledby="next">
-        <h2 id="next">
-          {schedule.status === 'paused' ? 'Next times, which are missed while it is paused' : 'Next times'}
-        </h2>
-        {next.length === 0 && <p>None.</p>}
+        <h2 id="next">Next times</h2>
+        {schedule.status === 'paused' ? (
+          <Paused schedule={schedule} />
+        ) : (
+          next.length === 0 && <p>None: {schedule.status === 'ended' ? 'it has ended' : 'no time is left'}.</p>
+        )}
         <ol className={css['times']}>
           {next.map((at) => (
             <li key={at}>

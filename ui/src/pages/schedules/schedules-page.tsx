@@ -1,19 +1,26 @@
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { firingText, timesText } from '../../model/schedule.ts';
-import { formatCount, plural } from '../../model/units.ts';
+import { formatCount } from '../../model/units.ts';
+import { formatState, oneOf, text } from '../../model/url.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
+import { FilterBar } from '../../widgets/filter-bar.tsx';
 import { Instant } from '../../widgets/instant.tsx';
+import { Listed } from '../../widgets/listed.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePaged } from '../../widgets/paged.ts';
-import { useShared } from '../../widgets/page-state.ts';
+import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 
 type Schedule = components['schemas']['ListedSchedule'];
 
 const PAGE_ROWS = 200;
+const STATUSES = ['active', 'paused', 'ended'] as const;
+
+const grammar = { status: oneOf(STATUSES), definition_id: text() } as const;
+const filterNames = ['status', 'definition_id'] as const;
 
 const columns: readonly Column<Schedule>[] = [
   {
@@ -38,7 +45,12 @@ const columns: readonly Column<Schedule>[] = [
     cell: ({ definition_id: id }) => (id === undefined ? '—' : <PageLink to={`/definitions/${id}`}>{id}</PageLink>),
   },
   { id: 'times', head: 'Times', cell: timesText },
-  { id: 'next', head: 'Next', cell: ({ next_at }) => <Instant at={next_at} /> },
+  // One that is paused fires at none of its times.
+  {
+    id: 'next',
+    head: 'Next',
+    cell: ({ next_at, status }) => <Instant at={status === 'paused' ? undefined : next_at} />,
+  },
   { id: 'last', head: 'Last firing', cell: ({ last_firing: last }) => (last === undefined ? '—' : firingText(last)) },
   { id: 'started', head: 'Started', isNumber: true, cell: ({ started }) => formatCount(started) },
   { id: 'skipped', head: 'Skipped', isNumber: true, cell: ({ skipped }) => formatCount(skipped) },
@@ -57,9 +69,27 @@ export default function SchedulesPage() {
     );
     return { rows: page.schedules, next: page.next_cursor };
   });
+  const [state, setState] = usePageState(grammar);
+  const { status, definition_id: definition } = state;
+  const active = Object.entries(formatState(grammar, state)).map(([name, value]) => ({ name, value }));
+  const clear = (): void => setState({ status: undefined, definition_id: undefined }, 'push');
+  const isListed = (row: Schedule): boolean =>
+    (status === undefined || row.status === status) && (definition === undefined || row.definition_id === definition);
   return (
     <>
       <PageHead title="Schedules" />
+      <FilterBar
+        active={active}
+        names={filterNames}
+        choices={{ status: STATUSES }}
+        onSet={(name, value) =>
+          setState(
+            { [name]: value === undefined ? undefined : grammar[name as keyof typeof grammar].parse(value) },
+            'push',
+          )
+        }
+        onClear={clear}
+      />
       <Loaded query={schedules} what="schedules">
         {(rows) =>
           rows.length === 0 ? (
@@ -70,14 +100,18 @@ export default function SchedulesPage() {
               </p>
             </EmptyState>
           ) : (
-            <DataTable
-              name="Schedules"
-              columns={columns}
-              rows={rows}
-              idOf={({ id, project: owner }) => `${owner} ${id}`}
-              onEnd={schedules.more}
-              foot={`${plural(rows.length, 'schedule')} shown${schedules.hasMore ? '; scroll for more' : ''}`}
-            />
+            <Listed what="schedule" rows={rows} listed={rows.filter(isListed)} paged={schedules} fills onClear={clear}>
+              {(listed, foot) => (
+                <DataTable
+                  name="Schedules"
+                  columns={columns}
+                  rows={listed}
+                  idOf={({ id, project: owner }) => `${owner} ${id}`}
+                  onEnd={schedules.more}
+                  foot={foot}
+                />
+              )}
+            </Listed>
           )
         }
       </Loaded>

@@ -1,9 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
+import type { components } from '../../api/types.ts';
 import { DEFAULT_PREFS, type Prefs } from '../../model/prefs.ts';
+import { projectsOf, type ScopeRow, scopeRows } from '../../model/scopes.ts';
 import { Button } from '../../widgets/button.tsx';
+import type { Column } from '../../widgets/data-table.tsx';
 import { useKeyDialog } from '../../widgets/key-dialog.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
+import { PlainTable } from '../../widgets/plain-table.tsx';
 import { usePrefs } from '../../widgets/prefs.tsx';
 import { Loaded } from '../../widgets/states.tsx';
 import css from './settings.module.css';
@@ -33,6 +37,22 @@ const Choices = <T extends string | number>({
   </fieldset>
 );
 
+const idOfRow = ({ scope }: ScopeRow): string => scope;
+
+const columnsOf = (who: components['schemas']['Whoami'], hasKey: boolean): readonly Column<ScopeRow>[] => [
+  { id: 'scope', head: 'Scope', cell: ({ scope }) => <b>{scope}</b> },
+  {
+    id: 'here',
+    head: hasKey ? 'This key' : 'Without a key',
+    cell: ({ scope }) => {
+      const projects = projectsOf(who, scope);
+      return projects === undefined ? '✕ no' : `✓ ${projects === 'all' ? 'all projects' : projects}`;
+    },
+  },
+  { id: 'allows', head: 'Allows to', cell: ({ allows }) => allows },
+  { id: 'inherited', head: 'Also held by', cell: ({ inherited }) => inherited },
+];
+
 const Access = () => {
   const keyDialog = useKeyDialog();
   const whoami = useQuery({
@@ -43,17 +63,21 @@ const Access = () => {
     <section aria-labelledby="access" className={css['section']}>
       <h2 id="access">Access</h2>
       <Loaded query={whoami} what="what this key may do">
-        {({ scopes, projects, version, spec_version }) => (
-          <dl className={css['facts']}>
-            <dt>Scopes</dt>
-            <dd>{scopes.length === 0 ? 'none' : scopes.join(', ')}</dd>
-            <dt>Projects</dt>
-            <dd>{projects.join(', ') || 'none'}</dd>
-            <dt>Version</dt>
-            <dd>
-              {version}, data model {spec_version}
-            </dd>
-          </dl>
+        {(who) => (
+          <>
+            <div className={css['scopes']}>
+              <PlainTable name="Scopes" columns={columnsOf(who, keyDialog.hasKey)} rows={scopeRows} idOf={idOfRow} />
+            </div>
+            <p className={css['note']}>
+              While neither execute nor worker keys are set, ingest and read keys reach what these do, too.
+            </p>
+            <dl className={css['facts']}>
+              <dt>Version</dt>
+              <dd>
+                {who.version}, data model {who.spec_version}
+              </dd>
+            </dl>
+          </>
         )}
       </Loaded>
       <p>

@@ -1,19 +1,20 @@
-import type { ReactNode } from 'react';
+import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { inTrouble, isSilent, leaseClock, leaseStates } from '../../model/lease-clock.ts';
+import { inTrouble, isSilent, type LeaseTimes, leaseStates, stateOfLease } from '../../model/lease-clock.ts';
 import { LEASE_CALLS } from '../../model/refusals.ts';
-import { formatAge, formatCount, plural, shortId } from '../../model/units.ts';
+import { formatAge, formatCount, shortId } from '../../model/units.ts';
 import { formatState, oneOf, text } from '../../model/url.ts';
-import { Button } from '../../widgets/button.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { FilterBar } from '../../widgets/filter-bar.tsx';
 import { Instant } from '../../widgets/instant.tsx';
+import { LastHeartbeat, LeaseClock, LeaseState, useLeaseTimes } from '../../widgets/lease-clock.tsx';
+import { Listed } from '../../widgets/listed.tsx';
 import { usePolled } from '../../widgets/live.tsx';
 import { useNow } from '../../widgets/now.ts';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
-import { usePaged } from '../../widgets/paged.ts';
+import { type Paged, usePaged } from '../../widgets/paged.ts';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { PlainTable } from '../../widgets/plain-table.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
@@ -38,7 +39,6 @@ const Seen = ({ at }: { readonly at: string }) => {
     </>
   );
 };
-const Clock = ({ lease }: { readonly lease: Lease }) => leaseClock(lease, useNow());
 
 const workerColumns: readonly Column<Worker>[] = [
   {
@@ -72,7 +72,7 @@ const workerColumns: readonly Column<Worker>[] = [
   },
 ];
 
-const leaseColumns: readonly Column<Lease>[] = [
+const leaseColumnsOf = (times: LeaseTimes | undefined): readonly Column<Lease>[] => [
   {
     id: 'step',
     head: 'Step',
@@ -83,8 +83,9 @@ const leaseColumns: readonly Column<Lease>[] = [
       </PageLink>
     ),
   },
-  { id: 'status', head: 'Status', cell: ({ status }) => <StatusMark state={status} /> },
-  { id: 'clock', head: 'By itself', cell: (lease) => <Clock lease={lease} /> },
+  { id: 'status', head: 'Status', cell: (lease) => <LeaseState lease={lease} times={times} /> },
+  { id: 'clock', head: 'By itself', cell: (lease) => <LeaseClock lease={lease} times={times} /> },
+  { id: 'heartbeat', head: 'Last heartbeat', cell: ({ last_heartbeat_at: at }) => <LastHeartbeat at={at} /> },
   {
     id: 'run',
     head: 'Run',
@@ -151,40 +152,57 @@ const RefusedCalls = () => {
   );
 };
 
-/** The rows of a list that the filters leave, and how many of those that were read they are. */
-const Listed = <Row,>({
-  what,
+type LeaseFilter = Partial<Readonly<Record<(typeof filterNames)[number], string | undefined>>>;
+
+/** Live leases, those in trouble first. A lease becomes expiring by itself: the order is made anew when that happens, not each second. */
+const Leases = ({
   rows,
-  isListed,
-  hasMore,
-  order,
+  filter,
+  leases,
   onClear,
-  children,
 }: {
-  readonly what: string;
-  readonly rows: readonly Row[];
-  readonly isListed: (row: Row) => boolean;
-  readonly hasMore: boolean;
-  readonly order?: string;
+  readonly rows: readonly Lease[];
+  readonly filter: LeaseFilter;
+  readonly leases: Pick<Paged<Lease>, 'hasMore' | 'more'>;
   readonly onClear: () => void;
-  readonly children: (listed: readonly Row[], foot: string) => ReactNode;
 }) => {
-  const listed = rows.filter(isListed);
-  const of = listed.length < rows.length ? ` of ${formatCount(rows.length)} read` : '';
-  if (listed.length === 0)
-    return (
-      <p className={css['head']}>
-        The filters leave none of {plural(rows.length, what)}
-        {hasMore && ' read so far'}. <Button onClick={onClear}>Clear all filters</Button>
-      </p>
-    );
+  const times = useLeaseTimes();
+  const columns = useMemo(() => leaseColumnsOf(times), [times]);
+  const now = useNow();
+  const states = rows.map((row) => stateOfLease(row, times, now)).join(' ');
+  const { state, worker, definition } = filter;
+  const listed = useMemo(() => {
+    const shown = states.split(' ');
+    const ours = rows
+      .map((row, at) => ({ row, shown: shown[at] ?? row.status }))
+      .filter(
+        (one) =>
+          (state === undefined || one.shown === state || one.row.status === state) &&
+          (worker === undefined || one.row.worker_id === worker) &&
+          (definition === undefined || one.row.definition_id === definition),
+      );
+    return inTrouble(ours, (one) => one.shown).map(({ row }) => row);
+  }, [rows, states, state, worker, definition]);
   return (
-    <div className={css['list']}>
-      {children(
-        listed,
-        `${plural(listed.length, what)}${of} shown${order === undefined ? '' : `, ${order}`}${hasMore ? '; scroll for more' : ''}`,
+    <Listed
+      what="lease"
+      rows={rows}
+      listed={listed}
+      paged={leases}
+      order="orphaned first, then expiring, then the oldest"
+      onClear={onClear}
+    >
+      {(shown, foot) => (
+        <DataTable
+          name="Leases"
+          columns={columns}
+          rows={shown}
+          idOf={({ lease_id }) => lease_id}
+          onEnd={leases.more}
+          foot={foot}
+        />
       )}
-    </div>
+    </Listed>
   );
 };
 
@@ -216,10 +234,6 @@ export default function WorkersPage() {
   const isOurs = (row: Worker): boolean =>
     (worker === undefined || row.worker_id === worker || row.name === worker) &&
     (definition === undefined || row.definitions.some(({ id }) => id === definition));
-  const isListed = (row: Lease): boolean =>
-    (state.state === undefined || row.status === state.state) &&
-    (worker === undefined || row.worker_id === worker) &&
-    (definition === undefined || row.definition_id === definition);
   return (
     <>
       <PageHead title="Workers" />
@@ -242,7 +256,7 @@ export default function WorkersPage() {
               <p>A worker registers what it serves and then claims steps. Runs wait until one does.</p>
             </EmptyState>
           ) : (
-            <Listed what="worker" rows={rows} isListed={isOurs} hasMore={workers.hasMore} onClear={clear}>
+            <Listed what="worker" rows={rows} listed={rows.filter(isOurs)} paged={workers} onClear={clear}>
               {(listed, foot) => (
                 <DataTable
                   name="Workers"
@@ -265,25 +279,7 @@ export default function WorkersPage() {
               <p>No worker holds a step at the moment.</p>
             </EmptyState>
           ) : (
-            <Listed
-              what="lease"
-              rows={inTrouble(rows)}
-              isListed={isListed}
-              hasMore={leases.hasMore}
-              order="orphans first, then the oldest"
-              onClear={clear}
-            >
-              {(listed, foot) => (
-                <DataTable
-                  name="Leases"
-                  columns={leaseColumns}
-                  rows={listed}
-                  idOf={({ lease_id }) => lease_id}
-                  onEnd={leases.more}
-                  foot={foot}
-                />
-              )}
-            </Listed>
+            <Leases rows={rows} filter={state} leases={leases} onClear={clear} />
           )
         }
       </Loaded>
