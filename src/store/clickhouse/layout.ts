@@ -1,5 +1,5 @@
 /**
- * How tables lie: on one server, or on the replicas of a cluster, each of which holds all rows and is told of each table by
+ * How tables lie: on one server, or on the replicas of a cluster, each of which holds all rows and makes each table by
  * `ON CLUSTER`. Paths and names of replicas are those that the servers are configured with (`default_replica_path`,
  * `default_replica_name`).
  */

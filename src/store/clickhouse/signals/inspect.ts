@@ -77,7 +77,7 @@ const probeSpan = async (database: Database): Promise<ProbeOutcome> => {
   }
 };
 
-/** Each service claims the duty of retention each five seconds, whoever holds it. One that ended has given it back. */
+/** Each service claims the duty of retention each five seconds, also while another holds it. One that ended has given it back. */
 const countServices = async ({ ask }: Database): Promise<number> => {
   const [[count] = ['0']] = await ask<[string]>(
     `SELECT countIf(last > 0) FROM (
