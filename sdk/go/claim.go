@@ -26,7 +26,9 @@ func (w *Worker) claimSteps(ctx context.Context) error {
 		leases, err := w.claim(ctx, free)
 		if err == nil {
 			failures = 0
+			w.calls.motion.begin(1)
 			w.serveAll(leases)
+			w.calls.motion.end()
 			if len(leases) > 0 || w.config.run == "" {
 				continue
 			}

@@ -42,8 +42,22 @@ type leaseCalls struct {
 }
 
 func (c *leaseCalls) try(verb stepVerb, body []byte, until tries) leaseAnswer {
+	return c.tryOn(c.submit(verb, body), until)
+}
+
+func (c *leaseCalls) submit(verb stepVerb, body []byte) *pendingCall {
+	return c.calls.submit(c.calls.ctx, stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body})
+}
+
+// tryOn awaits the answer to a call, and makes the same again where there is none.
+func (c *leaseCalls) tryOn(first *pendingCall, until tries) leaseAnswer {
+	call, isFirst := first, true
 	text, err := withRetries(until.ctx, until.policy, func() (json.RawMessage, error) {
-		return c.calls.call(c.calls.ctx, stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body})
+		if !isFirst {
+			call = c.calls.submit(first.ctx, first.stepCall)
+		}
+		isFirst = false
+		return c.calls.await(call)
 	})
 	return c.read(text, err)
 }
@@ -76,12 +90,14 @@ func (c *leaseCalls) read(text json.RawMessage, err error) leaseAnswer {
 	return leaseAnswer{kind: answerRejected, err: problem}
 }
 
-func (c *leaseCalls) started(until tries) leaseAnswer {
-	body, err := encode(wire.StartStepRequest{WorkerID: c.calls.workerID})
-	if err != nil {
-		return leaseAnswer{kind: answerMissing}
-	}
-	return c.try(startedVerb, body, until)
+// declare sends the first declaration that the body begins. Nobody waits for it here, so those of all leases that came
+// together travel together.
+func (c *leaseCalls) declare() *pendingCall {
+	return c.submit(startedVerb, append(append([]byte(`{"worker_id":`), stringText(c.calls.workerID)...), '}'))
+}
+
+func (c *leaseCalls) started(first *pendingCall, until tries) leaseAnswer {
+	return c.tryOn(first, until)
 }
 
 func (c *leaseCalls) complete(body []byte, until tries) leaseAnswer {

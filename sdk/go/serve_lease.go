@@ -37,6 +37,8 @@ type servedLease struct {
 	body   stepBody
 	calls  leaseCalls
 	logger *slog.Logger
+	// declared is the first declaration that the body begins; nil where it does not.
+	declared *pendingCall
 	// interrupted ends, with an Interrupt as its cause, when the work is of no more use.
 	interrupted context.Context
 	interrupt   context.CancelCauseFunc
@@ -61,7 +63,14 @@ func (l *servedLease) reason() Interrupt {
 	return reason
 }
 
-// serve lives the lease.
+// declare sends the first declaration that the body begins, where there is one.
+func (l *servedLease) declare() {
+	if l.body != nil {
+		l.declared = l.calls.declare()
+	}
+}
+
+// serve lives the lease, once it is declared.
 func (l *servedLease) serve() {
 	defer l.interrupt(nil)
 	if l.body == nil {
@@ -69,7 +78,7 @@ func (l *servedLease) serve() {
 		return
 	}
 	// A late declaration is refused as fenced; one that is never answered must not be repeated without end.
-	started := l.calls.started(tries{l.host.force, untilAnswered(l.host.leaseTTL)})
+	started := l.calls.started(l.declared, tries{l.host.force, untilAnswered(l.host.leaseTTL)})
 	// Without its word that the body may run, the body does not run: its own earlier report is no such word either.
 	if started.kind != answerTaken {
 		l.settle(started)
@@ -94,6 +103,7 @@ func (l *servedLease) run(beats *heart, lastly tries) {
 	step := &Step{lease: l.lease, tracer: l.host.tracer, tell: beats.tell}
 	ended := make(chan bodyEnd, 1)
 	go func() {
+		l.host.calls.motion.end()
 		end := bodyEnd{err: errors.New("the body ended its goroutine without a return")}
 		defer func() { ended <- end }()
 		end = l.runBody(step, usage)

@@ -65,6 +65,8 @@ type stepCalls struct {
 	claims func() bool
 	// onLeases takes what came.
 	onLeases func([]json.RawMessage)
+	// motion is of the leases of the worker: a batch waits until they have said what they have to say.
+	motion motion
 	// isOlder: the service does not know the batch.
 	isOlder atomic.Bool
 
@@ -75,13 +77,19 @@ type stepCalls struct {
 
 // call makes one call, one try. The context breaks it off.
 func (c *stepCalls) call(ctx context.Context, call stepCall) (json.RawMessage, error) {
+	return c.await(c.submit(ctx, call))
+}
+
+// submit makes one call, one try, whose answer is to be awaited.
+func (c *stepCalls) submit(ctx context.Context, call stepCall) *pendingCall {
 	if call.timeout == 0 {
 		call.timeout = defaultTimeout
 	}
-	if c.isOlder.Load() || len(call.body) > largeReport {
-		return c.alone(ctx, call)
-	}
 	pending := &pendingCall{stepCall: call, ctx: ctx, answer: make(chan stepAnswer, 1)}
+	if c.isOlder.Load() || len(call.body) > largeReport {
+		go c.answerAlone(pending)
+		return pending
+	}
 	c.mu.Lock()
 	c.queue = append(c.queue, pending)
 	if c.senders < batchesAtOnce {
@@ -89,6 +97,12 @@ func (c *stepCalls) call(ctx context.Context, call stepCall) (json.RawMessage, e
 		go c.send()
 	}
 	c.mu.Unlock()
+	return pending
+}
+
+// await returns the answer, or the error of the context of the call, which breaks it off.
+func (c *stepCalls) await(pending *pendingCall) (json.RawMessage, error) {
+	ctx := pending.ctx
 	select {
 	case answer := <-pending.answer:
 		return answer.body, answer.err
@@ -100,14 +114,20 @@ func (c *stepCalls) call(ctx context.Context, call stepCall) (json.RawMessage, e
 	}
 }
 
+func (c *stepCalls) answerAlone(pending *pendingCall) {
+	body, err := c.alone(pending.ctx, pending.stepCall)
+	pending.answer <- stepAnswer{body, err}
+}
+
 func (c *stepCalls) alone(ctx context.Context, call stepCall) (json.RawMessage, error) {
 	path := "/v1/api/steps/" + url.PathEscape(call.leaseID) + "/" + string(call.verb)
 	return c.transport.call(ctx, request{method: "POST", path: path, body: call.body, timeout: call.timeout})
 }
 
-// send sends batches until nothing waits.
+// send sends batches until nothing waits. What can go on comes first, so that what is ready together travels together.
 func (c *stepCalls) send() {
 	for {
+		c.motion.wait()
 		c.mu.Lock()
 		batch := c.take()
 		if batch == nil {
@@ -165,10 +185,7 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 	if refused, ok := as[*ServiceError](err); ok && refused.Status == 404 {
 		c.isOlder.Store(true)
 		for _, pending := range batch {
-			go func() {
-				body, err := c.alone(pending.ctx, pending.stepCall)
-				pending.answer <- stepAnswer{body, err}
-			}()
+			go c.answerAlone(pending)
 		}
 		return
 	}
@@ -182,6 +199,8 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 		}
 		return
 	}
+	c.motion.begin(1)
+	defer c.motion.end()
 	// First: whoever counts free slots next must see what fills them.
 	c.onLeases(answer.Leases)
 	lists := map[stepVerb][]batchItem{
@@ -189,6 +208,9 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 	}
 	for _, pending := range batch {
 		items := lists[pending.verb]
+		if pending.verb != heartbeatVerb {
+			c.motion.begin(1)
+		}
 		switch {
 		case len(items) == 0 || items[0].Status == 0:
 			err := errors.New("the answer to a batch lacks an item")

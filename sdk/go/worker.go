@@ -256,7 +256,9 @@ func (w *Worker) serveAll(leases []json.RawMessage) {
 		}
 		served := newServedLease(w.host.Load(), lease, body)
 		w.count(1)
+		served.declare()
 		go func() {
+			defer w.calls.motion.end()
 			defer w.count(-1)
 			served.serve()
 		}()
@@ -281,9 +283,11 @@ func (w *Worker) waitUntilIdle(most time.Duration) bool {
 	}
 }
 
-// free waits for a free slot, and says how many there are; 0 when the worker stops.
+// free waits for free slots, and says how many there are; 0 when the worker stops.
 func (w *Worker) free(ctx context.Context) int {
 	for {
+		// Slots that are freed together are filled by one claim.
+		w.calls.motion.wait()
 		w.mu.Lock()
 		free, changed := w.config.concurrency-w.active, w.changed
 		w.mu.Unlock()

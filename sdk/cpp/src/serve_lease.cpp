@@ -62,25 +62,52 @@ struct ServedLease::Result {
 };
 
 ServedLease::ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body,
-                         std::function<void()> on_left_behind)
+                         std::function<void()> on_end, std::function<void()> on_left_behind)
     : host_(std::move(host)),
       lease_(std::move(lease)),
       body_(std::move(body)),
+      on_end_(std::move(on_end)),
       on_left_behind_(std::move(on_left_behind)),
       name_(lease_.definition_id + "@" + std::to_string(lease_.definition_version) + "/" + lease_.step_id + " of run " +
             lease_.run_id) {}
 
-void ServedLease::serve() noexcept {
+void ServedLease::begin() noexcept {
+  const auto self = shared_from_this();
+  if (body_ == nullptr)
+    return go_on([self] {
+      self->refuse_unheld();
+      self->end();
+    });
+  // Nobody waits for it, so those of all leases that came together travel together.
+  host_->calls.submit(
+      {.verb = StepVerb::started, .lease_id = lease_.lease_id, .body = encode(json{{"worker_id", host_->worker_id}})},
+      [self](const StepAnswer& declared) { self->go_on([self, declared] { self->serve_held(declared); }); });
+}
+
+void ServedLease::go_on(std::function<void()> work) noexcept {
+  const auto guarded = [self = shared_from_this(), work = std::move(work)] {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      self->log(LogLevel::error, self->name_ + ": " + error.what());
+    } catch (...) {
+      self->log(LogLevel::error, self->name_ + ": an error of an unknown type");
+    }
+    self->end();
+  };
   try {
-    if (body_ == nullptr)
-      refuse_unheld();
-    else
-      serve_held();
-  } catch (const std::exception& error) {
-    log(LogLevel::error, name_ + ": " + error.what());
-  } catch (...) {
-    log(LogLevel::error, name_ + ": an error of an unknown type");
+    host_->pool.submit(guarded);
+  } catch (const std::system_error&) {
+    log(LogLevel::error, "no thread can be started for " + name_ + "; the service gives it to another worker");
+    end();
   }
+}
+
+void ServedLease::end() noexcept {
+  on_force_.reset();
+  // It holds the lease.
+  if (const auto heart = std::exchange(heart_, nullptr)) heart->stop();
+  if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
 }
 
 void ServedLease::log(LogLevel level, const std::string& line) const noexcept {
@@ -123,11 +150,16 @@ ServedLease::Answer ServedLease::read(const wire::Json* answer, const std::excep
   }
 }
 
-ServedLease::Answer ServedLease::call(StepVerb verb, std::string body, const How& how) {
+ServedLease::Answer ServedLease::call(StepVerb verb, std::string body, const How& how, const StepAnswer* first) {
   const StepCall step_call{.verb = verb, .lease_id = lease_.lease_id, .body = std::move(body)};
   try {
     // The token ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
-    const auto answer = with_retries(how.policy, how.stop, [&] { return host_->calls.make(step_call); });
+    const auto answer = with_retries(how.policy, how.stop, [&] {
+      const auto* const made = std::exchange(first, nullptr);
+      if (made == nullptr) return host_->calls.make(step_call);
+      if (made->error != nullptr) std::rethrow_exception(made->error);
+      return made->body;
+    });
     return read(&answer, nullptr);
   } catch (const Error&) {
     return read(nullptr, std::current_exception());
@@ -181,45 +213,47 @@ Failure given_back() {
 
 }  // namespace
 
-void ServedLease::serve_held() {
+void ServedLease::serve_held(const StepAnswer& declared) {
+  host_->calls.motion().end();
   // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
   const How within_ttl{.stop = host_->force, .policy = until_answered_within(host_->lease_ttl)};
-  const auto started = call(StepVerb::started, encode(json{{"worker_id", host_->worker_id}}), within_ttl);
+  const auto started = call(StepVerb::started, encode(json{{"worker_id", host_->worker_id}}), within_ttl, &declared);
   // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
-  if (started.kind != Answer::Kind::taken) return settle(started);
+  if (started.kind != Answer::Kind::taken) {
+    settle(started);
+    return end();
+  }
   // A worker that stops lets a last report go out, but does not wait for its answer without end.
   const How lastly{.policy = until_answered_within(host_->settle)};
   // The time of bodies was over before this one began: it must not.
-  if (host_->force.stop_requested()) return settle(fail(given_back<Failure>(), {}, lastly));
+  if (host_->force.stop_requested()) {
+    settle(fail(given_back<Failure>(), {}, lastly));
+    return end();
+  }
 
-  const auto heart = std::make_shared<Heart>(
+  heart_ = std::make_shared<Heart>(
       host_->timers, host_->heartbeat,
       [self = shared_from_this()](const auto& details, const auto& found) { self->beat(details, found); });
-  heart->start();
-  const std::stop_callback on_force{host_->force, [this, &heart] { force(heart); }};
-  try {
-    run(*heart, lastly);
-  } catch (...) {
-    heart->stop();
-    throw;
-  }
-  heart->stop();
+  heart_->start();
+  on_force_.emplace(host_->force, [this] { force(); });
+  run(lastly);
 }
 
-void ServedLease::run(Heart& heart, const How& lastly) {
+/// Runs the body, and reports what came of it.
+void ServedLease::run(const How& lastly) {
   const auto usage = std::make_shared<UsageTotals>();
   const auto state = std::make_shared<StepState>();
   state->lease = lease_;
   state->instrumentation = host_->instrumentation;
   state->stop = interruption_.get_token();
   state->reason = [self = shared_from_this()] { return self->reason(); };
-  state->tell = [heart = heart.shared_from_this()](std::string details) { heart->tell(std::move(details)); };
+  state->tell = [heart = heart_](std::string details) { heart->tell(std::move(details)); };
 
   const auto result = run_body(usage, state);
   // Whoever is first decides: the worker that no longer waits, or the body that has ended.
-  if (is_settled_.exchange(true)) return;
+  if (is_settled_.exchange(true)) return end();
   const auto why = reason();
-  if (why == InterruptReason::fenced || why == InterruptReason::run_terminal) return;
+  if (why == InterruptReason::fenced || why == InterruptReason::run_terminal) return end();
   const bool is_stopping = why == InterruptReason::stopping;
   const How how = is_stopping ? lastly : How{.stop = interruption_.get_token()};
 
@@ -233,18 +267,43 @@ void ServedLease::run(Heart& heart, const How& lastly) {
   const auto reported = usage->reported(std::move(by_hand));
   if (result.failure.has_value()) {
     // The mark for the next attempt goes first: after the report nobody takes it.
-    heart.flush(host_->lease_ttl);
-    if (is_stopping && result.may_be_given_back) return settle(fail(given_back<Failure>(), reported, how));
-    return report_failure(*result.failure, reported, how);
+    heart_->flush(host_->lease_ttl);
+    if (is_stopping && result.may_be_given_back)
+      settle(fail(given_back<Failure>(), reported, how));
+    else
+      report_failure(*result.failure, reported, how);
+    return end();
   }
   json body{{"worker_id", host_->worker_id}, {"output", result.output.value()}};
   if (!patch.empty()) body["state_patch"] = std::move(patch);
   if (!reported.empty()) body["usage"] = reported;
-  const auto answer = call(StepVerb::complete, encode(body), how);
-  if (answer.kind != Answer::Kind::rejected) return settle(answer);
-  const auto message = "the service refused the output of step " + lease_.step_id + ": " + answer.message;
-  report_failure({.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, reported,
-                 how);
+  report(encode(body), reported, how);
+}
+
+/// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.
+void ServedLease::report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how) {
+  StepCall first{.verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body};
+  host_->calls.submit(std::move(first), [self = shared_from_this(), body = std::move(body), usage, how](const StepAnswer& made) {
+    using Kind = Answer::Kind;
+    const auto found = self->read(&made.body, made.error);
+    if (found.kind == Kind::taken || found.kind == Kind::refused) {
+      self->settle(found);
+      self->end();
+      return self->host_->calls.motion().end();
+    }
+    self->go_on([self, body, usage, how, made] {
+      self->host_->calls.motion().end();
+      const auto answer = self->call(StepVerb::complete, body, how, &made);
+      if (answer.kind == Kind::rejected) {
+        const auto message = "the service refused the output of step " + self->lease_.step_id + ": " + answer.message;
+        self->report_failure(
+            {.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, usage, how);
+      } else {
+        self->settle(answer);
+      }
+      self->end();
+    });
+  });
 }
 
 ServedLease::Result ServedLease::run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state) {
@@ -326,10 +385,10 @@ void ServedLease::interrupt(InterruptReason reason) {
   }
 }
 
-void ServedLease::force(const std::shared_ptr<Heart>& heart) {
+void ServedLease::force() {
   interrupt(InterruptReason::stopping);
   // A body that does not listen is left behind.
-  host_->timers.at(Clock::now() + host_->settle, [weak = weak_from_this(), heart] {
+  host_->timers.at(Clock::now() + host_->settle, [weak = weak_from_this(), heart = heart_] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     if (self->is_settled_.exchange(true)) return;

@@ -39,13 +39,13 @@ struct LeaseHost {
 /// does what the protocol asks on each of the four refusals. See docs/worker-protocol.md.
 class ServedLease : public std::enable_shared_from_this<ServedLease> {
  public:
-  /// `body` is null when this worker does not hold the definition, the version or the step. `on_left_behind` is called when
-  /// the body did not end in time: its worker no longer waits for it.
-  ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body,
+  /// `body` is null when this worker does not hold the definition, the version or the step. `on_end` is called when all is over,
+  /// `on_left_behind` when the body did not end in time: its worker no longer waits for it.
+  ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body, std::function<void()> on_end,
               std::function<void()> on_left_behind);
 
-  /// Lives the lease.
-  void serve() noexcept;
+  /// Lives the lease: declares it at once, and goes on by itself. Only its body, and what must wait, has a thread of the pool.
+  void begin() noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -54,27 +54,35 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   struct How;
   struct Result;
 
+  /// Goes on with a thread of the pool.
+  void go_on(std::function<void()> work) noexcept;
+  void end() noexcept;
   void refuse_unheld();
-  void serve_held();
-  void run(Heart& heart, const How& lastly);
+  void serve_held(const StepAnswer& declared);
+  void run(const How& lastly);
+  void report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how);
   Result run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state);
   void report_failure(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
-  Answer call(StepVerb verb, std::string body, const How& how);
+  /// Until it is answered; `first` is what came of a first try that was made before.
+  Answer call(StepVerb verb, std::string body, const How& how, const StepAnswer* first = nullptr);
   Answer fail(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
   [[nodiscard]] Answer read(const wire::Json* answer, const std::exception_ptr& error) const;
   /// Logs what an answer says of a fault.
   void settle(const Answer& answer) const;
   void beat(const std::optional<std::string>& details, const Heart::Found& found);
   void interrupt(InterruptReason reason);
-  void force(const std::shared_ptr<Heart>& heart);
+  void force();
   [[nodiscard]] std::optional<InterruptReason> reason() const noexcept;
   void log(LogLevel level, const std::string& line) const noexcept;
 
   std::shared_ptr<const LeaseHost> host_;
   wire::Lease lease_;
   Workflow::Serve body_;
+  std::function<void()> on_end_;
   std::function<void()> on_left_behind_;
   std::string name_;
+  std::shared_ptr<Heart> heart_;
+  std::optional<std::stop_callback<std::function<void()>>> on_force_;
   std::stop_source interruption_;
   /// -1 while there is none.
   std::atomic<int> reason_{-1};

@@ -61,13 +61,14 @@ StepCalls::StepCalls(Options options) : options_(std::move(options)) {}
 
 wire::Json StepCalls::make(const StepCall& call) {
   if (goes_alone(call)) return alone(call);
-  std::promise<wire::Json> promise;
-  auto answered = promise.get_future();
-  enqueue(std::make_shared<Item>(call, [&promise](const StepAnswer& answer) {
+  // Held by both sides: who waits may go on while the other is still in it.
+  const auto promise = std::make_shared<std::promise<wire::Json>>();
+  auto answered = promise->get_future();
+  enqueue(std::make_shared<Item>(call, [promise](const StepAnswer& answer) {
     if (answer.error != nullptr)
-      promise.set_exception(answer.error);
+      promise->set_exception(answer.error);
     else
-      promise.set_value(answer.body);
+      promise->set_value(answer.body);
   }));
   return answered.get();
 }
@@ -142,10 +143,15 @@ void StepCalls::run() {
     {
       std::unique_lock lock{mutex_};
       ready_.wait(lock, [this] { return !queue_.empty() || is_closed_; });
+    }
+    // What can go on comes first, so that what is ready together travels together.
+    motion_.wait();
+    {
+      const std::lock_guard lock{mutex_};
       if (is_closed_) return;
       items = take();
     }
-    send(items);
+    if (!items.empty()) send(items);
   }
 }
 
@@ -215,6 +221,7 @@ void StepCalls::deliver(const Items& items, const wire::Json& answer) {
     const auto found = body.find(name);
     return found == body.end() || !found->is_array() ? nullptr : &*found;
   };
+  const Motion::Hold hold{motion_};
   // First: whoever counts free slots next must see what fills them.
   if (const auto* leases = list_in("leases"); leases != nullptr && !leases->empty()) options_.on_leases({*leases});
   for (const auto& kind : kinds) {
@@ -223,6 +230,7 @@ void StepCalls::deliver(const Items& items, const wire::Json& answer) {
     for (const auto& item : items) {
       if (item->call.verb != kind.verb) continue;
       const bool is_there = answers != nullptr && at < answers->size();
+      if (kind.verb != StepVerb::heartbeat) motion_.begin();
       item->settle(answer_in(is_there ? &(*answers)[at] : nullptr));
       ++at;
     }

@@ -16,6 +16,7 @@
 
 #include "body_pool.hpp"
 #include "http.hpp"
+#include "motion.hpp"
 
 namespace svc::inline v0::detail {
 
@@ -68,6 +69,9 @@ class StepCalls {
   void submit(StepCall call, OnAnswer on_answer);
   /// Ends the threads; what still waits is answered as broken off.
   void close() noexcept;
+  /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call on a lease, other
+  /// than a heartbeat, sets it going.
+  [[nodiscard]] Motion& motion() noexcept { return motion_; }
 
  private:
   struct Item;
@@ -83,6 +87,7 @@ class StepCalls {
   void deliver(const Items& items, const wire::Json& answer);
 
   Options options_;
+  Motion motion_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<std::shared_ptr<Item>> queue_;

@@ -127,6 +127,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     // Under the lock: who is about to wait must not miss it.
     const std::lock_guard lock{mutex_};
     changed_.notify_all();
+    slot_freed_.notify_all();
   }
 
   void stop() noexcept {
@@ -196,35 +197,32 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void serve(wire::Lease lease) {
     const auto found = workflows_.find(Identity{lease.definition_id, lease.definition_version});
     auto body = found == workflows_.end() ? nullptr : found->second.body_of(lease.step_id);
-    // A slot is freed once: by the end of its lease, or by the worker that waits no longer.
+    // A slot is freed once: by the end of its lease, or by the worker that waits no longer. The body may outlive the worker: it
+    // keeps alive what it works with.
     const auto is_counted = std::make_shared<std::atomic<bool>>(false);
-    const auto free_slot = [this, is_counted] {
-      if (is_counted->exchange(true)) return false;
-      const std::lock_guard lock{mutex_};
-      --active_;
-      changed_.notify_all();
-      return true;
+    const auto free_slot = [core = shared_from_this(), is_counted] {
+      if (!is_counted->exchange(true)) core->free_slot();
     };
     const auto name = lease.definition_id + "/" + lease.step_id + " of run " + lease.run_id;
-    const auto on_left_behind = [this, name, free_slot] {
-      log(LogLevel::warn, name + ": its body did not end in time; the service gives the step to another worker");
-      free_slot();
+    const auto on_left_behind = [weak = weak_from_this(), name, is_counted] {
+      const auto core = weak.lock();
+      if (core == nullptr || is_counted->exchange(true)) return;
+      core->log(LogLevel::warn, name + ": its body did not end in time; the service gives the step to another worker");
+      core->free_slot();
     };
-    const auto served = std::make_shared<ServedLease>(host_, std::move(lease), std::move(body), on_left_behind);
     {
       const std::lock_guard lock{mutex_};
       ++active_;
     }
-    try {
-      // The body may outlive the worker: it keeps alive what it works with.
-      pool_.submit([core = shared_from_this(), served, free_slot] {
-        served->serve();
-        free_slot();
-      });
-    } catch (const std::system_error&) {
-      log(LogLevel::error, "no thread can be started for " + name + "; its offer lapses");
-      free_slot();
-    }
+    std::make_shared<ServedLease>(host_, std::move(lease), std::move(body), free_slot, on_left_behind)->begin();
+  }
+
+  void free_slot() {
+    const std::lock_guard lock{mutex_};
+    --active_;
+    // Whoever waits, waits for one of these.
+    if (active_ == options_.concurrency - 1) slot_freed_.notify_all();
+    if (active_ == 0) changed_.notify_all();
   }
 
   /// The one run that this worker serves may be over.
@@ -296,7 +294,10 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
       try {
         const auto leases = claim(free);
         failures = 0;
-        serve_all(leases);
+        {
+          const Motion::Hold hold{calls_.motion()};
+          serve_all(leases);
+        }
         if (leases.value().empty() && options_.run_id.has_value() && has_ended(*options_.run_id)) return;
       } catch (const ServiceError& error) {
         pause_after(error, ++failures);
@@ -308,9 +309,14 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
 
   /// Free slots, once there are any; none when it stops.
   int wait_for_slot() {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [this] { return active_ < options_.concurrency || stopping_.stop_requested(); });
-    return stopping_.stop_requested() ? 0 : options_.concurrency - active_;
+    {
+      std::unique_lock lock{mutex_};
+      slot_freed_.wait(lock, [this] { return active_ < options_.concurrency || stopping_.stop_requested(); });
+    }
+    // Slots that are freed together are filled by one claim.
+    calls_.motion().wait();
+    const std::lock_guard lock{mutex_};
+    return stopping_.stop_requested() ? 0 : std::max(0, options_.concurrency - active_);
   }
 
   /// From a handler of the error, which goes on where a later claim does not help.
@@ -371,6 +377,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable slot_freed_;
   int active_ = 0;
   bool has_run_ = false;
   bool is_done_ = false;

@@ -5,6 +5,7 @@
 
 #include "body_pool.hpp"
 #include "heart.hpp"
+#include "motion.hpp"
 #include "retry.hpp"
 #include "timers.hpp"
 #include "usage.hpp"
@@ -50,6 +51,29 @@ TEST(BodyPool, RunsAllAtOnceThatAreAskedForAtOnce) {
   EXPECT_EQ(all.get_future().wait_for(10s), std::future_status::ready) << "none waits for another";
   gate.set_value();
   pool.close(10s);
+}
+
+TEST(BodyPool, DoesAllOfMuchShortWork) {
+  BodyPool pool;
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> left{20};
+    std::promise<void> done;
+    for (int n = 0; n < 20; ++n)
+      pool.submit([&] {
+        if (--left == 0) done.set_value();
+      });
+    ASSERT_EQ(done.get_future().wait_for(60s), std::future_status::ready) << "in round " << round;
+  }
+  pool.close(10s);
+}
+
+TEST(Motion, OfOneThatNeverEndsHoldsUpNobody) {
+  Motion motion;
+  motion.begin();
+  auto waited = std::async(std::launch::async, [&] { motion.wait(); });
+  EXPECT_EQ(waited.wait_for(60s), std::future_status::ready);
+  motion.end();
+  motion.wait();
 }
 
 TEST(Heart, BeatsSoonerAfterAMissAndSendsLostDetailsAgain) {

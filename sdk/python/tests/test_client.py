@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 import unittest
 from typing import Any
 
@@ -177,6 +178,21 @@ class Calls(WithService):
         self.assertEqual(raised.exception.served, "2.1")
         self.assertEqual(len(self.service.calls_to("healthz")), 2)
         self.assertEqual(len(self.service.calls_to("runs")), 1)
+
+    def test_callers_that_start_together_ask_for_the_version_once(self) -> None:
+        hold = threading.Event()
+        self.service.answer("healthz", Reply(body={"spec_version": "1.0"}, after=hold))
+        self.service.answer("runs", Reply(201, a_run()))
+        client = self.client()
+        callers = [threading.Thread(target=client.start, args=("refund", {})) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        time.sleep(0.1)
+        hold.set()
+        for caller in callers:
+            caller.join(60)
+        self.assertEqual(len(self.service.calls_to("healthz")), 1)
+        self.assertEqual(len(self.service.calls_to("runs")), 8)
 
     def test_a_closed_client_breaks_off_what_is_on_its_way(self) -> None:
         hold = threading.Event()

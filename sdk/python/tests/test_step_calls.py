@@ -1,12 +1,14 @@
-"""The calls of all leases of a worker, where threads cannot be had."""
+"""The calls of all leases of a worker: what travels together, and where threads cannot be had."""
 
 from __future__ import annotations
 
+import json
 import threading
 import unittest
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from svc import _motion
 from svc._daemon_pool import DaemonPool
 from svc._errors import ConnectionFailed
 from svc._step_calls import StepCall, StepCalls
@@ -19,14 +21,21 @@ if TYPE_CHECKING:
 class Answering:
     """Answers every batch of declarations."""
 
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+        """Of how many declarations each was."""
+
     def call(self, request: Request) -> dict[str, Any]:
-        return {"started": [{"status": 200, "body": {"path": request.path}}]}
+        assert isinstance(request.body, bytes)
+        self.batches.append(len(json.loads(request.body)["started"]))
+        return {"started": [{"status": 200, "body": {"path": request.path}}] * self.batches[-1]}
 
 
-class NoThreads(unittest.TestCase):
+class Calling(unittest.TestCase):
     def setUp(self) -> None:
+        self.service = Answering()
         self.calls = StepCalls(
-            Answering(),  # type: ignore[arg-type]
+            self.service,  # type: ignore[arg-type]
             "w-1",
             run_id=None,
             claims=lambda: False,
@@ -45,8 +54,51 @@ class NoThreads(unittest.TestCase):
 
         self.calls.submit(StepCall("started", "lease-1", body), on_answer)
         self.assertTrue(answered.wait(60))
+        # The answer set its lease going, which comes to its end here.
+        self.calls.motion.end()
         return found[0]
 
+
+class Together(Calling):
+    def test_calls_wait_for_leases_that_are_about_to_say_something(self) -> None:
+        answered = [threading.Event() for _ in range(5)]
+        with mock.patch.object(_motion, "_LIMIT_SECONDS", 60):
+            self.calls.motion.begin()
+            for number, event in enumerate(answered):
+                call = StepCall("started", f"lease-{number}", b'{"worker_id":"w-1"}')
+                self.calls.submit(call, lambda _answer, _error, event=event: event.set())
+            self.assertEqual(self.service.batches, [])
+            self.calls.motion.end()
+            for event in answered:
+                self.assertTrue(event.wait(60))
+                self.calls.motion.end()
+        self.assertEqual(self.service.batches, [5])
+
+    def test_a_call_does_not_wait_for_one_that_says_nothing(self) -> None:
+        self.calls.motion.begin()
+        self.assertIsNone(self.submitted(b'{"worker_id":"w-1"}')[1])
+
+
+class Pool(unittest.TestCase):
+    def test_all_of_much_short_work_is_done(self) -> None:
+        pool = DaemonPool("test", spare=8)
+        for _ in range(100):
+            done = threading.Semaphore(0)
+            for _ in range(20):
+                pool.submit(done.release)
+            for _ in range(20):
+                self.assertTrue(done.acquire(timeout=60))
+
+    def test_all_of_it_runs_at_once_where_each_waits_for_the_others(self) -> None:
+        pool = DaemonPool("test", spare=2)
+        for _ in range(2):
+            barrier = threading.Barrier(9)
+            for _ in range(8):
+                pool.submit(lambda barrier=barrier: barrier.wait(60))
+            barrier.wait(60)
+
+
+class NoThreads(Calling):
     def test_a_call_fails_that_finds_no_thread_and_the_next_one_tries_again(self) -> None:
         large = b'{"worker_id":"w-1","x":"' + b"x" * 300_000 + b'"}'
         with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):

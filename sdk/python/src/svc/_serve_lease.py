@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from ._wire import Lease
     from ._workflow import Body
 
-LeaseEnd = Literal["completed", "failed", "unservable", "fenced", "run_terminal", "released", "lost"]
-"""How a lease ended, as its worker saw it. `lost`: nothing can be said; the service finds out by itself."""
-
 _REFUSALS = ("already_applied", "fenced", "run_terminal", "not_started")
 _MESSAGE_LIMIT_CHARACTERS = 8 * 1024
 
@@ -172,6 +169,11 @@ class _LeaseCalls:
     def started(self, how: _How, first: _First) -> _Answer:
         return self.call("started", self.body_of(), how, first)
 
+    def report(self, body: bytes, answered: Callable[[_First], None]) -> None:
+        """Sends the first complete, and calls back with what came of it."""
+        step_call = StepCall("complete", self._lease.lease_id, body)
+        self._host.calls.submit(step_call, lambda answer, error: answered((answer, error)))
+
     def fail(self, failure: _Failure, usage: Sequence[object], how: _How) -> _Answer:
         fields: dict[str, object] = {"error": failure.error}
         if failure.retry_after_ms is not None:
@@ -194,108 +196,127 @@ class ServedLease:
     on each of the four refusals. See service.md, "Worker protocol".
     """
 
-    def __init__(self, host: LeaseHost, lease: Lease, body: Body | None) -> None:
-        """`body` is absent when this worker does not hold the definition, the version or the step."""
+    def __init__(
+        self,
+        host: LeaseHost,
+        lease: Lease,
+        body: Body | None,
+        threads: Callable[[Callable[[], None]], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        """`body` is absent when this worker does not hold the definition, the version or the step.
+
+        `threads` runs what must wait, and `on_end` is called, maybe more than once, when all is over.
+        """
         self._host = host
         self.lease = lease
         self._body = body
+        self._threads = threads
+        self._on_end = on_end
         self._calls = _LeaseCalls(host, lease)
+        self._heart: Heart | None = None
+        self._remove_force: Callable[[], None] = lambda: None
         self._interruption = Signal()
         self._reason: InterruptReason | None = None
         self.left_behind = Signal()
         """Fires when the body did not end in time: its worker no longer waits for it."""
         self.name = f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
 
-    def begin(self, go_on: Callable[[Callable[[], LeaseEnd]], None]) -> None:
-        """Declares the lease started, and hands all that follows to `go_on`, which runs it on a thread at once.
+    def begin(self) -> None:
+        """Declares the lease started, and goes on by itself; only its body, and what must wait, has a thread.
 
         Where this worker does not hold the step, nothing is declared. Neither raises nor waits.
         """
         body = self._body
         if body is None:
-            go_on(lambda: self._live(self._refuse_unheld))
+            self._go_on(self._refuse_unheld)
         else:
-            self._calls.declare(lambda first: go_on(lambda: self._live(lambda: self._serve(body, first))))
+            self._calls.declare(lambda first: self._go_on(lambda: self._serve(body, first)))
 
-    def _live(self, lease: Callable[[], LeaseEnd]) -> LeaseEnd:
-        """Lives the lease. Never raises."""
-        try:
-            return lease()
-        except Exception as error:
-            self._host.logger.error("%s: %s", self.name, _message_of(error))  # noqa: TRY400  A stack may hold payloads.
-            return "lost"
+    def _go_on(self, work: Callable[[], None]) -> None:
+        """Goes on with a thread."""
 
-    def _settle(self, answer: _Answer, taken: LeaseEnd) -> LeaseEnd:
-        """What an answer means for the lease, when being taken means `taken`."""
-        if answer.kind == "taken":
-            return taken
-        if answer.kind == "unanswered":
-            return "lost"
+        def guarded() -> None:
+            self._host.calls.motion.end()
+            try:
+                work()
+            except Exception as error:
+                # Without its stack, which may hold payloads.
+                self._host.logger.error("%s: %s", self.name, _message_of(error))  # noqa: TRY400
+                self._end()
+
+        self._threads(guarded)
+
+    def _end(self) -> None:
+        self._remove_force()
+        if self._heart is not None:
+            self._heart.stop()
+        self._on_end()
+
+    def _settle(self, answer: _Answer) -> None:
+        """Says what must be said of the last answer of a lease.
+
+        That our own earlier report landed is a success; that the lease is another's, or its run over, is no fault of
+        ours; without an answer the service finds out by itself.
+        """
         if answer.error is not None:
             error = answer.error
             self._host.logger.error("%s: the service refused a call: %s: %s", self.name, error.code, error)
-            return "lost"
-        if answer.reason == "already_applied":
-            # Our own earlier report landed, and its answer was lost.
-            return taken
-        if answer.reason == "fenced":
-            return "fenced"
-        if answer.reason == "run_terminal":
-            return "run_terminal"
-        self._host.logger.error(
-            "%s: the service never saw it started: a bug in this library, please report it", self.name
-        )
-        return "lost"
+        elif answer.reason == "not_started":
+            self._host.logger.error(
+                "%s: the service never saw it started: a bug in this library, please report it", self.name
+            )
 
-    def _report_failure(self, failure: _Failure, usage: Sequence[object], how: _How) -> LeaseEnd:
+    def _report_failure(self, failure: _Failure, usage: Sequence[object], how: _How) -> None:
         answer = self._calls.fail(failure, usage, how)
-        if answer.error is None:
-            return self._settle(answer, "failed")
-        # A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
-        message = f"{failure.error['message']} (reported as fatal: {answer.error})"[:_MESSAGE_LIMIT_CHARACTERS]
-        plain = _Failure({"class": "fatal", "code": "invalid_failure", "message": message})
-        return self._settle(self._calls.fail(plain, [], how), "failed")
+        if answer.error is not None:
+            # A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+            message = f"{failure.error['message']} (reported as fatal: {answer.error})"[:_MESSAGE_LIMIT_CHARACTERS]
+            plain = _Failure({"class": "fatal", "code": "invalid_failure", "message": message})
+            answer = self._calls.fail(plain, [], how)
+        self._settle(answer)
 
-    def _refuse_unheld(self) -> LeaseEnd:
+    def _refuse_unheld(self) -> None:
         lease = self.lease
         self._host.logger.warning("%s: this worker does not hold that step; another may serve it", self.name)
         held = f"{lease.definition_id} version {lease.definition_version}, step {lease.step_id}"
         message = f"worker {self._host.worker_id} does not hold {held}"
         failure = _Failure({"class": "unservable", "message": message})
-        return self._settle(self._calls.fail(failure, [], _How(self._host.force)), "unservable")
+        self._settle(self._calls.fail(failure, [], _How(self._host.force)))
+        self._end()
 
-    def _serve(self, body: Body, first: _First) -> LeaseEnd:
+    def _serve(self, body: Body, first: _First) -> None:
         host = self._host
         # A late declaration is refused as fenced; one that is never answered must not be repeated without end.
         until_ttl = RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.lease_ttl_seconds)
         started = self._calls.started(_How(host.force, until_ttl), first)
         # Without its word that the body may run, the body does not run: its own earlier report is no such word either.
         if started.kind != "taken":
-            return self._settle(started, "lost")
+            self._settle(started)
+            self._end()
+            return
         # A worker that stops lets a last report go out, but does not wait for its answer without end.
         lastly = _How(policy=RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.settle_seconds))
         # The time of bodies was over before this one began: it must not.
         if host.force.fired:
-            return self._settle(self._calls.fail(_GIVEN_BACK, [], lastly), "released")
+            self._settle(self._calls.fail(_GIVEN_BACK, [], lastly))
+            self._end()
+            return
 
         heart = Heart(host.timers, host.heartbeat_seconds, self._beat)
-        remove_force = host.force.on_fire(lambda: self._force(heart))
-        try:
-            return self._run(body, heart, lastly)
-        finally:
-            heart.stop()
-            remove_force()
+        self._heart = heart
+        self._remove_force = host.force.on_fire(lambda: self._force(heart))
+        self._run(body, heart, lastly)
 
-    def _run(self, body: Body, heart: Heart, lastly: _How) -> LeaseEnd:
+    def _run(self, body: Body, heart: Heart, lastly: _How) -> None:
         """Runs the body, and reports what came of it."""
         usage = _Usage()
         step = Step(self.lease, self._host.instrumentation, self._interruption.event, lambda: self._reason, heart.tell)
         output, error = self._run_body(body, step, usage)
-        if self.left_behind.fired:
-            return "lost"
         reason = self._reason
-        if reason in ("fenced", "run_terminal"):
-            return reason
+        if self.left_behind.fired or reason in ("fenced", "run_terminal"):
+            self._end()
+            return
         reported = usage.reported(step)
         how = lastly if reason == "stopping" else _How(self._interruption)
 
@@ -304,8 +325,11 @@ class ServedLease:
             host = self._host
             heart.flush(host.settle_seconds if reason == "stopping" else host.lease_ttl_seconds)
             if reason != "stopping" or isinstance(error, (Retryable, StepFailure)):
-                return self._report_failure(_failure_of(error), reported, how)
-            return self._settle(self._calls.fail(_GIVEN_BACK, reported, how), "released")
+                self._report_failure(_failure_of(error), reported, how)
+            else:
+                self._settle(self._calls.fail(_GIVEN_BACK, reported, how))
+            self._end()
+            return
 
         try:
             fields: dict[str, object] = {"output": output}
@@ -317,17 +341,30 @@ class ServedLease:
         except Exception as problem:
             message = f"the output of step {self.lease.step_id} is not JSON: {_message_of(problem)}"
             failure = _Failure({"class": "fatal", "code": "invalid_output", "message": message})
-            return self._report_failure(failure, reported, how)
-        answer = self._calls.call("complete", report, how)
+            self._report_failure(failure, reported, how)
+            self._end()
+            return
+        self._calls.report(report, lambda first: self._after_report(report, first, reported, how))
+
+    def _after_report(self, report: bytes, first: _First, usage: Sequence[object], how: _How) -> None:
+        """Nobody waits for the answer: a thread is needed again only where it is none, or no good one."""
+        answer = self._calls.read(*first)
+        if answer.kind in ("taken", "refused"):
+            self._settle(answer)
+            self._end()
+            self._host.calls.motion.end()
+        else:
+            self._go_on(lambda: self._report_again(report, first, usage, how))
+
+    def _report_again(self, report: bytes, first: _First, usage: Sequence[object], how: _How) -> None:
+        answer = self._calls.call("complete", report, how, first)
         if answer.error is not None:
             message = f"the service refused the output of step {self.lease.step_id}: {answer.error}"
             failure = _Failure({"class": "fatal", "code": answer.error.code, "message": message})
-            return self._report_failure(failure, reported, how)
-        # A heartbeat may have learned of the end while the report was on its way.
-        meanwhile = self._reason
-        if answer.kind == "unanswered" and meanwhile in ("fenced", "run_terminal"):
-            return meanwhile
-        return self._settle(answer, "completed")
+            self._report_failure(failure, usage, how)
+        else:
+            self._settle(answer)
+        self._end()
 
     def _run_body(self, body: Body, step: Step, usage: _Usage) -> tuple[Any, BaseException | None]:
         """What the body returned, or raised. It may raise anything."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from . import _json
 from ._errors import ConnectionFailed, ServiceError, SvcError
 from ._http import DEFAULT_TIMEOUT_SECONDS, Request, refusal
+from ._motion import Motion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,11 @@ class StepCalls:
         self._claims = claims
         self._on_leases = on_leases
         self._pool = pool
+        self.motion = Motion()
+        """Of the leases of the worker: a batch waits until they have said what they have to say.
+
+        An answer to a call on a lease, other than a heartbeat, sets it going.
+        """
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._queue: deque[_Item] = deque()
@@ -190,10 +196,14 @@ class StepCalls:
         while True:
             with self._lock:
                 self._ready.wait_for(lambda: bool(self._queue) or self._closed)
+            # What can go on comes first, so that what is ready together travels together.
+            self.motion.wait()
+            with self._lock:
                 if self._closed:
                     return
                 items = self._take()
-            self._send(items)
+            if items:
+                self._send(items)
 
     def _take(self) -> list[_Item]:
         items: list[_Item] = []
@@ -222,7 +232,11 @@ class StepCalls:
             for item in items:
                 item.settle(None, error)
         else:
-            self._deliver(items, answer)
+            self.motion.begin()
+            try:
+                self._deliver(items, answer)
+            finally:
+                self.motion.end()
 
     def _text_of(self, items: Sequence[_Item]) -> bytes:
         parts = [b'{"worker_id":' + self._worker]
@@ -253,9 +267,10 @@ class StepCalls:
         for verb, name in _LISTS.items():
             answers = told.get(name)
             rest = iter(answers if isinstance(answers, list) else [])
-            for item in items:
-                if item.call.verb != verb:
-                    continue
+            own = [item for item in items if item.call.verb == verb]
+            if verb != "heartbeat":
+                self.motion.begin(len(own))
+            for item in own:
                 one = next(rest, None)
                 status = one.get("status") if isinstance(one, dict) else None
                 if not isinstance(one, dict) or not isinstance(status, int):

@@ -264,25 +264,16 @@ class Worker:
         if host is None:
             return
         workflow = self._workflows.get((lease.definition_id, lease.definition_version))
-        served = ServedLease(host, lease, None if workflow is None else workflow.body_of(lease.step_id))
         counted = Signal()
 
         def count() -> None:
             with self._lock:
                 self._active -= 1
-                self._changed.notify_all()
+                # Whoever waits, waits for one of these.
+                if self._active in (0, self._concurrency - 1):
+                    self._changed.notify_all()
 
-        def leave() -> None:
-            self._logger.warning(
-                "%s: its body did not end in time; the service gives the step to another worker", served.name
-            )
-            counted.fire()
-
-        def go_on(rest: Callable[[], object]) -> None:
-            def work() -> None:
-                rest()
-                counted.fire()
-
+        def threads(work: Callable[[], None]) -> None:
             try:
                 self._pool.submit(work)
             except RuntimeError:
@@ -290,11 +281,20 @@ class Worker:
                 self._logger.error(words, served.name)  # noqa: TRY400
                 counted.fire()
 
+        body = None if workflow is None else workflow.body_of(lease.step_id)
+        served = ServedLease(host, lease, body, threads, counted.fire)
+
+        def leave() -> None:
+            self._logger.warning(
+                "%s: its body did not end in time; the service gives the step to another worker", served.name
+            )
+            counted.fire()
+
         with self._lock:
             self._active += 1
         counted.on_fire(count)
         served.left_behind.on_fire(leave)
-        served.begin(go_on)
+        served.begin()
 
     def _on_run_end(self, run_id: str) -> None:
         # The one run that this worker serves is over.
@@ -368,15 +368,23 @@ class Worker:
         failures = 0
         while not self._stopping.fired:
             with self._lock:
-                free = self._concurrency - self._active
-                if free <= 0:
+                if self._active >= self._concurrency:
                     # Looked at again when a slot is free; and now and then, for who stops.
                     self._changed.wait(0.2)
-                    continue
+            # Slots that are freed together are filled by one claim.
+            self._calls.motion.wait()
+            with self._lock:
+                free = self._concurrency - self._active
+            if free <= 0:
+                continue
             try:
                 leases = self._claim(free)
                 failures = 0
-                self._serve_all(leases)
+                self._calls.motion.begin()
+                try:
+                    self._serve_all(leases)
+                finally:
+                    self._calls.motion.end()
                 if not leases and self._run_id is not None and self._has_ended(self._run_id):
                     return
             except SvcError as error:

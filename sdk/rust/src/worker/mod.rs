@@ -1,5 +1,6 @@
 mod builder;
 mod heart;
+mod motion;
 mod serve_lease;
 mod step;
 mod step_calls;
@@ -255,6 +256,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         self.0.active.fetch_sub(1, Ordering::SeqCst);
         self.0.changed.notify_waiters();
+        self.0.calls.motion().end();
     }
 }
 
@@ -377,6 +379,8 @@ impl Core {
         self.register().await?;
         let mut failures = 0;
         loop {
+            // Slots that are freed together are filled by one claim.
+            self.calls.motion().wait().await;
             let changed = self.changed.notified();
             let free = self.concurrency.saturating_sub(self.active.load(Ordering::SeqCst));
             if free == 0 {

@@ -284,7 +284,11 @@ impl ServedLease {
         let context = self.host.instrumentation.context_of(&lease.trace_id, &lease.span_id, correlation, on_model_span);
         let (body, step) = (Arc::clone(body), Step { shared: Arc::clone(&self.shared) });
         // A task: what panics in it unwinds no further, and what blocks there holds up nothing here.
-        let task = self.host.bodies.spawn(context.run(async move { body(step).await }));
+        let calls = Arc::clone(&self.host.calls);
+        let task = self.host.bodies.spawn(context.run(async move {
+            calls.motion().end();
+            body(step).await
+        }));
         async {
             task.await.unwrap_or_else(|failed| {
                 let panic = failed.try_into_panic();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{json, Value};
 use tokio::sync::oneshot;
 
+use super::motion::Motion;
 use crate::error::{Error, ServiceError};
 use crate::http::{escape, Http, Request, DEFAULT_TIMEOUT};
 
@@ -71,6 +72,7 @@ pub(crate) struct StepCalls {
     worker_id: String,
     run_id: Option<String>,
     taker: Weak<dyn LeaseTaker>,
+    motion: Motion,
     line: Mutex<Line>,
     knows_batch: AtomicBool,
 }
@@ -87,7 +89,13 @@ impl StepCalls {
         taker: Weak<dyn LeaseTaker>,
     ) -> Arc<Self> {
         let (line, knows_batch) = (Mutex::default(), AtomicBool::new(true));
-        Arc::new(Self { http, worker_id, run_id, taker, line, knows_batch })
+        Arc::new(Self { http, worker_id, run_id, taker, motion: Motion::default(), line, knows_batch })
+    }
+
+    /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call on a
+    /// lease, other than a heartbeat, sets it going.
+    pub(crate) fn motion(&self) -> &Motion {
+        &self.motion
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
@@ -128,7 +136,10 @@ impl StepCalls {
     }
 
     async fn send_all(self: Arc<Self>) {
-        while let Some(items) = self.take() {
+        loop {
+            // What can go on comes first, so that what is ready together travels together.
+            self.motion.wait().await;
+            let Some(items) = self.take() else { return };
             self.send(items).await;
         }
     }
@@ -217,6 +228,9 @@ impl StepCalls {
             let mut answers = answers.into_iter();
             let (own, others): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| item.call.verb == verb);
             items = others;
+            if verb != StepVerb::Heartbeat {
+                self.motion.begin(own.len());
+            }
             for item in own {
                 drop(item.answer.send(read_item(answers.next())));
             }

@@ -86,8 +86,15 @@ final class LeaseCalls {
     return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null);
   }
 
-  Answer complete(byte[] report, How how) {
-    return call(callOf(StepCalls.Verb.COMPLETE, report), null, how);
+  /** Sends a report without waiting for its answer; {@code answered} takes what came of it. */
+  void report(byte[] report, Consumer<First> answered) {
+    StepCalls.Call call = callOf(StepCalls.Verb.COMPLETE, report);
+    host.calls().submit(call, (body, error) -> answered.accept(new First(body, error)));
+  }
+
+  /** Goes on from the answer to the first report. */
+  Answer complete(byte[] report, First first, How how) {
+    return call(callOf(StepCalls.Verb.COMPLETE, report), first, how);
   }
 
   Answer fail(Failure failure, List<ObjectNode> usage, How how) {
@@ -151,6 +158,11 @@ final class LeaseCalls {
     StepCalls.Call call =
         new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut);
     host.calls().submit(call, (answer, error) -> found.accept(read(answer, error)));
+  }
+
+  /** What the answer to a first try means. */
+  Answer read(First first) {
+    return read(first.body(), first.error());
   }
 
   private Answer read(JsonNode answer, RuntimeException error) {

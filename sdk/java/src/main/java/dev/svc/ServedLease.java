@@ -26,19 +26,28 @@ final class ServedLease {
   private final Lease lease;
   private final Workflow.Bound body;
   private final LeaseCalls calls;
+  private final Consumer<Runnable> threads;
+  private final Runnable onEnd;
   private final Signal interruption = new Signal();
   private final Signal leftBehind = new Signal();
   private final UsageTotals totals = new UsageTotals();
   private final Object bodyLock = new Object();
   private Thread bodyThread;
   private volatile CancelReason reason;
+  private volatile Heart heart;
+  private volatile Runnable forgetForce = () -> {};
 
-  /** Takes null for the body when this worker does not hold the definition, the version or the step. */
-  ServedLease(LeaseHost host, Lease lease, Workflow.Bound body) {
+  /**
+   * Takes null for the body when this worker does not hold the definition, the version or the step; runs on
+   * {@code threads} what must wait, and {@code onEnd}, maybe more than once, when all is over.
+   */
+  ServedLease(LeaseHost host, Lease lease, Workflow.Bound body, Consumer<Runnable> threads, Runnable onEnd) {
     this.host = host;
     this.lease = lease;
     this.body = body;
     this.calls = new LeaseCalls(host, lease);
+    this.threads = threads;
+    this.onEnd = onEnd;
   }
 
   /** Fires when the body did not end in time: its worker no longer waits for it. */
@@ -51,29 +60,39 @@ final class ServedLease {
   }
 
   /**
-   * Declares the lease started, and hands all that follows to {@code rest}, which runs it on a thread at
-   * once. Where this worker does not hold the step, nothing is declared. Neither throws nor waits.
+   * Declares the lease started, and goes on by itself; only its body, and what must wait, has a thread. Where
+   * this worker does not hold the step, nothing is declared. Neither throws nor waits.
    */
-  void begin(Consumer<Runnable> rest) {
+  void begin() {
     if (body == null) {
-      rest.accept(() -> live(null));
+      goOn(this::refuseUnheld);
     } else {
-      calls.declare(first -> rest.accept(() -> live(first)));
+      calls.declare(first -> goOn(() -> startAndRun(first)));
     }
   }
 
-  /** Lives the lease. Never throws. */
-  private void live(LeaseCalls.First first) {
-    try {
-      if (body == null) {
-        refuseUnheld();
-      } else {
-        startAndRun(first);
-      }
-    } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
-      // Without its stack, which may hold payloads.
-      log(System.Logger.Level.ERROR, messageOf(e));
+  /** Goes on with a thread. */
+  private void goOn(Runnable work) {
+    threads.accept(
+        () -> {
+          host.calls().motion().end();
+          try {
+            work.run();
+          } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
+            // Without its stack, which may hold payloads.
+            log(System.Logger.Level.ERROR, messageOf(e));
+            end();
+          }
+        });
+  }
+
+  private void end() {
+    forgetForce.run();
+    Heart beating = heart;
+    if (beating != null) {
+      beating.stop();
     }
+    onEnd.run();
   }
 
   private void log(System.Logger.Level level, String message) {
@@ -109,6 +128,7 @@ final class ServedLease {
     String message = "worker " + host.workerId() + " does not hold " + held;
     LeaseCalls.Failure failure = new LeaseCalls.Failure("unservable", null, message, -1);
     settle(calls.fail(failure, List.of(), new LeaseCalls.How(Retries.UNTIL_ANSWERED, host.force())));
+    end();
   }
 
   private void startAndRun(LeaseCalls.First first) {
@@ -118,6 +138,7 @@ final class ServedLease {
     // Without its word that the body may run, the body does not run: its own earlier report is no such word.
     if (started.kind() != LeaseCalls.Kind.TAKEN) {
       settle(started);
+      end();
       return;
     }
     // A worker that stops lets a last report go out, but does not wait for its answer without end.
@@ -126,16 +147,13 @@ final class ServedLease {
     // The time of bodies was over before this one began: it must not.
     if (host.force().fired()) {
       settle(calls.fail(GIVEN_BACK, List.of(), lastly));
+      end();
       return;
     }
-    Heart heart = new Heart(host.timers(), host.heartbeat().toNanos(), this::beat);
-    Runnable forgetForce = host.force().onFire(() -> force(heart));
-    try {
-      run(heart, lastly);
-    } finally {
-      heart.stop();
-      forgetForce.run();
-    }
+    Heart beating = new Heart(host.timers(), host.heartbeat().toNanos(), this::beat);
+    heart = beating;
+    forgetForce = host.force().onFire(() -> force(beating));
+    run(beating, lastly);
   }
 
   private void beat(byte[] details, Signal cut, Consumer<Heart.Pulse> found) {
@@ -193,6 +211,7 @@ final class ServedLease {
     Result result = runBody(step);
     CancelReason why = reason;
     if (leftBehind.fired() || why == CancelReason.FENCED || why == CancelReason.RUN_TERMINAL) {
+      end();
       return;
     }
     boolean isStopping = why == CancelReason.STOPPING;
@@ -209,6 +228,7 @@ final class ServedLease {
     } else {
       reportFailure(failureOf(result.error()), usage, how);
     }
+    end();
   }
 
   private void complete(Step step, Object output, List<ObjectNode> usage, LeaseCalls.How how) {
@@ -225,9 +245,28 @@ final class ServedLease {
     } catch (Json.MismatchException e) {
       String message = "the output of step " + lease.stepId() + " is not JSON: " + e.getMessage();
       reportFailure(new LeaseCalls.Failure("fatal", "invalid_output", message, -1), usage, how);
+      end();
       return;
     }
-    LeaseCalls.Answer answer = calls.complete(report, how);
+    calls.report(report, first -> afterReport(report, first, usage, how));
+  }
+
+  /** Nobody waits for the answer: a thread is needed again only where it is none, or no good one. */
+  private void afterReport(
+      byte[] report, LeaseCalls.First first, List<ObjectNode> usage, LeaseCalls.How how) {
+    LeaseCalls.Answer answer = calls.read(first);
+    if (answer.kind() == LeaseCalls.Kind.TAKEN || answer.kind() == LeaseCalls.Kind.REFUSED) {
+      settle(answer);
+      end();
+      host.calls().motion().end();
+    } else {
+      goOn(() -> reportAgain(report, first, usage, how));
+    }
+  }
+
+  private void reportAgain(
+      byte[] report, LeaseCalls.First first, List<ObjectNode> usage, LeaseCalls.How how) {
+    LeaseCalls.Answer answer = calls.complete(report, first, how);
     if (answer.kind() == LeaseCalls.Kind.REJECTED) {
       ServiceException error = answer.error();
       String message = "the service refused the output of step " + lease.stepId() + ": " + error.getMessage();
@@ -235,6 +274,7 @@ final class ServedLease {
     } else {
       settle(answer);
     }
+    end();
   }
 
   private void reportFailure(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {

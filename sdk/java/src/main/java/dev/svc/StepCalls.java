@@ -83,6 +83,7 @@ final class StepCalls {
   private final BooleanSupplier claims;
   private final Consumer<JsonNode> onLeases;
   private final Executor pool;
+  private final Motion motion = new Motion();
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition ready = lock.newCondition();
   private final ArrayDeque<Item> queue = new ArrayDeque<>();
@@ -107,6 +108,14 @@ final class StepCalls {
     this.claims = claims;
     this.onLeases = onLeases;
     this.pool = pool;
+  }
+
+  /**
+   * Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a
+   * call on a lease, other than a heartbeat, sets it going.
+   */
+  Motion motion() {
+    return motion;
   }
 
   /** Makes one call, one try, and throws as {@link Http#call} does. */
@@ -242,6 +251,13 @@ final class StepCalls {
         while (queue.isEmpty() && !closed) {
           ready.awaitUninterruptibly();
         }
+      } finally {
+        lock.unlock();
+      }
+      // What can go on comes first, so that what is ready together travels together.
+      motion.await();
+      lock.lock();
+      try {
         if (closed) {
           return;
         }
@@ -249,7 +265,9 @@ final class StepCalls {
       } finally {
         lock.unlock();
       }
-      send(items);
+      if (!items.isEmpty()) {
+        send(items);
+      }
     }
   }
 
@@ -284,7 +302,12 @@ final class StepCalls {
       items.forEach(item -> item.settle(null, new ConnectionFailedException("a batch got no answer", e)));
       return;
     }
-    deliver(items, answer);
+    motion.begin();
+    try {
+      deliver(items, answer);
+    } finally {
+      motion.end();
+    }
   }
 
   private byte[] bodyOf(List<Item> items) {
@@ -335,6 +358,9 @@ final class StepCalls {
       for (Item item : items) {
         if (item.call.verb() != verb) {
           continue;
+        }
+        if (verb != Verb.HEARTBEAT) {
+          motion.begin();
         }
         JsonNode one = rest.hasNext() ? rest.next() : null;
         JsonNode status = one == null ? null : one.get("status");

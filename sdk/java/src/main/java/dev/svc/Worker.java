@@ -15,8 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -57,7 +55,7 @@ public final class Worker implements AutoCloseable {
   private final Signal claimsEnded = new Signal();
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final ExecutorService pool = Executors.newCachedThreadPool(Threads.daemons("svc-step"));
+  private final BodyPool pool = new BodyPool(Threads.daemons("svc-step"));
   private final ScheduledThreadPoolExecutor timers =
       new ScheduledThreadPoolExecutor(1, Threads.daemons("svc-hearts"));
   private final StepCalls calls;
@@ -130,6 +128,13 @@ public final class Worker implements AutoCloseable {
         if (active >= concurrency) {
           changed.await(200, TimeUnit.MILLISECONDS);
         }
+      } finally {
+        lock.unlock();
+      }
+      // Slots that are freed together are filled by one claim.
+      calls.motion().await();
+      lock.lock();
+      try {
         return concurrency - active;
       } finally {
         lock.unlock();
@@ -165,7 +170,12 @@ public final class Worker implements AutoCloseable {
 
     @Override
     public void onLeases(JsonNode leases) {
-      serveAll(leases);
+      calls.motion().begin();
+      try {
+        serveAll(leases);
+      } finally {
+        calls.motion().end();
+      }
     }
   }
 
@@ -490,7 +500,7 @@ public final class Worker implements AutoCloseable {
     calls.close();
     awaitIdle(Duration.ofSeconds(1));
     timers.shutdownNow();
-    pool.shutdown();
+    pool.close();
     if (ownsInstrumentation) {
       instrumentation.close();
     } else {
@@ -537,8 +547,22 @@ public final class Worker implements AutoCloseable {
   private void serve(Lease lease) {
     Workflow workflow = workflows.get(new Held(lease.definitionId(), lease.definitionVersion()));
     Workflow.Bound body = workflow == null ? null : workflow.bodyOf(lease.stepId());
-    ServedLease served = new ServedLease(host, lease, body);
     Signal counted = new Signal();
+    ServedLease served =
+        new ServedLease(
+            host,
+            lease,
+            body,
+            work -> {
+              try {
+                pool.execute(work);
+              } catch (RejectedExecutionException | OutOfMemoryError e) {
+                String words = "no thread can be started for step {0} of run {1}; another worker gets it";
+                log.log(System.Logger.Level.ERROR, words, lease.stepId(), lease.runId());
+                counted.fire();
+              }
+            },
+            counted::fire);
     lock.lock();
     try {
       active++;
@@ -554,27 +578,17 @@ public final class Worker implements AutoCloseable {
               log.log(System.Logger.Level.WARNING, words, served.name());
               counted.fire();
             });
-    served.begin(
-        rest -> {
-          try {
-            pool.execute(
-                () -> {
-                  rest.run();
-                  counted.fire();
-                });
-          } catch (RejectedExecutionException | OutOfMemoryError e) {
-            String words = "no thread can be started for {0}; another worker gets its step";
-            log.log(System.Logger.Level.ERROR, words, served.name());
-            counted.fire();
-          }
-        });
+    served.begin();
   }
 
   private void release() {
     lock.lock();
     try {
       active--;
-      changed.signalAll();
+      // Whoever waits, waits for one of these.
+      if (active == 0 || active == concurrency - 1) {
+        changed.signalAll();
+      }
     } finally {
       lock.unlock();
     }

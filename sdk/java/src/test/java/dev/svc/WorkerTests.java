@@ -37,9 +37,63 @@ final class WorkerTests {
     suite.test("usage is added up by model, and what nobody counted stays absent", WorkerTests::usage);
     suite.test("details that were not answered travel again, unless newer ones came", WorkerTests::details);
     suite.test("a heart that is told it is over beats no more", WorkerTests::over);
+    suite.test("a report waits for leases in motion, and not long for one that does not end", WorkerTests::together);
+    suite.test("much short work is all done, and what waits for one another runs at once", WorkerTests::pool);
     suite.test("bodies run on the executor of the user, with their input as a record", WorkerTests::executor);
     suite.test("an input of another shape fails the step as fatal", WorkerTests::shapes);
     suite.test("an interrupt of the thread of run stops the worker, whose body is interrupted after the grace", WorkerTests::interrupts);
+  }
+
+  private static void together() throws Exception {
+    Scripted.Script script =
+        (path, number) -> Scripted.Answer.ok("{\"completes\":[" + "{\"status\":200,\"body\":{}},".repeat(4) + "{}]}");
+    try (Scripted service = new Scripted(script);
+        Http http = new Http(service.settings())) {
+      StepCalls calls = new StepCalls(http, "w", null, () -> false, leases -> {}, Runnable::run);
+      // One that does not end holds up nobody for long.
+      calls.motion().begin();
+      calls.motion().await();
+      CountDownLatch answered = new CountDownLatch(4);
+      calls.motion().begin();
+      for (int n = 0; n < 4; n++) {
+        byte[] body = "{\"worker_id\":\"w\"}".getBytes(StandardCharsets.UTF_8);
+        StepCalls.Call call = new StepCalls.Call(StepCalls.Verb.COMPLETE, "l-" + n, body, Duration.ofSeconds(60), null);
+        calls.submit(call, (answer, error) -> answered.countDown());
+      }
+      calls.motion().end();
+      yes(answered.await(60, TimeUnit.SECONDS), "all are answered");
+      calls.close();
+      long items =
+          service.asked.stream().mapToLong(asked -> asked.body().split("\"lease_id\"", -1).length - 1).sum();
+      equal(4L, items, "items");
+    }
+  }
+
+  private static void pool() throws Exception {
+    BodyPool pool = new BodyPool(Threads.daemons("test"));
+    for (int round = 0; round < 200; round++) {
+      CountDownLatch done = new CountDownLatch(20);
+      for (int n = 0; n < 20; n++) {
+        pool.execute(done::countDown);
+      }
+      yes(done.await(60, TimeUnit.SECONDS), "all of a round is done");
+    }
+    CountDownLatch all = new CountDownLatch(8);
+    CountDownLatch met = new CountDownLatch(8);
+    for (int n = 0; n < 8; n++) {
+      pool.execute(
+          () -> {
+            all.countDown();
+            try {
+              all.await();
+              met.countDown();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+          });
+    }
+    yes(met.await(60, TimeUnit.SECONDS), "each met the others");
+    pool.close();
   }
 
   record Input(long n) {}
