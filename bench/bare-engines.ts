@@ -1,6 +1,6 @@
 /**
  * What engines for several services write, against the same statements in a bare loop: what the writer of an engine sends is recorded, and sent
- * once more, in the same order and groups, to an empty database. Run: `node bench/bare-engines.ts [pairs] [seconds]`.
+ * once more, in the same order and groups, to an empty database. Run: `node bench/bare-engines.ts [pairs] [seconds] [engine]`.
  */
 import { nowUnixNano } from '../src/model/time.ts';
 import { joinWrites, type JoinedWrites } from '../src/store/signals/joined-writes.ts';
@@ -22,6 +22,7 @@ import { measureStore, realisticBatches } from './store-limit.ts';
 
 const pairs = Number(process.argv[2] ?? 3);
 const seconds = Number(process.argv[3] ?? 5);
+const only = process.argv[4];
 
 const loads = [
   ['512 spans a unit, 8 at once', 512, 8],
@@ -179,15 +180,19 @@ const measure = async (
   }
 };
 
-const postgres = await startPostgres({ isDurable: true });
-try {
-  await measure('PostgreSQL', recordPostgres(postgres.create));
-} finally {
-  await postgres.remove();
+if (only !== 'clickhouse') {
+  const postgres = await startPostgres({ isDurable: true });
+  try {
+    await measure('PostgreSQL', recordPostgres(postgres.create));
+  } finally {
+    await postgres.remove();
+  }
 }
-const clickhouse = await startClickHouse();
-try {
-  await measure('ClickHouse', recordClickHouse(clickhouse));
-} finally {
-  await clickhouse.remove();
+if (only !== 'postgres') {
+  const clickhouse = await startClickHouse();
+  try {
+    await measure('ClickHouse', recordClickHouse(clickhouse));
+  } finally {
+    await clickhouse.remove();
+  }
 }

@@ -20,7 +20,8 @@ export type Database = {
   readonly ask: Ask;
   /**
    * Runs a unit of work in one transaction, and again from its beginning, up to three times, when it clashed with another. An error
-   * while it is committed leaves open whether it was.
+   * while it is committed leaves open whether it was. Statements that the work asks for beside each other are run in the order of the
+   * calls; behind one that fails none is run.
    * @param opening a first statement, without parameters, that goes with the beginning: it saves one way there and back
    */
   readonly transaction: <T>(work: (ask: Ask, opened: Opened) => Promise<T>, opening?: string) => Promise<T>;
@@ -127,21 +128,42 @@ export const connectDatabase = ({
     }
   };
 
+  /** Asks one statement after the other: the next may be put together while the server works on the one before. */
+  const inTurn = (ask: Ask): { readonly ask: Ask; readonly settled: () => Promise<void> } => {
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      ask: <R extends readonly unknown[]>(sql: string, values?: readonly Bound[]) => {
+        const answer = last.then(() => ask<R>(sql, values));
+        // Who waits for none of them waits for one that failed before.
+        answer.catch(() => {});
+        last = answer;
+        return answer;
+      },
+      settled: async () => {
+        await last.catch(() => {});
+      },
+    };
+  };
+
   const once = <T>(work: (ask: Ask, opened: Opened) => Promise<T>, opening: string | undefined): Promise<T> =>
     lend(async (client) => {
       const ask = askOf(client);
+      const turns = inTurn(ask);
       try {
         const text = opening === undefined ? begin : `${begin}; ${opening}`;
         // Of several statements in one text the driver gives a result each, which its types do not say.
         const results = (await client.query({ text, rowMode: 'array' })) as unknown as readonly {
           readonly rows: Opened;
         }[];
-        const done = await work(ask, opening === undefined ? [] : (results.at(-1)?.rows ?? []));
-        await ask('COMMIT');
+        const done = await work(turns.ask, opening === undefined ? [] : (results.at(-1)?.rows ?? []));
+        await turns.ask('COMMIT');
         return done;
       } catch (error) {
         // A connection that is not used again rolls back by its end, and one that is silent would be waited for.
-        if (!(judgeError(store, error) instanceof StoreUnavailable)) await ask('ROLLBACK').catch(() => {});
+        if (!(judgeError(store, error) instanceof StoreUnavailable)) {
+          await turns.settled();
+          await ask('ROLLBACK').catch(() => {});
+        }
         throw error;
       }
     });

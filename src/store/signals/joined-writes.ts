@@ -17,6 +17,8 @@ export type PreparedUnit<P> = { readonly unit: WriteUnit; readonly spans: readon
 
 type Waiting<P> = {
   readonly unit: WriteUnit;
+  readonly signals: number;
+  readonly subjects: readonly string[];
   readonly spans: Promise<readonly P[]>;
   readonly resolve: (outcome: WriteOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -40,17 +42,46 @@ export type GroupWriter<P> = {
   readonly prepare: (span: Span) => P;
   /** Writes a group, and says what became of each unit. */
   readonly write: (group: readonly PreparedUnit<P>[]) => Promise<readonly WriteOutcome[]>;
+  /**
+   * Groups under way at once, 1 when absent: one may be put together while the store works on another. Units of which one may replace what
+   * the other writes go in the order in which they came.
+   */
+  readonly atOnce?: number;
   /** Whether a group failed by what one of its units holds: then each is written by itself, so that only that one fails. */
   readonly isOfOne?: (error: unknown) => boolean;
 };
 
 /**
- * Joins the units that wait into groups, one under way at a time: writing a group costs a store that is asked over a network as much for one
- * unit as for many. Units are prepared when they come in, while the store works on the group before theirs.
+ * What a unit writes that another may write too: its key, its traces as wholes, and records by their ids. Projects are left out: units that
+ * share an id of two projects only wait for each other.
  */
-export const joinWrites = <P>({ store, prepare, write, isOfOne = () => false }: GroupWriter<P>): JoinedWrites => {
-  const waiting: Waiting<P>[] = [];
-  let writing: Promise<void> | undefined;
+const subjectsOf = ({ ingestKey, batch }: WriteUnit): readonly string[] => {
+  const subjects = new Set<string>();
+  if (ingestKey !== undefined) subjects.add(`key ${ingestKey}`);
+  for (const { traceId } of batch.spans) subjects.add(traceId);
+  for (const { scoreId } of batch.scores) subjects.add(`score ${scoreId}`);
+  for (const { feedbackId } of batch.feedback) subjects.add(`feedback ${feedbackId}`);
+  for (const { noteId } of batch.aspectNotes) subjects.add(`note ${noteId}`);
+  return [...subjects];
+};
+
+/**
+ * Joins the units that wait into groups, few under way at a time: writing a group costs a store that is asked over a network as much for one
+ * unit as for many. Units are prepared when they come in, while the store works on the groups before theirs.
+ */
+export const joinWrites = <P>({
+  store,
+  prepare,
+  write,
+  atOnce = 1,
+  isOfOne = () => false,
+}: GroupWriter<P>): JoinedWrites => {
+  let waiting: Waiting<P>[] = [];
+  /** What the groups under way write. */
+  const busy = new Set<string>();
+  const underWay = new Set<Promise<void>>();
+  let signalsUnderWay = 0;
+  let beginning: Promise<void> | undefined;
   let isClosed = false;
 
   const prepareAll = async (spans: readonly Span[]): Promise<readonly P[]> => {
@@ -77,20 +108,57 @@ export const joinWrites = <P>({ store, prepare, write, isOfOne = () => false }: 
     }
   };
 
-  const writeAll = async (): Promise<void> => {
-    // Units that are written in the same moment go along.
-    await Promise.resolve();
-    while (waiting.length > 0) {
-      const group: Waiting<P>[] = [];
-      for (let signals = 0; signals < GROUP_SIGNALS; ) {
-        const next = waiting.shift();
-        if (next === undefined) break;
-        group.push(next);
-        signals += 1 + countSignals(next.unit.batch);
+  /** Takes units that go next, until they hold so many signals: none that shares a subject with a group under way, or with a unit that came before it and waits. */
+  const takeGroup = (most: number): Waiting<P>[] => {
+    const group: Waiting<P>[] = [];
+    const left: Waiting<P>[] = [];
+    const held = new Set<string>();
+    let signals = 0;
+    for (const [place, next] of waiting.entries()) {
+      if (signals >= most) {
+        left.push(...waiting.slice(place));
+        break;
       }
-      await writeTogether(group);
+      if (next.subjects.some((subject) => busy.has(subject) || held.has(subject))) {
+        for (const subject of next.subjects) held.add(subject);
+        left.push(next);
+        continue;
+      }
+      group.push(next);
+      signals += next.signals;
     }
-    writing = undefined;
+    waiting = left;
+    return group;
+  };
+
+  const begin = (): void => {
+    while (waiting.length > 0 && underWay.size < atOnce) {
+      const signals = waiting.reduce((sum, one) => sum + one.signals, 0);
+      // Beside a large group one of a single unit would cost about as much: it waits for more.
+      if (underWay.size > 0 && signals < Math.min(GROUP_SIGNALS, signalsUnderWay) / 2) return;
+      // Senders that wait for their answers come back together: in one group they would leave nothing to write beside it.
+      const group = takeGroup(Math.min(GROUP_SIGNALS, signals / (atOnce - underWay.size)));
+      if (group.length === 0) return;
+      const taken = group.reduce((sum, one) => sum + one.signals, 0);
+      const subjects = group.flatMap((one) => one.subjects);
+      for (const subject of subjects) busy.add(subject);
+      signalsUnderWay += taken;
+      const written = writeTogether(group).finally(() => {
+        for (const subject of subjects) busy.delete(subject);
+        signalsUnderWay -= taken;
+        underWay.delete(written);
+        begin();
+      });
+      underWay.add(written);
+    }
+  };
+  /** Units that are written in the same moment go along. */
+  const beginSoon = (): void => {
+    beginning ??= (async () => {
+      await Promise.resolve();
+      beginning = undefined;
+      begin();
+    })();
   };
 
   return {
@@ -101,12 +169,14 @@ export const joinWrites = <P>({ store, prepare, write, isOfOne = () => false }: 
             const spans = prepareAll(unit.batch.spans);
             // What fails here is thrown where the group awaits it.
             spans.catch(() => {});
-            waiting.push({ unit, spans, resolve, reject });
-            writing ??= writeAll();
+            const signals = 1 + countSignals(unit.batch);
+            waiting.push({ unit, signals, subjects: atOnce > 1 ? subjectsOf(unit) : [], spans, resolve, reject });
+            beginSoon();
           }),
     close: async () => {
       isClosed = true;
-      await writing;
+      await beginning;
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 };

@@ -97,7 +97,7 @@ export const trimSlice = async (ask: Ask, project: string, before: UnixNano, lim
     for (const [id] of removed) if (id !== null && isTraceId(id)) judged.add(id);
   }
   const touched = [...judged].sort().map((id): Row => [number, id]);
-  if (touched.length > 0) await writeTotals(ask, await lockTraces(ask, touched));
+  if (touched.length > 0) await writeTotals(ask, lockTraces(ask, touched), touched);
   const old = await ask<[string]>(
     `SELECT ${hex('trace_id')} FROM traces WHERE project = $1 AND start_ns < $2 ORDER BY start_ns, trace_id LIMIT $3
      FOR UPDATE SKIP LOCKED`,

@@ -233,15 +233,18 @@ const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<ReadonlyM
   const { sql, values } = unnest(textKeys, keys);
   const of = (table: string): string =>
     `FROM ${sql} AS k (project, trace_id) JOIN ${table} AS r ON r.project = k.project AND r.trace_id = k.trace_id`;
-  const scores = await ask<[number, string, string, string | null, number]>(
+  const asked = ask<[number, string, string, string | null, number]>(
     `SELECT r.project, r.trace_id, r.scorer_id, r.scorer_version, r.value ${of('scores')}
      ORDER BY r.scorer_id, r.at_ns, r.score_id`,
     values,
   );
-  const feedback = await ask<[number, string, FeedbackKind, bigint]>(
-    `SELECT r.project, r.trace_id, r.kind, count(*) ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
-    values,
-  );
+  const [scores, feedback] = await Promise.all([
+    asked,
+    ask<[number, string, FeedbackKind, bigint]>(
+      `SELECT r.project, r.trace_id, r.kind, count(*) ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
+      values,
+    ),
+  ]);
   return judgementsOf(
     scores.map(([project, trace, ...score]) => [keyText(project, trace), ...score] as const),
     feedback.map(([project, trace, kind, count]) => [keyText(project, trace), kind, Number(count)] as const),
@@ -260,11 +263,17 @@ export const deleteOf = (
   ];
 };
 
-/** Brings the totals of locked traces up to their spans. A trace without a span goes. */
-export const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<void> => {
-  const keys = locked.map(({ row }) => row);
-  const held = await readSpans(ask, keys);
-  const judgements = await readJudgements(ask, keys);
+/**
+ * Brings the totals of locked traces up to their spans. A trace without a span goes.
+ * @param locking was asked for before this
+ * @param keys of the traces that it locks
+ */
+export const writeTotals = async (
+  ask: Ask,
+  locking: Promise<readonly Locked[]>,
+  keys: readonly Row[],
+): Promise<void> => {
+  const [locked, held, judgements] = await Promise.all([locking, readSpans(ask, keys), readJudgements(ask, keys)]);
   const totals: Row[] = [];
   const gone: Row[] = [];
   const refaceted: Row[] = [];
@@ -294,20 +303,23 @@ export const writeTotals = async (ask: Ask, locked: readonly Locked[]): Promise<
       facets.push([project ?? null, facet, key, total.startTime, trace ?? null]);
     }
   }
-  if (gone.length > 0) await ask(...deleteOf('traces', gone));
-  if (gone.length + refaceted.length > 0) await ask(...deleteOf('trace_facets', [...gone, ...refaceted]));
-  await ask(...deleteOf('trace_scores', keys));
-  if (totals.length === 0) return;
+  const asked: Promise<unknown>[] = [];
+  const send = (...statement: Parameters<Ask>): void => void asked.push(ask(...statement));
+  if (gone.length > 0) send(...deleteOf('traces', gone));
+  if (gone.length + refaceted.length > 0) send(...deleteOf('trace_facets', [...gone, ...refaceted]));
+  send(...deleteOf('trace_scores', keys));
   const { sql, values } = unnest(TOTALS, totals);
-  await ask(
-    `UPDATE traces AS r SET ${TOTALS.slice(KEY.length)
-      .map(([name]) => `${name} = n.${name}`)
-      .join(', ')}
+  if (totals.length > 0)
+    send(
+      `UPDATE traces AS r SET ${TOTALS.slice(KEY.length)
+        .map(([name]) => `${name} = n.${name}`)
+        .join(', ')}
      FROM ${sql} AS n (${names(TOTALS)}) WHERE r.project = n.project AND r.trace_id = n.trace_id`,
-    values,
-  );
-  if (facets.length > 0) await ask(...insertInto('trace_facets', FACETS, facets));
-  if (means.length > 0) await ask(...insertInto('trace_scores', MEANS, means));
+      values,
+    );
+  if (facets.length > 0) send(...insertInto('trace_facets', FACETS, facets));
+  if (means.length > 0) send(...insertInto('trace_scores', MEANS, means));
+  await Promise.all(asked);
 };
 
 /** Places in a row of payloads without its project. */
@@ -326,9 +338,10 @@ export const prepareSpan = (span: Span): SpanRows => {
   };
 };
 
-/** Writes spans with their payloads and words; a span that is there is replaced. */
-const writeSpans = async (ask: Ask, spans: readonly (readonly [project: number, rows: SpanRows])[]): Promise<void> => {
-  if (spans.length === 0) return;
+/** Writes spans with their payloads and words; a span that is there is replaced. @returns what was asked, not waited for */
+const writeSpans = (ask: Ask, spans: readonly (readonly [project: number, rows: SpanRows])[]): Promise<unknown>[] => {
+  if (spans.length === 0) return [];
+  const asked: Promise<unknown>[] = [];
   const kept = ['project', 'trace_id', 'span_id'];
   const lastBy = (rowOf: (rows: SpanRows) => Row): Row[] =>
     inOrder(
@@ -338,33 +351,39 @@ const writeSpans = async (ask: Ask, spans: readonly (readonly [project: number, 
       ),
       3,
     );
-  await ask(
-    ...insertInto(
-      'spans',
-      SPANS,
-      lastBy(({ row }) => row),
-      replacing(ON_SPAN, SPANS, kept),
+  asked.push(
+    ask(
+      ...insertInto(
+        'spans',
+        SPANS,
+        lastBy(({ row }) => row),
+        replacing(ON_SPAN, SPANS, kept),
+      ),
     ),
-  );
-  await ask(
-    ...insertInto(
-      'span_payloads',
-      PAYLOADS,
-      lastBy(({ payload }) => payload),
-      replacing(ON_SPAN, PAYLOADS, kept),
+    ask(
+      ...insertInto(
+        'span_payloads',
+        PAYLOADS,
+        lastBy(({ payload }) => payload),
+        replacing(ON_SPAN, PAYLOADS, kept),
+      ),
     ),
   );
   const words = lastBy(({ payload, words: text }) => [...payload.slice(0, 2), text]);
   const isSearched = words.filter((row) => row[3] !== '');
-  if (isSearched.length > 0) await ask(...insertInto('span_words', WORDS, isSearched, replacing(ON_SPAN, WORDS, kept)));
+  if (isSearched.length > 0)
+    asked.push(ask(...insertInto('span_words', WORDS, isSearched, replacing(ON_SPAN, WORDS, kept))));
   const silent = words.filter((row) => row[3] === '').map((row) => row.slice(0, 3));
-  if (silent.length === 0) return;
+  if (silent.length === 0) return asked;
   const { sql, values } = unnest(SPAN_KEY, silent);
-  await ask(
-    `DELETE FROM span_words AS r USING ${sql} AS k (project, trace_id, span_id)
+  asked.push(
+    ask(
+      `DELETE FROM span_words AS r USING ${sql} AS k (project, trace_id, span_id)
      WHERE r.project = k.project AND r.trace_id = k.trace_id AND r.span_id = k.span_id`,
-    values,
+      values,
+    ),
   );
+  return asked;
 };
 
 /**
@@ -428,10 +447,12 @@ export const writeGroup = async (
     rows.map((one, place) => [numberOf(unit.batch.spans[place]?.correlation.project ?? ''), one] as const),
   );
   for (const [number, { traceId }] of prepared) touch(number, traceId);
-  const locked = touched.size === 0 ? [] : await lockTraces(ask, inOrder(touched.values(), 2));
-  await writeSpans(ask, prepared);
-  if (records.logs.length > 0) await ask(...insertInto('logs', LOGS, records.logs));
-  if (records.metrics.length > 0) await ask(...insertInto('metric_points', METRICS, records.metrics));
-  if (locked.length > 0) await writeTotals(ask, locked);
+  // Asked together and run in this order, so that each is put together while the server works on the one before.
+  const locking = touched.size === 0 ? undefined : lockTraces(ask, inOrder(touched.values(), 2));
+  const asked = writeSpans(ask, prepared);
+  if (records.logs.length > 0) asked.push(ask(...insertInto('logs', LOGS, records.logs)));
+  if (records.metrics.length > 0) asked.push(ask(...insertInto('metric_points', METRICS, records.metrics)));
+  if (locking !== undefined) await writeTotals(ask, locking, [...touched.values()]);
+  await Promise.all(asked);
   return { outcomes, known: numbers };
 };

@@ -6,6 +6,9 @@ import type { ProjectNumbers } from './projects.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
 import { prepareSpan, writeGroup } from './write-group.ts';
 
+/** While the server works on one, the service reads the answers for another, or puts it together. */
+const GROUPS_AT_ONCE = 2;
+
 /** Joins the units that wait into one transaction, so that one commit serves many. */
 export const createSignalWriter = ({ transaction }: Database, clock: () => UnixNano): JoinedWrites => {
   let known: ProjectNumbers = new Map();
@@ -17,6 +20,7 @@ export const createSignalWriter = ({ transaction }: Database, clock: () => UnixN
       known = written.known;
       return written.outcomes;
     },
+    atOnce: GROUPS_AT_ONCE,
     isOfOne: isOfValues,
   });
 };
