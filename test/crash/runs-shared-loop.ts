@@ -50,6 +50,8 @@ type Campaign = {
   /** The faults in their order; drawn where absent. */
   readonly faults?: readonly SharedFault[];
   readonly onCycle?: (cycle: number) => void;
+  /** Called with each failover, in milliseconds. */
+  readonly onFailover?: (fault: SharedFault, ms: number) => void;
 };
 
 const linesOf = (path: string): string[][] =>
@@ -69,7 +71,7 @@ export const runsSharedLoop = async (options: Campaign): Promise<SharedFigures> 
 };
 
 const disturbAndCheck = async (
-  { folder, seed, cycles, faults, onCycle }: Campaign,
+  { folder, seed, cycles, faults, onCycle, onFailover }: Campaign,
   atEnd: (end: () => unknown) => void,
 ): Promise<SharedFigures> => {
   const random = seededRandom(seed);
@@ -156,7 +158,7 @@ const disturbAndCheck = async (
   const counted: Record<SharedFault, number> = { kill_owner: 0, stop_owner: 0, kill_bystander: 0, crash_database: 0 };
   let longestFailoverMs = 0;
   /** Until a service beside this one acknowledges a start. */
-  const awaitFailover = async (gone: Service, n: string): Promise<void> => {
+  const awaitFailover = async (gone: Service, fault: SharedFault, n: string): Promise<void> => {
     const from = performance.now();
     const others = services.filter((service) => service !== gone);
     const one: Started = { n, wasTold: false };
@@ -169,7 +171,9 @@ const disturbAndCheck = async (
       [200, 201],
     );
     one.runId = body['run_id'] as string;
-    longestFailoverMs = Math.max(longestFailoverMs, performance.now() - from);
+    const ms = performance.now() - from;
+    longestFailoverMs = Math.max(longestFailoverMs, ms);
+    onFailover?.(fault, Math.round(ms));
     for (const event of ['go', 'skip'])
       await insist(ask, 'POST', '/events', { event, key: n, payload: {}, event_id: `${n}-${event}` }, [200]);
     one.wasTold = true;
@@ -187,13 +191,13 @@ const disturbAndCheck = async (
     if (fault === 'stop_owner') {
       victim.daemon.process.kill('SIGSTOP');
       const since = performance.now();
-      await awaitFailover(victim, `${seed}-stopped-${cycle}`);
+      await awaitFailover(victim, fault, `${seed}-stopped-${cycle}`);
       await sleep(Math.max(0, STOPPED_MS - (performance.now() - since)));
       victim.daemon.process.kill('SIGCONT');
       return;
     }
     await victim.daemon.stop('SIGKILL');
-    if (fault === 'kill_owner') await awaitFailover(victim, `${seed}-killed-${cycle}`);
+    if (fault === 'kill_owner') await awaitFailover(victim, fault, `${seed}-killed-${cycle}`);
     victim.daemon = await startService(victim.folder, victim.port);
   };
 
@@ -276,6 +280,7 @@ if (import.meta.main) {
       onCycle: (cycle) => {
         if (cycle % 10 === 9) console.log(`${cycle + 1} cycles`);
       },
+      onFailover: (fault, ms) => console.log(`${fault}: ${ms} ms`),
     });
     console.log(JSON.stringify(figures));
   } finally {
