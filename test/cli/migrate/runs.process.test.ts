@@ -61,7 +61,8 @@ const contentOf = async (place: string): Promise<Record<string, string[]>> => {
 /** Does something while nothing can be written to the journal of a database. */
 const standingAtJournal = async <T>(url: string, work: () => Promise<T>): Promise<T> => {
   await (await openPostgresRuns({ url })).close();
-  const database = connectDatabase({ url, store: 'test', connections: 1 });
+  // However long the move takes to come there.
+  const database = connectDatabase({ url, store: 'test', connections: 1, idleInTransactionMs: 600_000 });
   try {
     return await database.transaction(async (ask) => {
       await ask('LOCK TABLE journal IN SHARE MODE');
@@ -101,7 +102,7 @@ describe('svc migrate --runs', () => {
     for (const to of [server.create(), aFile()]) {
       const killed = to.startsWith('postgres')
         ? await standingAtJournal(to, () =>
-            svcMigrate(from, to, () => Number(server.run('SELECT count(*) FROM attempt', to)) > 0),
+            svcMigrate(from, to, () => Number(server.run('SELECT count(*) FROM run', to)) > 0),
           )
         : await svcMigrate(from, to, () => existsSync(to));
       expect(killed).toMatchObject({ signal: 'SIGKILL' });
