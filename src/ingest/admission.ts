@@ -12,7 +12,7 @@ const MAX_REQUESTS = 4096;
 
 /** A request is small while it holds no more than this. */
 const SMALL_BYTES = 64 * 1024 * MEMORY_PER_BODY_BYTE;
-/** The part of the room that only small requests may fill, so that they are served while large ones hold the rest. */
+/** As much more than the room, in parts of it, only small requests may fill, so that they are served while large ones hold all of it. */
 const ROOM_FOR_SMALL = 1 / 8;
 
 /** After this many seconds a refused client may find room again: the time of a few commits. */
@@ -69,9 +69,12 @@ export const createAdmission = (maxInflightBytes: number, maxRequests: number = 
   let held = 0;
   let waiters: (() => void)[] = [];
 
+  /** None where it would not hold one of them. */
+  const roomForSmall =
+    maxInflightBytes * ROOM_FOR_SMALL < SMALL_BYTES ? 0 : Math.floor(maxInflightBytes * ROOM_FOR_SMALL);
   /** What may be held in all, once a request holds so many bytes. */
   const mostWith = (bytes: number): number =>
-    bytes <= SMALL_BYTES ? maxInflightBytes : maxInflightBytes * (1 - ROOM_FOR_SMALL);
+    bytes <= SMALL_BYTES ? maxInflightBytes + roomForSmall : maxInflightBytes;
 
   const overloaded = (message: string): Refusal =>
     new Refusal({ code: 'overloaded', message, retryAfterSeconds: RETRY_AFTER_SECONDS });

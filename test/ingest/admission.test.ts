@@ -86,17 +86,17 @@ describe('admission', () => {
     expect(evicted).toEqual([]);
   });
 
-  it('keeps an eighth of the room for small requests, while large ones hold the rest', () => {
+  it('has an eighth more room for small requests, while large ones hold all of it', () => {
     const room = 16 * 1024 * 1024;
     const small = 64 * 1024;
     const admission = roomFor(room);
-    admission.enter().hold((room * 7) / 8 - small);
+    admission.enter().hold(room - small);
     const large = admission.enter();
     large.hold(small);
     expect(failureOf(() => large.hold(1))).toMatchObject({ code: 'overloaded' });
     expect(failureOf(() => admission.enter(small + 1))).toMatchObject({ code: 'overloaded' });
     for (let held = 0; held < room / 8; held += small) admission.enter(small).hold(small);
-    expect(admission.heldBytes()).toBe(room * MEMORY_PER_BODY_BYTE);
+    expect(admission.heldBytes()).toBe((room + room / 8) * MEMORY_PER_BODY_BYTE);
     expect(failureOf(() => admission.enter(1))).toMatchObject({ code: 'overloaded' });
   });
 

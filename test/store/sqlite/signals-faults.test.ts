@@ -261,6 +261,30 @@ describe('erasure', () => {
     expect(await found(store, 'secret')).toBe(2);
   });
 
+  it('a large erasure that comes while another is purged is purged as well', async () => {
+    const { store, path, remove } = await openTemporary({ purgeDelayMs: 0 });
+    leave.push(remove);
+    const folder = join(path, '..');
+    const rounds = [1, 2, 3, 4];
+    for (const n of rounds)
+      await store.write(
+        aUnit({
+          spans: Array.from({ length: 1_100 }, (_, i) =>
+            aSpan({
+              traceId: traceIdOf(n),
+              spanId: spanIdOf(i),
+              input: `zqround${n}x${i} ${randomBytes(24).toString('hex')}`,
+            }),
+          ),
+        }),
+      );
+    const purged = untilFiles(folder, () => Object.keys(occurrences(folder, 'zqround')).length === 0);
+    for (const n of rounds)
+      expect(await store.deleteTraces([traceIdOf(n)], 'all')).toEqual({ deleted: 1, pending: true });
+    await purged;
+    expect(await found(store, 'zqround4x7')).toBe(0);
+  });
+
   it('spans that are sent again a thousand times leave one row and no words behind that anybody finds', async () => {
     const { store, remove } = await openTemporary();
     leave.push(remove);

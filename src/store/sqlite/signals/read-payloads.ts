@@ -27,7 +27,7 @@ export type PayloadReader = {
   hasText(span: number): boolean;
   /** Bytes of an answer that the payloads of a span take, but for the marks around them. Opens no block. */
   weigh(span: number): number;
-  /** Spans with text beyond a number, in their order, but for those that are gone. */
+  /** Spans with text beyond a number, in their order, but for those that are gone: so many at the most, and some MiB of text. */
   textsAfter(span: number, limit: number): SearchRow[];
   /** The highest number of a span whose payloads are kept. */
   lastSpan(): number;
@@ -46,6 +46,22 @@ const WEIGHT = [
     (column) => `coalesce(octet_length(${column}), 0)`,
   ),
 ].join(' + ');
+
+/** Characters of text that are read at once; one text may have more. A payload may be as large as a body. */
+export const MOST_CHARACTERS = 8 * 1024 * 1024;
+
+/** The first rows, and up to which span they are all that there are. */
+const someOf = (rows: Iterable<SearchRow>, limit: number): { readonly rows: SearchRow[]; readonly upTo: number } => {
+  const taken: SearchRow[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const [span, , input, output] = row;
+    taken.push(row);
+    characters += (input?.length ?? 0) + (output?.length ?? 0);
+    if (taken.length >= limit || characters >= MOST_CHARACTERS) return { rows: taken, upTo: span };
+  }
+  return { rows: taken, upTo: Number.POSITIVE_INFINITY };
+};
 
 type BlockRow = [block: number, spans: Buffer, firstPart: number, parts: number];
 const BLOCK = 'SELECT block, spans, first_part, parts FROM payload_blocks';
@@ -170,31 +186,36 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
         () => statements.pluck<number>(`SELECT ${WEIGHT} FROM span_payloads WHERE span = ?`).get(span),
       ) ?? 0,
     textsAfter: (after, limit) => {
-      const found = statements
-        .raw<SearchRow>(
-          `SELECT l.span, l.forms, l.input, l.output FROM span_payloads AS l
-           WHERE l.span > ? AND (l.input IS NOT NULL OR l.output IS NOT NULL)
-             AND NOT EXISTS (SELECT 1 FROM pending_erasures AS e WHERE e.span = l.span) ORDER BY l.span LIMIT ?`,
-        )
-        .all(after, limit);
-      if (!hasBlocks()) return found;
+      const inRows = someOf(
+        statements
+          .raw<SearchRow>(
+            `SELECT l.span, l.forms, l.input, l.output FROM span_payloads AS l
+             WHERE l.span > ? AND (l.input IS NOT NULL OR l.output IS NOT NULL)
+               AND NOT EXISTS (SELECT 1 FROM pending_erasures AS e WHERE e.span = l.span) ORDER BY l.span`,
+          )
+          .iterate(after),
+        limit,
+      );
+      if (!hasBlocks()) return inRows.rows;
       const isGone = statements.pluck('SELECT 1 FROM pending_erasures WHERE span = ?');
       const following = statements.raw<BlockRow>(`${BLOCK} WHERE block > ? ORDER BY block LIMIT 1`);
       const next = (block: number): OpenedBlock | undefined => {
         const row = following.get(block);
         return row && keep(row);
       };
-      const inBlocks: SearchRow[] = [];
-      for (
-        let block = atHand(after) ?? inFile(after) ?? next(after);
-        block !== undefined && inBlocks.length < limit;
-        block = next(block.block)
-      )
-        for (const entry of block.entries) {
-          if (entry.span <= after || !entry.hasText || isGone.get(entry.span) !== undefined) continue;
-          inBlocks.push([entry.span, ...textsIn(open(block), entry)]);
-        }
-      return [...found, ...inBlocks].sort(([a], [b]) => a - b).slice(0, limit);
+      function* textsOfBlocks(): Generator<SearchRow> {
+        for (let block = atHand(after) ?? inFile(after) ?? next(after); block !== undefined; block = next(block.block))
+          for (const entry of block.entries) {
+            if (entry.span <= after || !entry.hasText || isGone.get(entry.span) !== undefined) continue;
+            yield [entry.span, ...textsIn(open(block), entry)];
+          }
+      }
+      const inBlocks = someOf(textsOfBlocks(), limit);
+      const upTo = Math.min(inRows.upTo, inBlocks.upTo);
+      return [...inRows.rows, ...inBlocks.rows]
+        .filter(([span]) => span <= upTo)
+        .sort(([a], [b]) => a - b)
+        .slice(0, limit);
     },
     lastSpan: () => {
       const own = statements.pluck<number | null>('SELECT max(span) FROM span_payloads').get() ?? 0;

@@ -10,7 +10,7 @@ import { drain, errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { isRefusing, isShortOfRoom, nameQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
-import { payloadReaderOf } from './read-payloads.ts';
+import { MOST_CHARACTERS, payloadReaderOf } from './read-payloads.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
 import { statementsOf } from './statements.ts';
@@ -166,7 +166,7 @@ const fail = (thrown: unknown): ErrorInfo => {
   return info;
 };
 
-/** Spans that are gone, with their texts, in the order in which they went. */
+/** Spans that are gone, with their texts, in the order in which they went: so many at the most, and some MiB of text. */
 const erasuresAfter = (
   seq: number,
   limit: number,
@@ -174,10 +174,15 @@ const erasuresAfter = (
   const { db, transactions, statements, erasuresAfter: after } = reachData();
   const read = () => {
     const payloads = payloadReaderOf(statements);
-    return after.all(seq, limit).map(([at, span]): ReturnType<typeof erasuresAfter>[number] => {
+    const rows: ReturnType<typeof erasuresAfter> = [];
+    let characters = 0;
+    for (const [at, span] of after.all(seq, limit)) {
       const [, input, output] = payloads.findTexts(span) ?? [0, null, null];
-      return [at, span, input, output];
-    });
+      rows.push([at, span, input, output]);
+      characters += (input?.length ?? 0) + (output?.length ?? 0);
+      if (characters >= MOST_CHARACTERS) break;
+    }
+    return rows;
   };
   return db.inTransaction ? read() : transactions.read(read);
 };
@@ -191,7 +196,7 @@ const setSecure = (current: Index, isSecure: boolean): void => {
 /**
  * Lets go of the words of up to `limit` spans that are gone, the ones gone longest first. A row beyond the high water was
  * never indexed.
- * @returns whether there may be more
+ * @returns whether there were any
  */
 const eraseSome = (limit: number, isSecure: boolean): boolean => {
   const current = reach();
@@ -203,9 +208,12 @@ const eraseSome = (limit: number, isSecure: boolean): boolean => {
   for (const [, span, input, output] of rows)
     if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
   saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || !isSecure });
-  return rows.length === limit;
+  if (!isSecure) hasStruckOut = true;
+  return true;
 };
 
+/** Whether words were struck out since the last purge began: it does not take those out of the files. */
+let hasStruckOut = false;
 const strikeOut = (): void => {
   while (eraseSome(CATCH_UP_ROWS, false));
 };
@@ -344,19 +352,24 @@ const purge = (isStart: boolean): void => {
       purging = setTimeout(purge, BUSY_PAUSE_MS, isStart);
       return;
     }
+    if (isStart) hasStruckOut = false;
     current.transactions.begin();
     const before = current.totalChanges.get() ?? 0;
     current.merge.run(BigInt(isStart ? -PURGE_PAGES : PURGE_PAGES));
     // Fewer than two changes: nothing was left to merge.
     const isOver = (current.totalChanges.get() ?? 0) - before < 2;
-    saveProgress(current, { isPurgeDue: !isOver });
-    if (isOver) {
-      purging = undefined;
-      truncateLog();
-    } else purging = setTimeout(purge, 0, false);
+    saveProgress(current, { isPurgeDue: !isOver || hasStruckOut });
+    if (!isOver) {
+      purging = setTimeout(purge, 0, false);
+      return;
+    }
+    purging = undefined;
+    truncateLog();
+    if (hasStruckOut) planPurge();
   } catch (error) {
     fail(error);
     purging = undefined;
+    planPurge();
   }
 };
 
@@ -415,6 +428,8 @@ const idle = whenIdle(() => {
   // What a fault kept from the index is in the data file; it is not to wait for the next rows.
   try {
     catchUpWithRoom();
+    tellWriter(['erased', reach().erasedSeq, undefined]);
+    if (reach().isPurgeDue) planPurge();
   } catch (error) {
     fail(error);
     idle.refresh();

@@ -39,7 +39,7 @@ export const DROP_UNUSED_CONTEXTS =
 export type UnitWriter = {
   /**
    * Writes the rows of one unit, all or none, inside an open transaction; its payloads and the totals of its traces follow in
-   * `finish`. Changes the rows that it is given.
+   * `finish`. Leaves the rows as they are: on a full disk they are written a second time.
    * @param pieces the unit in order; its ingest key stands in the first
    * @param firstSpan the number of its first span
    */
@@ -181,7 +181,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       return { entry, places: settleContexts(entry, contexts) };
     });
     for (let i = 0; i < spans.length; i++) {
-      const row = spans[i] as Row;
+      const row = (spans[i] as Row).slice();
       const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
       row[SPAN.span] = (row[SPAN.span] as number) + firstSpan;
       row[SPAN.trace] = entry.trace;
@@ -189,7 +189,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       row[SPAN.project] = entry.project;
       if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
       else entry.atHand?.spans.push(row);
-      const payload = payloadRows[i] as Row;
+      const payload = (payloadRows[i] as Row).slice();
       payload[0] = (payload[0] as number) + firstSpan;
       payloads.add(payload);
     }
@@ -208,13 +208,12 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     if (scores.length > 0) projection.expectJudgements();
     for (const row of scores) {
       const project = projectNumber(row[0] as string);
-      row[0] = project;
       const old = findScore.get(project, row[1] as string);
       if (old !== undefined) {
         deleteScore.run(old[0]);
         touchJudged(mine, old[1], project);
       }
-      insertScore.run([null, ...row]);
+      insertScore.run([null, project, ...row.slice(1)]);
       touchJudged(mine, row[2] as string | null, project);
     }
   };
@@ -223,13 +222,12 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     if (feedback.length > 0) projection.expectJudgements();
     for (const row of feedback) {
       const project = projectNumber(row[0] as string);
-      row[0] = project;
       const old = findFeedback.get(project, row[1] as string);
       if (old !== undefined) {
         deleteFeedback.run(old[0]);
         touchJudged(mine, old[1], project);
       }
-      insertFeedback.run([null, ...row]);
+      insertFeedback.run([null, project, ...row.slice(1)]);
       touchJudged(mine, row[2] as string | null, project);
     }
   };
@@ -237,20 +235,14 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
     writeSpans(mine, rows, firstSpan);
-    for (const row of logs) {
-      row[0] = projectNumber(row[0] as string);
-      insertLog.run([null, ...row]);
-    }
-    for (const row of metrics) {
-      row[0] = projectNumber(row[0] as string);
-      insertMetric.run([null, ...row]);
-    }
+    for (const [project, ...row] of logs) insertLog.run([null, projectNumber(project as string), ...row]);
+    for (const [project, ...row] of metrics) insertMetric.run([null, projectNumber(project as string), ...row]);
     writeScores(mine, scores);
     writeFeedback(mine, feedback);
-    for (const row of notes) {
-      row[0] = projectNumber(row[0] as string);
-      deleteNote.run(row[0], row[1]);
-      insertNote.run([null, ...row]);
+    for (const [name, ...row] of notes) {
+      const project = projectNumber(name as string);
+      deleteNote.run(project, row[0]);
+      insertNote.run([null, project, ...row]);
     }
   };
 

@@ -126,8 +126,11 @@ const reach = (): Engine => {
   return engine;
 };
 
+let lastFault: unknown;
 /** Counts faults of the disk in a row, and drops a connection whose state is no longer known. */
 const noteFault = (error: unknown): void => {
+  if (error === lastFault) return; // on its way up
+  lastFault = error;
   const code = driverCode(error);
   if (!(error instanceof FileRefused) && (code === undefined || !needsReopening(code))) return;
   faults++;
@@ -221,6 +224,9 @@ const writeGroup = (units: readonly Unit[]): void => {
   const errors = new Map<number, ErrorInfo>();
   try {
     add((current) => {
+      // On a full disk this is done a second time.
+      outcomes.clear();
+      errors.clear();
       for (const { id, write } of units) {
         try {
           outcomes.set(id, write(current));
@@ -250,6 +256,23 @@ const writeGroup = (units: readonly Unit[]): void => {
   if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', 'later']);
 };
 
+/** Whether the log still holds bytes of what was erased: a reader kept it from being cut off. */
+let isTruncationDue = false;
+const truncateOrLater = (): boolean => {
+  isTruncationDue = true;
+  isTruncationDue = !room.remove(truncateLog);
+  return !isTruncationDue;
+};
+/** What a fault or a reader kept from an erasure is done when there is time. */
+const takeUpErasures = (): void => {
+  try {
+    if (reach().lastPending.get() !== null) tellSearch(['erase', 'later']);
+    if (isTruncationDue) truncateOrLater();
+  } catch (error) {
+    noteFault(error);
+  }
+};
+
 /** Deletes that answer when the side file has erased the text as well. */
 let erasures: { readonly id: number; readonly seq: number; readonly value: (pending: boolean) => unknown }[] = [];
 
@@ -261,7 +284,7 @@ const erase = (
   const { rows, seq } = remove((current) => ({ rows: work(current), seq: current.lastPending.get() }));
   if (seq === null || seq === undefined) {
     // No text of it is in the index.
-    post(main, [[id, value(rows, !room.remove(truncateLog))]]);
+    post(main, [[id, value(rows, !truncateOrLater())]]);
     return;
   }
   erasures.push({ id, seq, value: (pending) => value(rows, pending) });
@@ -284,7 +307,7 @@ const onSearchNotice = (notice: SearchNotice): void => {
         });
       if (isGone === undefined) return;
       upTo = seq;
-      pending = !(room.remove(truncateLog) && isGone);
+      pending = !(truncateOrLater() && isGone);
     }
   } catch (error) {
     noteFault(error);
@@ -298,12 +321,15 @@ const onSearchNotice = (notice: SearchNotice): void => {
     );
 };
 
+let isClosed = false;
 const writeTrivially = (): void =>
   add(({ db }) => {
     db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
   });
 
 const close = (): void => {
+  isClosed = true;
+  clearTimeout(idle);
   engine?.db.close();
   engine = undefined;
   room.keep();
@@ -429,6 +455,7 @@ const idle = whenIdle(() => {
   engine?.db.pragma('wal_checkpoint(PASSIVE)'); // a log that lies in the file already needs no room there
   engine?.db.pragma('shrink_memory');
   if (room.isStillFull(writeTrivially)) idle.refresh();
+  else takeUpErasures();
 });
 
 const onRequest = (first: Request): void => {
@@ -443,7 +470,7 @@ const onRequest = (first: Request): void => {
     }
     drain(main, take);
   }
-  idle.refresh();
+  if (!isClosed) idle.refresh();
 };
 
 try {

@@ -389,3 +389,30 @@ describe('a store with blocks', () => {
       expect((await store.listTraces(traces({ q: word }))).items, word).toHaveLength(1);
   });
 });
+
+describe('texts that are read again for the index', () => {
+  it('come in steps of some MiB, in the order of their spans, and none is left out', async () => {
+    const { path, remove } = temporaryFolder();
+    leave.push(remove);
+    const store = await openSqliteSignalStore({ path });
+    const long = drawn(3 * KIB * KIB);
+    const spans = Array.from({ length: 8 }, (_, n) =>
+      aSpan({ traceId: traceIdOf(n), spanId: spanIdOf(n), input: n % 3 === 1 ? `short ${n}` : `${n} ${long}` }),
+    );
+    for (const span of spans) await store.write(aUnit({ spans: [span] }));
+    await store.close();
+    const db = new Database(path, { readonly: true });
+    const seen: number[] = [];
+    const steps: number[] = [];
+    for (let after = 0; ; ) {
+      const rows = payloadReaderOf(statementsOf(db)).textsAfter(after, 512);
+      if (rows.length === 0) break;
+      steps.push(rows.length);
+      seen.push(...rows.map(([span]) => span));
+      after = seen.at(-1) ?? 0;
+    }
+    db.close();
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(Math.max(...steps)).toBeLessThan(8);
+  });
+});

@@ -1,10 +1,14 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { openDataFile } from '../../../../src/store/sqlite/connection.ts';
+import { encodeUnit } from '../../../../src/store/sqlite/signals/encode.ts';
 import { openSqliteSignalStore } from '../../../../src/store/sqlite/signals/open.ts';
-import { DROP_UNUSED_CONTEXTS } from '../../../../src/store/sqlite/signals/write-unit.ts';
+import { SIGNALS_FILE } from '../../../../src/store/sqlite/signals/schema.ts';
+import { DROP_UNUSED_CONTEXTS, unitWriterOf } from '../../../../src/store/sqlite/signals/write-unit.ts';
+import { transactionsOf } from '../../../../src/store/sqlite/transaction.ts';
 import { temporaryFolder } from '../../../daemon.ts';
-import { aSpan, aUnit, spanIdOf } from '../../signals/factories.ts';
+import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, traceIdOf } from '../../signals/factories.ts';
 
 const ofRun = (runId: string, n: number) => {
   const span = aSpan({ spanId: spanIdOf(n) });
@@ -39,5 +43,49 @@ describe('SQLite: the contexts of a trace', () => {
     folder.remove();
     expect(plan).toContain('LIST SUBQUERY');
     expect(plan).not.toContain('CORRELATED');
+  });
+});
+
+describe('the rows of a unit', () => {
+  it('are left as they are: on a full disk they are written a second time', () => {
+    const folder = temporaryFolder();
+    const { db } = openDataFile(join(folder.path, 'svc.db'), 2, SIGNALS_FILE);
+    const transactions = transactionsOf(db);
+    const writer = unitWriterOf(db, transactions.unit);
+    const correlation = { project: 'payments' };
+    const traceId = traceIdOf(1);
+    const unit = aUnit({
+      spans: [1, 2, 3].map((n) => aSpan({ traceId, spanId: spanIdOf(n), correlation, input: `text ${n}` })),
+      logs: [aLog({ traceId, correlation })],
+      metrics: [aPoint({ correlation })],
+      scores: [aScore({ traceId, correlation })],
+      feedback: [aFeedback({ traceId, correlation })],
+      aspectNotes: [aNote({ traceId, correlation })],
+    });
+    const pieces = [...encodeUnit(unit, 0n)].map(({ rows }) => rows);
+    const asGiven = structuredClone(pieces);
+    const write = (how: () => void): void =>
+      transactions.run(() => {
+        writer.write(pieces, 41);
+        writer.finish();
+        how();
+      });
+    const full = Object.assign(new Error('full'), { code: 'SQLITE_FULL' });
+    expect(() =>
+      write(() => {
+        throw full;
+      }),
+    ).toThrow(full);
+    writer.abandon();
+    expect(pieces).toEqual(asGiven);
+    write(() => {});
+    const pluck = (sql: string): unknown[] => db.prepare(sql).pluck().all();
+    expect(pluck('SELECT name FROM projects')).toEqual(['payments']);
+    expect(pluck('SELECT span FROM spans ORDER BY span')).toEqual([41, 42, 43]);
+    const [project] = pluck('SELECT project FROM projects');
+    for (const table of ['logs', 'metric_points', 'scores', 'feedback', 'aspect_notes'])
+      expect(pluck(`SELECT project FROM ${table}`)).toEqual([project]);
+    db.close();
+    folder.remove();
   });
 });
