@@ -20,6 +20,7 @@ import { openForReading } from '../src/store/sqlite/connection.ts';
 import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
 import { type Daemon, startDaemon } from '../test/daemon.ts';
 import { measurePairs, median, quantile, spread } from './pairs.ts';
+import { SAID } from './prose.ts';
 import { benchFolder, load, processorSeconds, residentMiB } from './serve.ts';
 import { realisticBatches } from './store-limit.ts';
 
@@ -60,6 +61,7 @@ const spanOf = (traceId: string, trace: number, index: number, start: bigint): S
     ...(index === 0 ? {} : { parentSpanId: hex(1, 16) }),
     startTime: start + BigInt(index) * 1_000_000n,
     endTime: start + BigInt(index + 1) * (10_000_000n + BigInt(trace % 977) * 1_000_000n),
+    ...(typeof rest.input === 'string' ? { input: `${rest.input} ${SAID}` } : {}),
     ...(rare && index === 1 ? { input: `a needle${trace % 7} in the haystack` } : {}),
     ...(trace % 20 === 3 && index === 2 ? { status: 'error', error: { message: 'card declined' } } : {}),
     ...(rare && index === 1 ? { model: 'rare-model', entityName: 'rare-agent' } : {}),

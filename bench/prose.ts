@@ -110,3 +110,6 @@ export const proseFrom = (seed: number): ((characters: number) => string) => {
     return text.slice(0, characters);
   };
 };
+
+/** What is searched for: the prose has no word of a language that is spoken. */
+export const SAID = 'The agent asks the model whether the policy lets customers have a refund.';

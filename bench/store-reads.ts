@@ -16,6 +16,7 @@ import { openSqliteSignalStore } from '../src/store/sqlite/signals/open.ts';
 import { startClickHouse } from '../test/clickhouse.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { quantile } from './pairs.ts';
+import { SAID } from './prose.ts';
 import { benchFolder } from './serve.ts';
 import { measureStore, realisticBatches } from './store-limit.ts';
 
@@ -56,7 +57,7 @@ const fill = async (store: SignalStore): Promise<void> => {
         traceId: prefix + span.traceId.slice(8),
         startTime: span.startTime + shift,
         ...(span.endTime === undefined ? {} : { endTime: span.endTime + shift + BigInt((traces % 997) * 1_000_000) }),
-        ...(typeof span.input === 'string' ? { input: span.input + some + rare } : {}),
+        ...(typeof span.input === 'string' ? { input: `${span.input} ${SAID}${some}${rare}` } : {}),
         ...(span.model === undefined || span.usage === undefined
           ? {}
           : { cost: { totalCost: ((traces % 1_000) + 1) / 1e5, currency: 'USD', isEstimated: true } }),

@@ -7,6 +7,8 @@ import type { Logger } from 'pino';
 const COMMENT_EVERY_MS = 15_000;
 /** How long a reader may leave what was sent unread before it is cut. */
 const SLOW_READER_MS = 10_000;
+/** Events that come together are written together, up to so many characters: each write costs more than what it sends. */
+const WRITTEN_CHARACTERS = 16 * 1024;
 /** After this time a stream ends in good order; its reader connects again where it was. */
 const MAX_AGE_MS = 60 * 60 * 1000;
 
@@ -58,15 +60,21 @@ export const streamEvents = async (
   const { abandoned } = request;
   abandoned.addEventListener('abort', end, { once: true });
   try {
-    for await (const page of pages)
-      for (const { id, data } of page) {
+    for await (const page of pages) {
+      let text = '';
+      for (const [place, { id, data }] of page.entries()) {
+        text += `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+        if (text.length < WRITTEN_CHARACTERS && place < page.length - 1) continue;
         if (abandoned.aborted) return;
-        if (raw.write(`id: ${id}\ndata: ${JSON.stringify(data)}\n\n`)) continue;
+        const hasRoom = raw.write(text);
+        text = '';
+        if (hasRoom) continue;
         if (!(await drained(raw, timing.slowReaderMs, abandoned))) {
           raw.destroy();
           return;
         }
       }
+    }
     raw.end();
   } catch (error) {
     log.warn({ err: error, request_id: request.id }, 'an event stream broke off');

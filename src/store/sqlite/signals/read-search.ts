@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3';
-import { planSearch, searchText } from '../../signals/search-text.ts';
+import { holdsPhrase, planSearch, searchText } from '../../signals/search-text.ts';
+import { wordsOf } from '../../signals/words.ts';
 import { payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
 
@@ -17,26 +17,6 @@ export type Search = {
   /** Those of the given traces that hold a matching span. Stops after `enough` of them. */
   keepMatching(traces: readonly number[], enough: number): Set<number>;
 };
-
-/** A small full-text table in memory. It finds phrases in the text of one row, which the index itself does not keep. */
-const scratchOf = () => {
-  const db = new Database(':memory:');
-  db.exec("CREATE VIRTUAL TABLE scratch USING fts5 (input, output, tokenize='unicode61 remove_diacritics 0')");
-  const insert = db.prepare('INSERT INTO scratch (rowid, input, output) VALUES (1, ?, ?)');
-  const find = db.prepare('SELECT 1 FROM scratch WHERE scratch MATCH ?');
-  const clear = db.prepare('DELETE FROM scratch');
-  return {
-    holds: (input: string | null, output: string | null, phrases: readonly string[]): boolean => {
-      insert.run(input, output);
-      try {
-        return phrases.every((phrase) => find.get(phrase) !== undefined);
-      } finally {
-        clear.run();
-      }
-    },
-  };
-};
-let scratch: ReturnType<typeof scratchOf> | undefined;
 
 /** A word holds letters and digits alone, so no quote. */
 const quoted = (word: string): string => `"${word}"`;
@@ -143,23 +123,17 @@ const numberSetOf = (numbers: Iterable<number>) => {
 
 /** @returns `undefined` when the search can find nothing */
 export const openSearch = (statements: Statements, q: string): Search | undefined => {
-  const { words, prefixes, phrases: sideBySide } = planSearch(q);
-  const phrases = sideBySide.map((phrase) => phrase.map(quoted).join(' + '));
+  const { words, prefixes, phrases } = planSearch(q);
   const question = questionOf(statements, words, prefixes);
   if (question === undefined) return undefined;
   const index = indexOf(statements, question);
   const payloads = payloadReaderOf(statements);
+  /** The index does not keep where a word stands: phrases are found in the text, whose words are those of the index. */
   const holdsPhrases = (span: number): boolean => {
     if (phrases.length === 0) return true;
-    const row = payloads.findTexts(span);
-    if (row === undefined) return false;
-    scratch ??= scratchOf();
-    const [, input, output] = row;
-    return scratch.holds(
-      input === null ? null : searchText(input),
-      output === null ? null : searchText(output),
-      phrases,
-    );
+    const [, ...texts] = payloads.findTexts(span) ?? [0, null, null];
+    const read = texts.flatMap((text) => (text === null ? [] : [wordsOf(searchText(text))]));
+    return phrases.every((phrase) => read.some((words) => holdsPhrase(words, phrase)));
   };
 
   const bound = phrases.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
