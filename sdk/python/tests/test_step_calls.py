@@ -14,6 +14,8 @@ from svc._errors import ConnectionFailed
 from svc._step_calls import StepCall, StepCalls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from svc._errors import SvcError
     from svc._http import Request
 
@@ -59,6 +61,17 @@ class Calling(unittest.TestCase):
         return found[0]
 
 
+def setting(event: threading.Event) -> Callable[[Any, SvcError | None], None]:
+    return lambda _answer, _error: event.set()
+
+
+def meeting(barrier: threading.Barrier) -> Callable[[], None]:
+    def meet() -> None:
+        barrier.wait(60)
+
+    return meet
+
+
 class Together(Calling):
     def test_calls_wait_for_leases_that_are_about_to_say_something(self) -> None:
         answered = [threading.Event() for _ in range(5)]
@@ -66,7 +79,7 @@ class Together(Calling):
             self.calls.motion.begin()
             for number, event in enumerate(answered):
                 call = StepCall("started", f"lease-{number}", b'{"worker_id":"w-1"}')
-                self.calls.submit(call, lambda _answer, _error, event=event: event.set())
+                self.calls.submit(call, setting(event))
             self.assertEqual(self.service.batches, [])
             self.calls.motion.end()
             for event in answered:
@@ -94,7 +107,7 @@ class Pool(unittest.TestCase):
         for _ in range(2):
             barrier = threading.Barrier(9)
             for _ in range(8):
-                pool.submit(lambda barrier=barrier: barrier.wait(60))
+                pool.submit(meeting(barrier))
             barrier.wait(60)
 
 

@@ -30,8 +30,8 @@ export type ExportCounters = {
 
 const defaults = {
   maxQueued: 10_000,
-  // Beside it grow the collector's nursery and the batch that is being sent: together they stay below 64 MB.
-  maxQueuedBytes: 16 * 1024 * 1024,
+  // Beside it grow the collector's nursery, to twice 16 MiB, and the batch that is being sent: together they stay below 64 MB.
+  maxQueuedBytes: 8 * 1024 * 1024,
   batchSize: 500,
   delayMs: 500,
   retry: { attempts: 8, baseMs: 500, maxMs: 30_000 },
