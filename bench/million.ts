@@ -301,7 +301,8 @@ try {
     () => [
       '/v1/api/analytics/summary?from=-7d',
       '/v1/api/analytics/cost?from=-7d&group_by=model&bucket=1h',
-      '/v1/api/analytics/cost?from=-1d&group_by=model',
+      '/v1/api/analytics/summary?from=-24h&to=-0s',
+      '/v1/api/analytics/summary?from=-8d&to=-24h',
       '/v1/api/traces?from=-7d&has_error=true&limit=10',
     ],
     10,

@@ -454,7 +454,8 @@ const seedKeysAndSchedule = async (): Promise<void> => {
   const id = `nightly-${hex(2)}`;
   const input = { customer: 'globex', month: 'last' };
   await post('/v1/api/schedules', { id, definition_id: invoices.id, input, cron: '30 2 * * *', ...own });
-  await post(`/v1/api/schedules/${id}/trigger`, {});
+  // The run of the first firing stays open, so that the second is skipped, and says why.
+  for (let firing = 0; firing < 2; firing += 1) await post(`/v1/api/schedules/${id}/trigger`, {});
 };
 
 /** Saved views, and a board of them. */

@@ -103,7 +103,7 @@ export const axisText = ({ marks, pausedFrom }: FiringAxis): string => {
 const CAUGHT_UP: Readonly<Record<Schemas['CatchUp'], string>> = {
   none: 'What it misses meanwhile does not fire later.',
   last: 'Of the times it misses meanwhile the last fires when it is resumed.',
-  all: 'The times it misses meanwhile fire when it is resumed, those that its catch-up window still holds',
+  all: 'Of the times it misses meanwhile, those within its catch-up window fire when it is resumed.',
 };
 
 /** What becomes of the times that are missed while a schedule is paused. */
