@@ -51,7 +51,7 @@ describe('machines', () => {
 
   it.each(served)('12: %s is drawn and exported as the service runs it', async (name) => {
     const config = await stage.get(`/v1/api/machines/${encodeURIComponent(name)}`);
-    const on = await stage.open(`/machines/${encodeURIComponent(name)}`);
+    const on = await stage.visit(`/machines/${encodeURIComponent(name)}`);
     const figure = on.getByRole('figure', { name: `Statechart of ${name}` });
     const { states, transitions } = chartOf(config);
     for (const { key } of states.filter(({ depth }) => depth === 0))
@@ -67,6 +67,9 @@ describe('machines', () => {
     for (const { key } of states) expect(mermaid).toContain(`state "${key}"`);
     const svg = await exported(on, 'SVG');
     for (const { key } of states.filter(({ depth }) => depth === 0)) expect(svg).toContain(`>${key}</text>`);
+    await on.getByRole('combobox', { name: 'As text' }).selectOption('mermaid');
+    await on.getByText(/^stateDiagram-v2/).waitFor();
+    expect(new URL(on.url()).searchParams.get('format')).toBe('mermaid');
     expect(await seriousFindings(on)).toEqual([]);
   });
 

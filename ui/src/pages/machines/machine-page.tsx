@@ -5,21 +5,21 @@ import { api, ask } from '../../api/client.ts';
 import { type Chart, chartOf, countsByState, openedAtFirst, sumsOf } from '../../model/statechart.ts';
 import type { ChartLayout } from '../../model/statechart-view.ts';
 import { formatCount, plural } from '../../model/units.ts';
-import { text } from '../../model/url.ts';
+import { oneOf, text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { download } from '../../widgets/download.ts';
+import { filtersCss } from '../../widgets/filters.tsx';
 import { requestLayout } from '../../widgets/layout/request-layout.ts';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { useParam } from '../../widgets/param.ts';
+import { PayloadView } from '../../widgets/payload-view.tsx';
 import { Split } from '../../widgets/split.tsx';
 import { StateFacts, StateList } from '../../widgets/statechart/state-facts.tsx';
 import { Statechart, Transitions } from '../../widgets/statechart/statechart.tsx';
 import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
-
-const grammar = { hi: text() } as const;
 
 type NamedMachine = { readonly name: string; readonly project: string | undefined };
 
@@ -37,37 +37,72 @@ const definitionOf = (name: string): { readonly id: string; readonly version: st
   return id === undefined || version === undefined ? undefined : { id, version };
 };
 
+const formats = ['svg', 'mermaid', 'json'] as const;
+type Format = (typeof formats)[number];
+const files: Readonly<Record<Format, { readonly name: string; readonly ending: string; readonly type: string }>> = {
+  svg: { name: 'SVG', ending: 'svg', type: 'image/svg+xml' },
+  mermaid: { name: 'Mermaid', ending: 'mmd', type: 'text/plain' },
+  json: { name: 'xstate JSON', ending: 'json', type: 'application/json' },
+};
+
+const grammar = { hi: text(), format: oneOf(formats) } as const;
+
+/** The machine as a text of a format, made of the configuration that the service runs. */
+const exported = async (format: Format, { name, project }: NamedMachine, config: unknown): Promise<string> => {
+  switch (format) {
+    case 'svg': {
+      const chart = chartOf(config);
+      const [layout, { svgOf }] = await Promise.all([
+        requestLayout<ChartLayout>({ kind: 'chart', chart, opened: openedAtFirst(chart) }),
+        import('../../model/statechart-svg.ts'),
+      ]);
+      return svgOf(name, layout);
+    }
+    case 'mermaid':
+      return ask(
+        api.GET('/v1/api/machines/{name}', {
+          params: { path: { name }, query: { format: 'mermaid', ...(project === undefined ? {} : { project }) } },
+          parseAs: 'text',
+        }),
+      );
+    case 'json':
+      return `${JSON.stringify(config, null, 2)}\n`;
+    default:
+      return format satisfies never;
+  }
+};
+
 const Exports = ({ machine, config }: { readonly machine: NamedMachine; readonly config: unknown }) => {
-  const { name, project } = machine;
-  const asSvg = async (): Promise<void> => {
-    const chart = chartOf(config);
-    const [layout, { svgOf }] = await Promise.all([
-      requestLayout<ChartLayout>({ kind: 'chart', chart, opened: openedAtFirst(chart) }),
-      import('../../model/statechart-svg.ts'),
-    ]);
-    download(`${name}.svg`, 'image/svg+xml', svgOf(name, layout));
+  const save = async (format: Format): Promise<void> => {
+    const { ending, type } = files[format];
+    download(`${machine.name}.${ending}`, type, await exported(format, machine, config));
   };
-  const asMermaid = async (): Promise<void> => {
-    const drawn = await ask(
-      api.GET('/v1/api/machines/{name}', {
-        params: { path: { name }, query: { format: 'mermaid', ...(project === undefined ? {} : { project }) } },
-        parseAs: 'text',
-      }),
-    );
-    download(`${name}.mmd`, 'text/plain', drawn);
-  };
+  return formats.map((format) => (
+    <Button key={format} onClick={() => void save(format)}>
+      <Download size={14} aria-hidden /> {files[format].name}
+    </Button>
+  ));
+};
+
+/** An export as a text to read and to copy. */
+const Exported = ({
+  format,
+  machine,
+  config,
+}: {
+  readonly format: Format;
+  readonly machine: NamedMachine;
+  readonly config: unknown;
+}) => {
+  const query = useQuery({
+    queryKey: ['machines', machine.name, machine.project, 'as', format],
+    queryFn: () => exported(format, machine, config),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   return (
-    <>
-      <Button onClick={() => void asSvg()}>
-        <Download size={14} aria-hidden /> SVG
-      </Button>
-      <Button onClick={() => void asMermaid()}>
-        <Download size={14} aria-hidden /> Mermaid
-      </Button>
-      <Button onClick={() => download(`${name}.json`, 'application/json', `${JSON.stringify(config, null, 2)}\n`)}>
-        <Download size={14} aria-hidden /> xstate JSON
-      </Button>
-    </>
+    <Loaded query={query} what={`the machine as ${files[format].name}`}>
+      {(text) => <PayloadView value={text} name={machine.name} />}
+    </Loaded>
   );
 };
 
@@ -119,7 +154,7 @@ const useCounts = ({ name }: NamedMachine, chart: Chart) => {
 };
 
 const Machine = ({ config, machine }: { readonly config: unknown; readonly machine: NamedMachine }) => {
-  const [{ hi }, setState] = usePageState(grammar);
+  const [{ hi, format }, setState] = usePageState(grammar);
   const chart = useMemo(() => chartOf(config), [config]);
   const { type, counts, isCut, error } = useCounts(machine, chart);
   const marks = useMemo(() => ({ counts }), [counts]);
@@ -131,6 +166,21 @@ const Machine = ({ config, machine }: { readonly config: unknown; readonly machi
       side={
         <>
           {error !== null && <ProblemNotice error={error} />}
+          <label className={filtersCss['field']}>
+            As text
+            <select
+              value={format ?? ''}
+              onChange={({ target }) => setState({ format: formats.find((one) => one === target.value) })}
+            >
+              <option value="">no</option>
+              {formats.map((one) => (
+                <option key={one} value={one}>
+                  {files[one].name}
+                </option>
+              ))}
+            </select>
+          </label>
+          {format !== undefined && <Exported format={format} machine={machine} config={config} />}
           {hi === undefined ? (
             <>
               {chart.description !== undefined && <p>{chart.description}</p>}
