@@ -1,16 +1,14 @@
 import PQueue from 'p-queue';
-import { openRunStatuses, type OpenRunStatus, type UnixMs } from '../../../model/run.ts';
+import type { OpenRunStatus, UnixMs } from '../../../model/run.ts';
 import type { Lookup } from '../../runs/lookups.ts';
 import { outboxBatch } from '../../runs/outbox-batch.ts';
 import { dueTimeOf, type OutboxRow } from '../../runs/records.ts';
 import { timerOf } from '../../runs/rows/records.ts';
 import type { DueTimer, Resumption, RunCommits } from '../../runs/run-commits.ts';
-import { textArray } from '../arrays.ts';
 import type { Ask, Database } from '../connection.ts';
 import { MOVE_NOTE } from '../../runs/moving.ts';
 import { lookupsOf } from './lookups.ts';
 import { refuseMoved } from './move-note.ts';
-import { projectsOf } from './queries.ts';
 import { CARRIED_OVER, RUNS_SCHEMA } from './schema.ts';
 import { Fenced, judgeRefusal } from './store-errors.ts';
 import { of, readRows, TIMER_IN_ORDER } from './tables.ts';
@@ -110,13 +108,11 @@ const resume = async (ask: Ask, shard: number, leasesUntil: UnixMs, restartedAt?
     'SELECT priority, max(queue_order) FROM run WHERE shard = $1 AND queue_order IS NOT NULL GROUP BY 1 ORDER BY 1',
     [shard],
   );
-  // By the index of lists: runs that have ended may be millions, and are not read.
+  // By an index of open runs alone: those that have ended may be millions, and are not read.
   const open = new Map(
     await ask<[OpenRunStatus, bigint]>(
-      `SELECT s.status, sum(c.n)::int8 FROM ${projectsOf('all', '$2')} CROSS JOIN unnest($3::text[]) AS s (status)
-       CROSS JOIN LATERAL (
-         SELECT count(*) AS n FROM run WHERE run.project = p.project AND run.status = s.status AND run.shard = $1) AS c GROUP BY 1`,
-      [shard, null, textArray(openRunStatuses)],
+      'SELECT status, count(*) FROM run WHERE shard = $1 AND ended_at IS NULL GROUP BY status',
+      [shard],
     ),
   );
   const openIn = (status: OpenRunStatus): number => Number(open.get(status) ?? 0n);
@@ -151,21 +147,30 @@ export type PostgresCommits = RunCommits & {
   readonly idle: () => Promise<void>;
 };
 
+export type CommitsOptions = {
+  /** Connections of the kernel. */
+  readonly database: Database;
+  /** Connections on which a takeover reads and writes what is open, which may take longer than what anybody waits for. */
+  readonly resuming: Database;
+  readonly of: ShardEpoch;
+  /** Called when another took the shard over: from then on nothing is written. */
+  readonly fenced: () => void;
+};
+
 /**
  * What the kernel of a shard needs. It is answered one thing after the other, in the order of the calls, as commits and the reads
  * between them must be.
- * @param fenced called when another took the shard over: from then on nothing is written
  */
-export const commitsOf = (database: Database, of: ShardEpoch, fenced: () => void): PostgresCommits => {
-  const { ask, transaction } = database;
+export const commitsOf = ({ database, resuming, of, fenced }: CommitsOptions): PostgresCommits => {
+  const { ask } = database;
   const queue = new PQueue({ concurrency: 1 });
   const lookups = lookupsOf(ask, of.shard);
   let isFenced = false;
 
   /** A transaction that holds the shard. */
-  const owning = async <T>(lock: Lock, work: (ask: Ask) => Promise<T>): Promise<T> => {
+  const owning = async <T>(lock: Lock, work: (ask: Ask) => Promise<T>, by = database): Promise<T> => {
     try {
-      return await transaction(
+      return await by.transaction(
         (within, held) => {
           if (held.length > 0) return work(within);
           throw new Fenced(
@@ -195,7 +200,7 @@ export const commitsOf = (database: Database, of: ShardEpoch, fenced: () => void
       queue.add(async () => {
         // A commit whose answer was lost may still take effect, so this waits for it. Work that takes long does not delay renewals.
         await owning('UPDATE', async () => {});
-        return owning('KEY SHARE', (within) => resume(within, of.shard, leasesUntil, restartedAt));
+        return owning('KEY SHARE', (within) => resume(within, of.shard, leasesUntil, restartedAt), resuming);
       }),
     dueTimers: (wall, limit, steady) => reading(() => dueTimers(ask, of.shard, wall, limit, steady)),
     readOutbox: (after, limit, characters) => reading(() => readOutbox(ask, of.shard, after, limit, characters)),

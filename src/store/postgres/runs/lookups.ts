@@ -296,13 +296,14 @@ export const lookupsOf = (ask: Ask, shard: number) => {
         moreParked: held.length > limit,
       };
     }),
+    // Without IS NOT NULL the partial index of the queue would not be used: the planner does not derive it from a comparison of rows.
     runnable: each(async ({ definitionOwner, definitionId, after, limit }) =>
       (
         await readRows(
           ask,
           ['run_id', 'project', 'definition_owner', 'definition_id', 'definition_version', 'queue_order'],
           `FROM run WHERE shard = $1 AND definition_owner = $2 AND definition_id = $3
-             AND (queue_order, run_id) > ($4, $5) ORDER BY queue_order, run_id LIMIT $6`,
+             AND queue_order IS NOT NULL AND (queue_order, run_id) > ($4, $5) ORDER BY queue_order, run_id LIMIT $6`,
           [shard, ...stored([definitionOwner, definitionId]), after.order, after.runId, limit],
         )
       ).map((row) => ({

@@ -25,6 +25,8 @@ const KERNEL_CONNECTIONS = 1;
 const MIGRATION_MS = 3_600_000;
 /** How long a process that hangs between two statements of a commit or a renewal can keep the row of the shard locked, in milliseconds. */
 const HANGING_MS = 3_000;
+/** Longest time of a statement of a takeover, in milliseconds. One that was given up would be given up by each service in turn. */
+const RESUMING_MS = 120_000;
 /** For owning: what people ask is not waited for, and what hangs is tried again on another connection before the ownership has lapsed. */
 const OWNERSHIP = { connections: 2, statementMs: 3_000, idleInTransactionMs: HANGING_MS } as const;
 
@@ -86,8 +88,10 @@ export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOption
     ping,
     ownership: ownershipOver(owning),
     own: (owned, fenced = () => {}) => {
-      const own = connectDatabase({ ...connecting, connections: KERNEL_CONNECTIONS, idleInTransactionMs: HANGING_MS });
-      const { idle, ...commits } = commitsOf(own, owned, fenced);
+      const kernel = { ...connecting, connections: KERNEL_CONNECTIONS, idleInTransactionMs: HANGING_MS };
+      const own = connectDatabase(kernel);
+      const resuming = connectDatabase({ ...kernel, statementMs: RESUMING_MS });
+      const { idle, ...commits } = commitsOf({ database: own, resuming, of: owned, fenced });
       let closing: Promise<void> | undefined;
       return {
         kind: 'postgres',
@@ -95,7 +99,7 @@ export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOption
         close: () =>
           (closing ??= (async () => {
             await idle();
-            await own.close();
+            await Promise.all([own.close(), resuming.close()]);
           })()),
       };
     },

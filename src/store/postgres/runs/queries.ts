@@ -63,7 +63,7 @@ const PARKED_SUMMARY = ['ord', 'project', 'event', 'key', 'event_id', 'at', 'pay
 const texts = (values: readonly string[]): Bound => textArray(values.map(storedText));
 
 /** The projects of a reach as a relation `p (project)`: those named by the parameter, or each that holds a run, one seek each. */
-export const projectsOf = (reach: ProjectReach, parameter: string): string =>
+const projectsOf = (reach: ProjectReach, parameter: string): string =>
   reach === 'all'
     ? `(WITH RECURSIVE one AS (
          (SELECT project FROM run ORDER BY project LIMIT 1)

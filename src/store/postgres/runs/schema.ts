@@ -170,6 +170,9 @@ const moveNote = `CREATE TABLE ${MOVE_NOTE} (kind text NOT NULL, note text NOT N
 /** When the worker of a lease last extended it. Leases from before get it with their next heartbeat. */
 const heartbeats = `ALTER TABLE attempt ADD COLUMN heartbeat_at bigint`;
 
+/** Runs that are open, which a takeover counts: those that have ended may be millions. */
+const openRuns = `CREATE INDEX run_open ON run (shard, status) WHERE ended_at IS NULL`;
+
 export const RUNS_SCHEMA: Schema = {
   name: 'runs',
   store: 'runs store',
@@ -177,5 +180,6 @@ export const RUNS_SCHEMA: Schema = {
     { version: 1, sql: tables },
     { version: 2, sql: moveNote },
     { version: 3, sql: heartbeats },
+    { version: 4, sql: openRuns },
   ],
 };
