@@ -66,7 +66,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const faults = findRouteFaults(routes).routes;
   if (faults.length > 0) throw new Error(`routes and document disagree:\n${faults.join('\n')}`);
 
-  const app = createServer(options, counters, log);
+  const app = createServer(options, counters, log, deps.peers !== undefined);
   countServerErrors(app, counters);
   cutSlowReaders(
     app.server,

@@ -38,15 +38,22 @@ export type Relay = {
   readonly endAll: () => void;
 };
 
-const PEER = 'x-svc-peer';
+/** Shown by another service that shares the runs. */
+export const PEER = 'x-svc-peer';
 const CALLER = 'x-svc-caller';
 /** Of one connection to the next, and not of the request. @see RFC 9110, section 7.6.1 */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect', 'host', PEER, CALLER],
 ]);
-/** The same of a request, whose body is framed anew: one that is not passed on must not stand where the next request begins. */
-const NOT_PASSED: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);
+/**
+ * The same of a request. Its body is framed anew: one that is not passed on must not stand where the next request begins. What the client
+ * shows for itself has been judged here, and goes no further.
+ */
+const NOT_PASSED: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  ...['content-length', 'authorization', 'x-svc-key', 'cookie'],
+]);
 /** What a request line may have before its path, as the router reads it. @see RFC 9112, section 3.2.2 */
 const ORIGIN = /^https?:\/\/.*?\//;
 /** Far below the time after which the other side ends a connection that is quiet. */
@@ -83,7 +90,8 @@ const headersFor = (request: FastifyRequest, hasBody: boolean, operation: string
   }
   const passed: Passed = { operation, caller: request.caller };
   const decided = Buffer.from(JSON.stringify(passed)).toString('base64url');
-  return [...sent, ...framingOf(request, hasBody), PEER, secret, CALLER, decided];
+  // First: of very many headers the other side reads only those.
+  return [PEER, secret, CALLER, decided, ...framingOf(request, hasBody), ...sent];
 };
 
 /** Passes requests about runs on to the service that owns them. @param limits of a body: what is left of one is read on within them */

@@ -5,9 +5,10 @@ import { type Failure, Refusal } from '../model/failure.ts';
 import { newRecordId } from '../model/ids.ts';
 import { holdContinue } from './body/continue.ts';
 import { countServerError } from './counting.ts';
-import { createConnectionErrorHandler } from './answer/connection-failure.ts';
+import { createConnectionErrorHandler, headTooLarge } from './answer/connection-failure.ts';
 import { answerError } from './answer/problem.ts';
 import { parseQueryString } from './contract/query-string.ts';
+import { PEER } from './relay.ts';
 
 export type ServerOptions = {
   readonly requestTimeoutSeconds: number;
@@ -19,6 +20,8 @@ export type ServerOptions = {
 
 // Not imported: an import reads every name that `node:http` exports, and one of them loads all of fetch, 16 MiB.
 const { maxHeaderSize } = process.getBuiltinModule('node:http');
+/** The same of a request that another service passed on: beside the head of the client it says who calls, which may be a long list of projects. */
+const PASSED_HEAD_BYTES = 8 * maxHeaderSize;
 /** A connection that moves no byte for this long is cut. Streams send a comment, and long polls answer, well within it. */
 const IDLE_CONNECTION_MS = 120_000;
 /** Path and headers of a request arrive within this time, counted from the connection or from the request before. */
@@ -41,6 +44,8 @@ const setHeaders = (request: FastifyRequest, reply: FastifyReply): void => {
 
 /** @see RFC 9112, sections 2.3, 3.2 and 6.1 */
 const refusals: readonly ((raw: FastifyRequest['raw']) => Failure | undefined)[] = [
+  // The parser leaves room for what services pass on to each other. Who says to be one without knowing their secret is refused later.
+  (raw) => (raw.headers[PEER] === undefined && headBytes(raw) >= maxHeaderSize ? headTooLarge() : undefined),
   ({ httpVersion }) =>
     httpVersion === '1.1' || httpVersion === '1.0'
       ? undefined
@@ -64,6 +69,10 @@ const refusals: readonly ((raw: FastifyRequest['raw']) => Failure | undefined)[]
           field: 'transfer-encoding',
         },
 ];
+/** Path and headers, as the parser counts them. */
+const headBytes = ({ url = '', rawHeaders }: FastifyRequest['raw']): number =>
+  rawHeaders.reduce((sum, { length }) => sum + length, url.length);
+
 /** @returns why the head of a request is refused, whatever it asks for */
 const findHeadFailure = (raw: FastifyRequest['raw']): Failure | undefined => {
   for (const refusal of refusals) {
@@ -80,8 +89,14 @@ const noCompiler = (): never => {
 /**
  * A server without routes: its bounds, the headers of every answer, and the answers to requests that cannot be read or that fail.
  * Bodies stay on the wire until a route reads its own.
+ * @param hasPeers whether other services pass requests on to this one
  */
-export const createServer = (options: ServerOptions, counters: Counters, log: Logger): FastifyInstance => {
+export const createServer = (
+  options: ServerOptions,
+  counters: Counters,
+  log: Logger,
+  hasPeers: boolean,
+): FastifyInstance => {
   const app = Fastify({
     logger: false,
     // Requests are judged by the contract and answered by `answer/`; the framework's compilers are not even loaded.
@@ -94,7 +109,12 @@ export const createServer = (options: ServerOptions, counters: Counters, log: Lo
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     // A request without Host is refused below, with a body and an id like any other.
-    http: { requireHostHeader: false, headersTimeout: LONGEST_HEAD_MS, connectionsCheckingInterval: LOOK_EVERY_MS },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: LONGEST_HEAD_MS,
+      connectionsCheckingInterval: LOOK_EVERY_MS,
+      ...(hasPeers ? { maxHeaderSize: PASSED_HEAD_BYTES } : {}),
+    },
     frameworkErrors: (error, request, reply) => {
       setHeaders(request, reply);
       answerError(error, request.id, 'none', reply, log); // not the URL: it holds what people search for

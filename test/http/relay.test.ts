@@ -96,6 +96,49 @@ describe('calls that are passed on to the owner of the runs', () => {
     expect([heard, seen]).toEqual([[], ['/v1/api/actors/run/a?at_seq=1']]);
   });
 
+  it('show the owner no key of the client: who calls was decided before', async () => {
+    const heads: (readonly string[])[] = [];
+    const owner = createServer((request, response) => {
+      heads.push(request.rawHeaders);
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    cleanups.push(async () => owner.close());
+    await once(owner, 'listening');
+    const { port } = owner.address() as AddressInfo;
+    const relay = await start({ moreRoutes: runCalls([]), peers: peers(() => `http://127.0.0.1:${port}`) });
+    const keys = [READ, 'Authorization: Bearer read-key-00000001\r\n'];
+    for (const key of keys)
+      await sendBytes(
+        relay.url,
+        `GET /v1/api/actors/run/a HTTP/1.1\r\n${key}cookie: session=mine\r\nx-kept: 1\r\n${END}`,
+      );
+    expect(heads).toHaveLength(keys.length);
+    for (const head of heads) {
+      expect(head.join('\n')).not.toMatch(/read-key|session=mine/);
+      expect(head).toContain('x-kept');
+    }
+  });
+
+  it('have room for who calls beside the head of the client, which has the bound that it has anywhere', async () => {
+    const projects = Array.from({ length: 200 }, (_, n) => `project-of-a-long-name-${'x'.repeat(20)}-${n}`);
+    const keys = {
+      topLevel: {},
+      projects: Object.fromEntries(projects.map((project) => [project, { read: ['read-key-00000001'] }])),
+    };
+    const owner = await start({ keys, moreRoutes: runCalls([]), peers: peers() });
+    const relay = await start({ keys, moreRoutes: runCalls([]), peers: peers(() => owner.url) });
+    const path = '/v1/api/actors/run/a';
+    const ask = (service: Service, bytes: number) =>
+      service.ask(path, { key: 'read-key-00000001', headers: { 'x-long': 'x'.repeat(bytes) } });
+    for (const service of [owner, relay]) {
+      expect(await ask(service, 15_000)).toMatchObject({ status: 200, body: { caller: { reach: projects } } });
+      expect(await ask(service, 17_000)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_parameter', message: 'path and headers of the request are over 16384 bytes' },
+      });
+    }
+  });
+
   it('reach the route that the caller was allowed to use, and no other by dots in the path', async () => {
     const { relay, seen } = await pair();
     for (const path of ['/v1/api/actors/%2e%2e/audit', '/v1/api/actors/../audit'])

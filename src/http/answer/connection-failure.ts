@@ -16,13 +16,18 @@ const HTTP_2 = 'HPE_PAUSED_H2_UPGRADE';
 const EXPORTER_HINT =
   'OTLP comes over HTTP/1.1: set OTEL_EXPORTER_OTLP_PROTOCOL=http/json (traces also as http/protobuf)';
 
+export const headTooLarge = (): Failure => ({
+  code: 'invalid_parameter',
+  message: `path and headers of the request are over ${maxHeaderSize} bytes`,
+});
+
 /** Why a connection was given up before it brought a complete request. */
 const failureOf = (code: string | undefined): Failure => {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { code: 'request_timeout', message: 'the request did not arrive in time' };
     case 'HPE_HEADER_OVERFLOW':
-      return { code: 'invalid_parameter', message: `path and headers of the request are over ${maxHeaderSize} bytes` };
+      return headTooLarge();
     case HTTP_2:
       return {
         code: 'invalid_parameter',
