@@ -136,6 +136,10 @@ export const shareRuns = async ({
   let certainUntil = Number.NEGATIVE_INFINITY;
   let other: { readonly address: string; readonly until: number } | undefined;
   let ownerChanged = (): void => {};
+  /** Whose runs these were when it was last said. An owner that starts again is another, also at the address that it had. */
+  let announced: string | undefined;
+  /** A takeover of this service failed since its last look. */
+  let standsBack = false;
   let isStopped = false;
   let handing: Promise<void> | undefined;
   let cancel = (): void => {};
@@ -145,6 +149,12 @@ export const shareRuns = async ({
   const move = (work: Promise<unknown>): void => {
     const held = work.catch(onFault).finally(() => moving.delete(held));
     moving.add(held);
+  };
+
+  const announce = (holder: string | undefined): void => {
+    if (holder === announced) return;
+    announced = holder;
+    ownerChanged();
   };
 
   const lost = new WeakSet<Owned>();
@@ -167,6 +177,7 @@ export const shareRuns = async ({
       async (error: unknown) => {
         await kernelStore.close();
         if (owned === mine) owned = undefined;
+        standsBack = true;
         await release(mine);
         throw error;
       },
@@ -176,7 +187,7 @@ export const shareRuns = async ({
       return;
     }
     mine.running = running;
-    ownerChanged();
+    announce(owner);
     changed(true);
   };
 
@@ -189,11 +200,13 @@ export const shareRuns = async ({
   const askFor = async (): Promise<void> => {
     const askedAt = clock.monotonic();
     const found = (await ownership.owners()).find(({ shard }) => shard === SHARD);
-    const before = other?.address;
     const isOthers = found !== undefined && found.owner !== owner;
     other = isOthers ? { address: found.address, until: askedAt + found.leftMs } : undefined;
-    if (before !== undefined && other?.address !== before) ownerChanged();
-    if (handing !== undefined || (isOthers && found.leftMs > 0)) return;
+    announce(found?.owner);
+    // Another service, which may be able to, looks before this one tries again.
+    const tries = !standsBack;
+    standsBack = false;
+    if (!tries || handing !== undefined || (isOthers && found.leftMs > 0)) return;
     const taken = await ownership.take(SHARD, owner, address, OWNED_MS);
     if (taken === undefined) return;
     const mine: Owned = { epoch: taken.epoch };

@@ -15,7 +15,7 @@ export type Peers = {
   readonly isOwner: () => boolean;
   /** The address of the service that owns them, empty where it does not say how it is reached; `undefined` where none owns them. */
   readonly ownerAddress: () => string | undefined;
-  /** Calls back when the runs have another owner. Requests that were passed on to the previous one may get no answer there. */
+  /** Calls back when the runs have another owner, before anything is passed on to that one. Requests that were passed on to the previous one may get no answer there. */
   readonly onOwnerChange: (changed: () => void) => void;
   /** A secret that only the services on one database know. A request that presents it comes from another of them. */
   readonly secret: string;
@@ -104,11 +104,10 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
     secure: new SecureAgent({ keepAlive: true, timeout: QUIET_MS }),
   };
   const own = digest(secret);
-  /** What is under way, by what ends it: its address, and whether it waits for something to happen. */
-  const underWay = new Map<() => void, { readonly address: string; readonly waits: boolean }>();
+  /** What ends each that is under way, and whether that one waits for something to happen. */
+  const underWay = new Map<() => void, boolean>();
   onOwnerChange(() => {
-    const now = isOwner() ? undefined : ownerAddress();
-    for (const [end, { address }] of underWay) if (address !== now) end();
+    for (const end of underWay.keys()) end();
   });
 
   let isStopping = false;
@@ -123,7 +122,7 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
     const hasBody = route.body !== undefined && !isEmptyBody(request.headers);
     let outgoing: ClientRequest | undefined;
     const end = (): void => void outgoing?.destroy();
-    underWay.set(end, { address, waits: mayWait(route) });
+    underWay.set(end, mayWait(route));
     request.abandoned.addEventListener('abort', end);
     try {
       request.abandoned.throwIfAborted();
@@ -206,7 +205,7 @@ export const createRelay = ({ isOwner, ownerAddress, onOwnerChange, secret }: Pe
     endAll: () => {
       isStopping = true;
       // The others are answered. Connections that rest do not keep the process.
-      for (const [end, { waits }] of underWay) if (waits) end();
+      for (const [end, waits] of underWay) if (waits) end();
     },
   };
 };

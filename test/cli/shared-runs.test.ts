@@ -98,6 +98,68 @@ describe('runs that several services share', () => {
     await expect(other.runs.ping()).rejects.toThrow('--peer-url');
   });
 
+  /** A service that tells what it has passed on that the runs have another owner, and whose own takeovers may fail. */
+  const passingOn = async ({ database, time }: ReturnType<typeof scene>) => {
+    const { store } = database.openFor();
+    const seen = { changes: 0, takeovers: 0, mayBegin: true };
+    const shared = await shareRuns({
+      store,
+      clock: time.clock,
+      startRuns: (runStore, how) => {
+        if (how.ticks) seen.takeovers += 1;
+        if (how.ticks && !seen.mayBegin) return Promise.reject(new StoreUnavailable('it took too long'));
+        return startRuns({ store: runStore, writeSpans: async () => {}, price: () => undefined, ...how });
+      },
+    });
+    cleanups.push(() => shared.runs.close());
+    shared.peers.onOwnerChange(() => (seen.changes += 1));
+    await shared.begin('http://third');
+    return { ...shared, seen };
+  };
+
+  it('what was passed on to an owner before ends, also where a takeover of this service failed in between', async () => {
+    const shared = scene();
+    const one = await shared.start('one');
+    const { peers, seen } = await passingOn(shared);
+    expect(peers.ownerAddress()).toBe('http://one');
+    const { changes } = seen;
+    seen.mayBegin = false;
+    one.goAway(true);
+    await shared.pass(OWNED_MS + RENEW_MS);
+    expect(seen.takeovers).toBeGreaterThan(0);
+    const other = await shared.start('other');
+    await shared.pass(2 * RENEW_MS);
+    expect([other.peers.isOwner(), peers.ownerAddress()]).toEqual([true, 'http://other']);
+    expect(seen.changes).toBeGreaterThan(changes);
+  });
+
+  it('what was passed on to an owner before ends, also where the next one has the same address', async () => {
+    const shared = scene();
+    const one = await shared.start('one');
+    const { peers, seen } = await passingOn(shared);
+    await shared.pass(RENEW_MS);
+    const { changes } = seen;
+    await one.runs.stop();
+    const again = await shared.start('one');
+    await shared.pass(RENEW_MS);
+    expect([again.peers.isOwner(), peers.ownerAddress()]).toEqual([true, 'http://one']);
+    expect(seen.changes).toBe(changes + 1);
+    await shared.pass(3 * RENEW_MS);
+    expect(seen.changes).toBe(changes + 1);
+  });
+
+  it('a service whose takeover failed lets another try before it tries again', async () => {
+    const shared = scene();
+    const one = await shared.start('one');
+    const { seen } = await passingOn(shared);
+    await shared.pass(500);
+    const other = await shared.start('other');
+    seen.mayBegin = false;
+    one.goAway(true);
+    await shared.pass(OWNED_MS + 2 * RENEW_MS);
+    expect([seen.takeovers, other.peers.isOwner()]).toEqual([1, true]);
+  });
+
   it(`an owner that could not renew for ${CERTAIN_MS} ms answers no more, and goes on when it can and nobody took over`, async () => {
     const { start, pass } = scene();
     const one = await start('one');

@@ -232,6 +232,24 @@ describe('calls that are passed on to the owner of the runs', () => {
       });
   });
 
+  it('end with 503 when the runs have another owner, also one at the same address', async () => {
+    let changed = (): void => {};
+    const heard = Promise.withResolvers<void>();
+    const hung = createServer(() => heard.resolve()).listen(0, '127.0.0.1');
+    cleanups.push(async () => hung.close());
+    await once(hung, 'listening');
+    const { port } = hung.address() as AddressInfo;
+    const toHung = peers(() => `http://127.0.0.1:${port}`);
+    const relay = await start({
+      moreRoutes: runCalls([]),
+      peers: { ...toHung, onOwnerChange: (listener) => (changed = listener) },
+    });
+    const answer = cancel(relay, '{}');
+    await heard.promise;
+    changed();
+    expect(await answer).toMatchObject({ status: 503, body: { code: 'store_unavailable' } });
+  });
+
   it('a stop answers those that are under way', async () => {
     let isInside = false;
     let goOn = (): void => {};

@@ -90,7 +90,8 @@ export const connectDatabase = ({
     silenceMs: statementMs + Math.min(SILENCE_MS.most, Math.max(SILENCE_MS.least, statementMs / 4)),
   });
   // A pooler may keep what a session starts with to itself, and a plain SET would reach another's transaction.
-  const begin = `BEGIN; ${Object.entries(settings)
+  // Our units of work rely on seeing what others committed while they waited for a lock, whatever the default of a role or database is.
+  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${Object.entries(settings)
     .map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
     .join('; ')}`;
   const reading = new PQueue({ concurrency: Math.max(1, connections - Math.ceil(connections / 4)) });

@@ -10,6 +10,7 @@ import {
   uuidArray,
 } from '../../../src/store/postgres/arrays.ts';
 import { connectDatabase, type Database } from '../../../src/store/postgres/connection.ts';
+import { judgeError } from '../../../src/store/postgres/driver-error.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { SCHEMA_VERSION, SIGNALS_SCHEMA } from '../../../src/store/postgres/signals/schema.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -165,6 +166,18 @@ describe('a database', () => {
     opened.push(database);
     await expect(database.ask('SELECT pg_sleep(100)')).rejects.toThrow('does not answer (57014)');
     expect(await database.ask('SELECT 1')).toEqual([[1]]);
+  });
+
+  it('a transaction that the server ended because it stood still is unavailable, and no bug', () => {
+    const ended = Object.assign(new Error('terminating connection'), { code: '25P03' });
+    expect(judgeError('signal store', ended)).toBeInstanceOf(StoreUnavailable);
+  });
+
+  it('transactions see what was committed since they began, also where the database has another default', async () => {
+    const url = server.create();
+    server.run(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`);
+    const database = connect(url);
+    expect(await database.transaction((ask) => ask('SHOW transaction_isolation'))).toEqual([['read committed']]);
   });
 
   it('that is closed asks nothing, and closes again', async () => {

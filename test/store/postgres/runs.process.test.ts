@@ -229,7 +229,7 @@ describe('a commit whose answer is lost', () => {
       let loses = false;
       sockets.add(client).add(upstream);
       client.on('data', (bytes) => {
-        if (isArmed && bytes.includes('COMMIT')) {
+        if (isArmed && bytes.includes('COMMIT\0')) {
           loses = true;
           isArmed = false;
         }
