@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { nowUnixNano } from '../../../src/model/time.ts';
-import { connectDatabase, type Database } from '../../../src/store/postgres/connection.ts';
+import { type Ask, connectDatabase, type Database } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { eraseTraces, trimSlice } from '../../../src/store/postgres/signals/erase.ts';
 import { findTrace } from '../../../src/store/postgres/signals/read-trace.ts';
 import { SIGNALS_SCHEMA } from '../../../src/store/postgres/signals/schema.ts';
+import { prepareSpan, writeGroup } from '../../../src/store/postgres/signals/write-group.ts';
 import { createSignalWriter } from '../../../src/store/postgres/signals/writer.ts';
 import type { JoinedWrites } from '../../../src/store/signals/joined-writes.ts';
 import type { ProjectReach } from '../../../src/model/scope.ts';
 import { type PostgresServer, startPostgres } from '../../postgres.ts';
+import { eventually } from '../../eventually.ts';
 import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
 
 let server: PostgresServer;
@@ -95,6 +97,43 @@ describe('deleting from PostgreSQL', () => {
     await writer.write(aUnit({ logs: [aLog({ traceId: traceIdOf(1) })] }));
     expect(await erase([traceIdOf(1)])).toBe(1);
     expect(await held()).toEqual(all(0));
+  });
+
+  it('takes a unit that is committed meanwhile completely, or leaves it', async () => {
+    await writer.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(1), spanId: spanIdOf(1) })] }));
+    const { batch } = everything(traceIdOf(1));
+    const { traceId: _traceId, ...ofSpan } = aScore({ scoreId: 'of the span', spanId: spanIdOf(2) });
+    const unit = aUnit({
+      ...batch,
+      spans: [aSpan({ traceId: traceIdOf(1), spanId: spanIdOf(2), input: 'secret' })],
+      scores: [...batch.scores, ofSpan],
+    });
+    let erased: Promise<number> | undefined;
+    await database.transaction(async (ask) => {
+      await writeGroup(ask, [{ unit, spans: unit.batch.spans.map(prepareSpan) }], new Map(), nowUnixNano());
+      erased = erase([traceIdOf(1)]);
+      await eventually('the delete to wait for the trace', async () => {
+        const waiting = await database.ask('SELECT 1 FROM pg_locks WHERE NOT granted');
+        return waiting.length > 0;
+      });
+    });
+    expect(await erased).toBe(1);
+    expect(await held()).toEqual(all(0));
+  });
+
+  it('keeps a score that is sent again, and that a delete takes before the writer has locked it', async () => {
+    const unit = aUnit({ scores: [aScore({ traceId: traceIdOf(1) })] });
+    await writer.write(unit);
+    let erased: number | undefined;
+    await database.transaction((ask) => {
+      const deletedBeforeTheLock: Ask = async (sql, values) => {
+        if (sql.includes('FOR UPDATE OF r')) erased ??= await erase([traceIdOf(1)]);
+        return ask(sql, values);
+      };
+      return writeGroup(deletedBeforeTheLock, [{ unit, spans: [] }], new Map(), nowUnixNano());
+    });
+    expect(erased).toBe(1);
+    expect(await held()).toMatchObject({ scores: 1 });
   });
 
   it('beside writers and trims leaves no row of a trace without the others', async () => {

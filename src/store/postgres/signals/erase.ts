@@ -2,7 +2,7 @@ import type { ProjectReach } from '../../../model/scope.ts';
 import type { UnixNano } from '../../../model/time.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { isTraceId } from '../../signals/storable.ts';
-import { int4Array, textArray, uuidArray } from '../arrays.ts';
+import { int4Array, textArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
 import { inReach } from './reach.ts';
 import { deleteOf, lockTraces, writeTotals } from './write-group.ts';
@@ -22,6 +22,36 @@ const records = [
   ['aspect_notes', 'note', 'note_id'],
   ['logs', 'log', 'log'],
 ] as const;
+const judgements = records.slice(0, 2);
+
+/** Which signals belong to which traces: what holds for a record `r` that names a trace, and for a span `s`. */
+type Owned = { readonly record: string; readonly span: string; readonly values: Parameters<Ask>[1] };
+
+/** Reads and locks records that belong to traces: those of a table that name one, or judgements that name only a span of one. */
+const selectNamed = ([table, key, id]: (typeof records)[number], { record }: Owned): string =>
+  `SELECT r.${key} FROM ${table} AS r WHERE ${record} ORDER BY r.project, r.${id} FOR UPDATE OF r`;
+const selectOfSpans = ([table, key, id]: (typeof records)[number], { span }: Owned): string =>
+  `SELECT r.${key} FROM ${table} AS r JOIN spans AS s ON r.project = s.project AND r.span_id = encode(s.span_id, 'hex')
+   WHERE r.trace_id IS NULL AND ${span} ORDER BY r.project, r.${id} FOR UPDATE OF r`;
+
+/**
+ * Removes records of traces, of all tables in one statement, so that it sees a unit completely or not at all. What another transaction
+ * holds is passed over: it is written again after this delete.
+ */
+const deleteRecords = async (ask: Ask, owned: Owned): Promise<string[]> => {
+  const deletes = [
+    ...records.map((of) => [of, selectNamed(of, owned)] as const),
+    ...judgements.map((of) => [of, selectOfSpans(of, owned)] as const),
+  ].map(
+    ([[table, key], which], place) =>
+      `gone${place} AS (DELETE FROM ${table} WHERE ${key} IN (${which} SKIP LOCKED) RETURNING trace_id)`,
+  );
+  const removed = await ask<[string | null]>(
+    `WITH ${deletes.join(', ')} ${deletes.map((_, place) => `SELECT trace_id FROM gone${place}`).join(' UNION ALL ')}`,
+    owned.values,
+  );
+  return removed.flatMap(([traceId]) => traceId ?? []);
+};
 
 /**
  * Removes all signals of these traces, inside an open transaction. What is written meanwhile, and not committed yet, comes after it.
@@ -32,30 +62,25 @@ export const eraseTraces = async (ask: Ask, traceIds: readonly string[], reach: 
   if (ids.length === 0) return 0;
   const [reached, values] = inReach(reach, 1);
   const projects = await ask<[number]>(`SELECT p.project FROM projects AS p WHERE ${reached}`, values);
-  const bound = [int4Array(projects.map(([project]) => project)), textArray(ids), uuidArray(ids)];
-  const found = new Set<string>();
-  for (const [table, key, id] of records) {
-    const removed = await ask<[string]>(
-      `DELETE FROM ${table} WHERE ${key} IN (
-         SELECT ${key} FROM ${table} WHERE project = ANY ($1::int4[]) AND trace_id = ANY ($2::text[]) ORDER BY project, ${id} FOR UPDATE
-       ) RETURNING trace_id`,
-      bound.slice(0, 2),
-    );
-    for (const [traceId] of removed) found.add(traceId);
-  }
-  // Judgements that name a span alone belong to the trace that holds the span.
-  for (const table of ['scores', 'feedback'])
-    await ask(
-      `DELETE FROM ${table} AS r USING spans AS s
-       WHERE s.project = ANY ($1::int4[]) AND s.trace_id = ANY ($2::uuid[])
-         AND r.trace_id IS NULL AND r.project = s.project AND r.span_id = encode(s.span_id, 'hex')`,
-      [bound[0] ?? null, bound[2] ?? null],
-    );
+  const named: Owned = {
+    record: 'r.project = ANY ($1::int4[]) AND r.trace_id = ANY ($2::text[])',
+    span: 's.project = ANY ($1::int4[]) AND s.trace_id = ANY ($2::text[]::uuid[])',
+    values: [int4Array(projects.map(([project]) => project)), textArray(ids)],
+  };
+  for (const of of records) await ask(selectNamed(of, named), named.values);
+  for (const of of judgements) await ask(selectOfSpans(of, named), named.values);
+  const found = new Set(await deleteRecords(ask, named));
   const keys = await ask<[number, string]>(
-    `SELECT project, ${hex('trace_id')} FROM traces WHERE project = ANY ($1::int4[]) AND trace_id = ANY ($2::uuid[])
-     ORDER BY project, trace_id FOR UPDATE`,
-    [bound[0] ?? null, bound[2] ?? null],
+    `SELECT project, ${hex('trace_id')} FROM traces AS s WHERE ${named.span} ORDER BY project, trace_id FOR UPDATE`,
+    named.values,
   );
+  if (keys.length === 0) return found.size;
+  // A unit may have been committed since the records went. Its spans go now, and so does the rest of it.
+  await deleteRecords(ask, {
+    record: '(r.project, r.trace_id) IN (SELECT * FROM unnest($1::int4[], $2::text[]))',
+    span: '(s.project, s.trace_id) IN (SELECT * FROM unnest($1::int4[], $2::text[]::uuid[]))',
+    values: [int4Array(keys.map(([project]) => project)), textArray(keys.map(([, traceId]) => traceId))],
+  });
   for (const [, traceId] of keys) found.add(traceId);
   await deleteTraceRows(
     ask,

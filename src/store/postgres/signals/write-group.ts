@@ -173,27 +173,33 @@ const writeJudgements = async (
   if (written.length === 0) return;
   const id = table === 'scores' ? 'score_id' : 'feedback_id';
   const rows = inOrder(lastOf(written, 2), 2);
-  const added = await ask<[number, string]>(
-    ...insertInto(table, of, rows, `ON CONFLICT (project, signal_key(${id})) DO NOTHING RETURNING project, ${id}`),
-  );
-  const isAdded = new Set(added.map((key) => JSON.stringify(key)));
-  const replaced = rows.filter(([project, key]) => !isAdded.has(JSON.stringify([project, key])));
+  const keyOf = (row: Row): string => JSON.stringify(row.slice(0, 2));
   for (const [project, , traceId] of rows) touch(project, traceId);
-  if (replaced.length === 0) return;
-  const { sql, values } = unnest(of, replaced);
-  const before = await ask<[number, string | null]>(
-    `SELECT r.project, r.trace_id FROM ${sql} AS n (${names(of)}) JOIN ${table} AS r
-       ON r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})
-     ORDER BY r.project, r.${id} FOR UPDATE OF r`,
-    values,
-  );
-  for (const [project, traceId] of before) touch(project, traceId);
-  const changed = of.filter(([name]) => name !== 'project' && name !== id);
-  await ask(
-    `UPDATE ${table} AS r SET ${changed.map(([name]) => `${name} = n.${name}`).join(', ')}
-     FROM ${sql} AS n (${names(of)}) WHERE r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})`,
-    values,
-  );
+  for (let missing = rows; missing.length > 0; ) {
+    const added = await ask<[number, string]>(
+      ...insertInto(table, of, missing, `ON CONFLICT (project, signal_key(${id})) DO NOTHING RETURNING project, ${id}`),
+    );
+    const isAdded = new Set(added.map(keyOf));
+    const replaced = missing.filter((row) => !isAdded.has(keyOf(row)));
+    if (replaced.length === 0) return;
+    const { sql, values } = unnest(of, replaced);
+    const before = await ask<[number, string, string | null]>(
+      `SELECT n.project, n.${id}, r.trace_id FROM ${sql} AS n (${names(of)}) JOIN ${table} AS r
+         ON r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})
+       ORDER BY r.project, r.${id} FOR UPDATE OF r`,
+      values,
+    );
+    for (const [project, , traceId] of before) touch(project, traceId);
+    const changed = of.filter(([name]) => name !== 'project' && name !== id);
+    await ask(
+      `UPDATE ${table} AS r SET ${changed.map(([name]) => `${name} = n.${name}`).join(', ')}
+       FROM ${sql} AS n (${names(of)}) WHERE r.project = n.project AND signal_key(r.${id}) = signal_key(n.${id})`,
+      values,
+    );
+    // What was there is locked now. What a delete took before that is inserted after all.
+    const isLocked = new Set(before.map(keyOf));
+    missing = replaced.filter((row) => !isLocked.has(keyOf(row)));
+  }
 };
 
 type Locked = { readonly row: Row; readonly startNs: bigint; readonly facets: string };
