@@ -25,8 +25,8 @@ type Window = {
 /** Signals that requests wait for, and that this service has not taken yet. */
 const missingOf = ({ used, claimed, granted }: Window): number => used + claimed - granted;
 /** Takes one signal from what this service took. */
-const takeOne = (window: Window): QuotaVerdict => {
-  if (window.used >= window.granted) return 'over_quota';
+const takeOne = (window: Window | undefined): QuotaVerdict => {
+  if (window === undefined || window.used >= window.granted) return 'over_quota';
   window.used += 1;
   return 'admitted';
 };
@@ -56,6 +56,11 @@ export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<
     if (window === undefined) windows.set(name, (window = { name, granted: 0, used: 0, claimed: 0, isUsedUp: false }));
     return window;
   };
+  /** The window in which signals of the project were let through, where it is still kept. It makes none, as that would end a newer one. */
+  const knownWindow = (project: string, nowMs: number): Window | undefined => {
+    const windows = minutes.get(Math.floor(nowMs / MINUTE_MS));
+    return windows?.get(project) ?? windows?.get(THE_OTHERS);
+  };
 
   const ask = async (window: Window, minute: number, ceiling: number): Promise<void> => {
     const wanted = Math.max(missingOf(window), Math.ceil(ceiling / SHARE_AHEAD));
@@ -82,11 +87,11 @@ export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<
       };
       const admit = (project: string): QuotaVerdict => {
         if (ceilings.of(project) === undefined) return 'unbounded';
-        const window = windowOf(project, nowMs);
+        const window = knownWindow(project, nowMs);
         const verdict = takeOne(window);
-        const left = claims.get(window) ?? 0;
+        const left = window === undefined ? 0 : (claims.get(window) ?? 0);
         // Signals that were let through count as used now, and no longer as claimed. Else they would count twice.
-        if (verdict === 'admitted' && left > 0) {
+        if (window !== undefined && verdict === 'admitted' && left > 0) {
           claims.set(window, left - 1);
           window.claimed -= 1;
         }
@@ -107,11 +112,12 @@ export const createSharedQuota = (policy: QuotaPolicy, { reserveSignals }: Pick<
         throw error;
       }
     },
-    admit: (project, nowMs) => (ceilings.of(project) === undefined ? 'unbounded' : takeOne(windowOf(project, nowMs))),
+    admit: (project, nowMs) =>
+      ceilings.of(project) === undefined ? 'unbounded' : takeOne(knownWindow(project, nowMs)),
     refund: (project, signals, nowMs) => {
       if (ceilings.of(project) === undefined) return;
-      const window = windowOf(project, nowMs);
-      window.used = Math.max(0, window.used - signals);
+      const window = knownWindow(project, nowMs);
+      if (window !== undefined) window.used = Math.max(0, window.used - signals);
     },
     refusal: (project, nowMs) => overQuota(project, ceilings.of(project), nowMs),
   };

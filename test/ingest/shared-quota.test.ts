@@ -71,6 +71,25 @@ describe('a ceiling that services share', () => {
     expect(quota.refusal('p', NOON)).toMatchObject({ code: 'over_quota', retryAfterSeconds: 60 });
   });
 
+  it('a late refund, or a late signal, of a minute that is over leaves the windows of this one as they are', async () => {
+    const windows = createWindows();
+    const quota = createSharedQuota({ perMinute: 100, projects: {} }, windows);
+    const early = await quota.reserve?.(new Map([['p', 11]]), NOON);
+    for (let n = 0; n < 10; n += 1) early?.admit('p');
+    const now = NOON + 2 * MINUTE;
+    for (const nowMs of [NOON + MINUTE, now]) (await quota.reserve?.(new Map([['p', 1]]), nowMs))?.release();
+    const large = await quota.reserve?.(new Map([['p', 50]]), now);
+    expect(large?.admit('p')).toBe('admitted');
+    quota.refund('p', 10, NOON);
+    expect(early?.admit('p')).toBe('over_quota');
+    expect(quota.admit('p', NOON)).toBe('over_quota');
+    for (let n = 1; n < 50; n += 1) expect(large?.admit('p')).toBe('admitted');
+    large?.release();
+    const rest = await quota.reserve?.(new Map([['p', 50]]), now);
+    for (let n = 0; n < 50; n += 1) expect(rest?.admit('p')).toBe('admitted');
+    expect(quota.admit('p', now)).toBe('over_quota');
+  });
+
   it('requests that come together take what they bring and a twentieth, and leave the rest to other services', async () => {
     const windows = createWindows();
     const quota = createSharedQuota({ perMinute: 1000, projects: {} }, windows);
