@@ -11,6 +11,8 @@ export type DecodeContext = {
   readonly maxSignals: number;
   /** Most attributes and members of payloads; absent, the most that any request may have. */
   readonly maxKeys?: number;
+  /** Makes the id of a record whose sender gave none; absent, a new one each time. */
+  readonly makeRecordId?: () => string;
 };
 
 /** One signal that was refused while the rest of its batch goes on. @see Interface decisions, "4. Signals, native names" */

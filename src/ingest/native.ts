@@ -1,4 +1,5 @@
 import { Refusal, type Result } from '../model/failure.ts';
+import { recordIdOf } from '../model/ids.ts';
 import { type SignalName, signalNames } from '../model/signal.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from './decoded.ts';
 import { decodeAspectNote } from './native/aspect-note.ts';
@@ -78,7 +79,10 @@ export const decodeNativeBatch = (element: unknown, batchIndex: number, context:
   const readAll = <T>(signal: SignalName, decode: (record: unknown, context: DecodeContext) => Result<T>): T[] => {
     const kept: T[] = [];
     (signals.get(signal) ?? []).forEach((record, index) => {
-      const result = decode(record, context);
+      // A batch with a key gets the same ids when it is sent again. They follow from the content too: another batch under a key that was
+      // used before, long ago or by somebody else, must not replace what that one stored.
+      const makeRecordId = (): string => recordIdOf(JSON.stringify([ingestKey, signal, index, record]));
+      const result = decode(record, ingestKey === undefined ? context : { ...context, makeRecordId });
       if (result.ok) {
         kept.push(result.value);
         return;

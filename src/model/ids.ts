@@ -1,4 +1,4 @@
-import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto';
 
 const TRACE_ID = /^[0-9a-f]{32}$/;
 const SPAN_ID = /^[0-9a-f]{16}$/;
@@ -29,3 +29,11 @@ export const newSpanId = (): string => {
 
 /** An id for a record that the service creates: a UUIDv7, so ids sort by the time of their making. */
 export const newRecordId = (): string => randomUUIDv7();
+
+/** The id that follows from a text: a UUIDv8 of its SHA-256. */
+export const recordIdOf = (text: string): string => {
+  const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6); // version
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8); // variant
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+};

@@ -16,7 +16,7 @@ const readNote = (record: unknown, context: DecodeContext): AspectNote => {
   const spanId = fields.spanId('span_id');
   const model = fields.word('model');
   const note: AspectNote = {
-    noteId: readRecordId(fields, 'note_id'),
+    noteId: readRecordId(fields, 'note_id', context),
     traceId,
     ...(spanId !== undefined && { spanId }),
     aspect: fields.requiredWord('aspect'),

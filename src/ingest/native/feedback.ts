@@ -70,7 +70,7 @@ const readFeedback = (record: unknown, context: DecodeContext): Feedback => {
   const correlation = readCorrelation(fields, context);
   const metadata = keepRest(given, rest);
   return {
-    feedbackId: readRecordId(fields, 'feedback_id'),
+    feedbackId: readRecordId(fields, 'feedback_id', context),
     ...ids,
     kind,
     value,

@@ -25,7 +25,7 @@ const readLog = (record: unknown, context: DecodeContext): LogRecord => {
   if (message === undefined) throw fields.fault('message', 'is required');
   const logger = fields.word('logger');
   return {
-    logId: readRecordId(fields, 'log_id'),
+    logId: readRecordId(fields, 'log_id', context),
     timestamp: fields.time('timestamp') ?? context.receivedAt,
     receivedAt: context.receivedAt,
     severity: fields.oneOf('severity', severities) ?? 'info',

@@ -54,7 +54,7 @@ const readScore = (record: unknown, context: DecodeContext): Score => {
   const experimentId = fields.word('experiment_id') ?? correlation.experimentId;
   const metadata = keepRest(fields.map('metadata'), rest);
   return {
-    scoreId: readRecordId(fields, 'score_id'),
+    scoreId: readRecordId(fields, 'score_id', context),
     ...ids,
     scorerId,
     ...(scorerVersion !== undefined && { scorerVersion }),

@@ -71,7 +71,8 @@ export const readCost = (fields: Fields): Cost | undefined => {
 };
 
 /** The id a sender gave its record; absent or empty makes the service generate one. */
-export const readRecordId = (fields: Fields, name: string): string => fields.word(name) ?? newRecordId();
+export const readRecordId = (fields: Fields, name: string, { makeRecordId = newRecordId }: DecodeContext): string =>
+  fields.word(name) ?? makeRecordId();
 
 /** The trace and span a record is about. */
 export const readIds = (fields: Fields): { traceId?: string; spanId?: string } => {

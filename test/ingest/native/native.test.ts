@@ -52,6 +52,38 @@ describe('batch object', () => {
     expect(Object.values(batch).map((list) => list.length)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
+  it('with a key gives records without an id the same one each time, and no two of them the same', () => {
+    const score = { trace_id: TRACE, scorer_id: 's', value: 1 };
+    const records = {
+      logs: [{ message: 'm' }, { message: 'm' }],
+      scores: [score, score, { ...score, score_id: 'own' }],
+      feedback: [{ trace_id: TRACE, kind: 'thumbs', value: 'up' }],
+      aspect_notes: [{ trace_id: TRACE, aspect: 'tone', text: 'It is polite.' }],
+    };
+    const idsOf = (batch: object, receivedAt = RECEIVED_AT): string[] => {
+      const { logs, scores, feedback, aspectNotes } = decode(batch, 0, { receivedAt }).batch;
+      return [
+        ...logs.map(({ logId }) => logId),
+        ...scores.map(({ scoreId }) => scoreId),
+        ...feedback.map(({ feedbackId }) => feedbackId),
+        ...aspectNotes.map(({ noteId }) => noteId),
+      ];
+    };
+    const ids = idsOf({ ingest_key: 'k', ...records });
+    expect(idsOf({ ingest_key: 'k', ...records }, RECEIVED_AT + 1n)).toEqual(ids);
+    expect(ids[4]).toBe('own');
+    const others = [
+      ...idsOf({ ingest_key: 'other', ...records }),
+      ...idsOf({ ingest_key: 'k', scores: [{ ...score, value: 0 }] }),
+      ...idsOf(records),
+      ...idsOf(records),
+    ];
+    const drawn = [...ids, ...others].filter((id) => id !== 'own');
+    expect(new Set(drawn).size).toBe(drawn.length);
+    for (const id of drawn.slice(0, 6))
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
   it('each bad signal is refused alone, with batch, signal, index, code, message and field', () => {
     const { batch, refusals } = decode(
       { spans: [aSpan(), aSpan({ trace_id: 'x' }), 5], scores: [{ trace_id: TRACE }] },
