@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodePayload } from '../../../src/ingest/decode.ts';
 import type { ServerAddress } from '../../../src/store/clickhouse/address.ts';
 import { connectDatabase, type Database } from '../../../src/store/clickhouse/connection.ts';
 import { cleanTables } from '../../../src/store/clickhouse/signals/clean.ts';
-import { eraseTraces } from '../../../src/store/clickhouse/signals/erase.ts';
+import { eraseTraces, trimSlice } from '../../../src/store/clickhouse/signals/erase.ts';
 import { openClickHouseSignalStore } from '../../../src/store/clickhouse/signals/open.ts';
 import { repairTotals } from '../../../src/store/clickhouse/signals/repair.ts';
+import { sharingOver } from '../../../src/store/clickhouse/signals/sharing.ts';
 import { createVersions } from '../../../src/store/clickhouse/signals/versions.ts';
 import { prepareSpan, writeGroup } from '../../../src/store/clickhouse/signals/write-group.ts';
 import { nowUnixNano } from '../../../src/model/time.ts';
@@ -12,7 +14,7 @@ import type { SignalStore, WriteUnit } from '../../../src/store/signals/signal-s
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import { type ClickHouseServer, startClickHouse } from '../../clickhouse.ts';
 import { eventually } from '../../eventually.ts';
-import { aFeedback, aScore, aSpan, aUnit, spanIdOf, traceIdOf, traces } from '../signals/factories.ts';
+import { aFeedback, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf, traces } from '../signals/factories.ts';
 
 let server: ClickHouseServer;
 beforeAll(async () => {
@@ -143,6 +145,70 @@ describe('a delete', () => {
       expect(await store.trim('default', ahead, 100)).toBeGreaterThan(0);
       expect(await listed(store)).toEqual({});
       expect(await store.trim('default', ahead, 100)).toBe(0);
+    }));
+});
+
+describe('retention', () => {
+  it('leaves a score that is sent again with a new time before it is removed', () =>
+    withStore(async ({ store, database }) => {
+      const score = { traceId: traceIdOf(1), scoreId: 'score' };
+      await store.write(aUnit({ scores: [aScore({ ...score, timestamp: T0 })] }));
+      await store.write(aUnit({ scores: [aScore({ traceId: traceIdOf(1), scoreId: 'old', timestamp: T0 })] }));
+      let isSent = false;
+      const sentAgainMeanwhile: Database = {
+        ...database,
+        run: async (sql, ...more) => {
+          if (!isSent && sql.startsWith('INSERT INTO scores ')) {
+            isSent = true;
+            await store.write(aUnit({ scores: [aScore({ ...score, timestamp: T0 + 10n })] }));
+          }
+          return database.run(sql, ...more);
+        },
+      };
+      await trimSlice(sentAgainMeanwhile, 'default', T0 + 5n, 100, versions);
+      expect(isSent).toBe(true);
+      const left = await store.listScores({ projects: ['default'], limit: 10 });
+      expect(left.items.map(({ scoreId, timestamp }) => [scoreId, timestamp])).toEqual([['score', T0 + 10n]]);
+    }));
+});
+
+describe('a batch with a key', () => {
+  it('whose write ended before the key was stored is there once when it is sent again', () =>
+    withStore(async ({ database }) => {
+      const about = { trace_id: traceIdOf(1) };
+      const body = Buffer.from(
+        JSON.stringify({
+          ingest_key: 'key',
+          logs: [{ message: 'm', timestamp: '2026-01-01T00:00:00Z' }],
+          scores: [{ ...about, scorer_id: 's', value: 1 }],
+          feedback: [{ ...about, kind: 'thumbs', value: 'up' }],
+          aspect_notes: [{ ...about, aspect: 'tone', text: 'It is polite.' }],
+        }),
+      );
+      const received = (): WriteUnit => {
+        const context = { receivedAt: nowUnixNano(), defaultProject: 'default', maxSignals: 100 };
+        const [{ ingestKey, batch } = expect.fail('no batch')] = decodePayload({ kind: 'native', body }, context);
+        return ingestKey === undefined ? expect.fail('no key') : { ingestKey, batch };
+      };
+      await expect(write(endingBefore(database, 'ingest_keys'), received())).rejects.toBe(CRASH);
+      expect(await write(database, received())).toEqual(['written']);
+      for (const table of ['logs', 'scores', 'feedback', 'aspect_notes'])
+        expect(await database.ask(`SELECT '${table}', count() FROM ${table} FINAL`)).toEqual([[table, '1']]);
+    }));
+});
+
+describe('a ceiling', () => {
+  it('counts a claim once whose answer was lost, and which came again', () =>
+    withStore(async ({ database }) => {
+      const again: Database = {
+        ...database,
+        insert: async (...inserted) => {
+          await database.insert(...inserted);
+          await database.insert(...inserted);
+        },
+      };
+      expect(await sharingOver(again, versions).reserveSignals('p', 1, 40, 100)).toBe(40);
+      expect(await sharingOver(database, versions).reserveSignals('p', 1, 100, 100)).toBe(60);
     }));
 });
 

@@ -25,11 +25,13 @@ export const removeRows = (
     params,
   );
 
-const removeKeys = async (database: Database, table: Table, keys: readonly Key[]): Promise<void> => {
+/** Removes those of the keys whose newest rows are still older than a boundary: what was sent again meanwhile may have a new time. */
+const removeOlder = async (database: Database, table: Table, keys: readonly Key[], before: UnixNano): Promise<void> => {
   for (const portion of portions(keys)) {
     const { bind, params } = binding();
     const named = table.key.map((name) => `r.${name}`).join(', ');
-    await removeRows(database, table, `(${named}) IN ${bind(tuples(portion), keyType(table))}`, params);
+    const condition = `(${named}) IN ${bind(tuples(portion), keyType(table))} AND r.at_ns < {before:Int64}`;
+    await removeRows(database, table, condition, { ...params, before });
   }
 };
 
@@ -134,10 +136,11 @@ export const trimSlice = async (
     const left = old.flatMap(([id]): TraceKey[] => (id !== null && isTraceId(id) ? [[project, id]] : []));
     for (const key of left) judged.set(keyText(key), key);
     await raiseEpochs(database, left, versions);
-    await removeKeys(
+    await removeOlder(
       database,
       table,
       old.map(([, ...key]) => readKey(table, key)),
+      before,
     );
     rows += old.length;
   }

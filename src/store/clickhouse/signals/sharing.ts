@@ -98,7 +98,11 @@ export const sharingOver = ({ ask, insert, run }: Database, versions: Versions):
       { minute, project: storable(project) },
     );
     let taken = 0;
+    const counted = new Set<string>();
     for (const [of, some, most] of claims) {
+      // An insert whose answer was lost came again.
+      if (counted.has(of)) continue;
+      counted.add(of);
       const granted = Math.max(0, Math.min(Number(some), Number(most) - taken));
       taken += granted;
       if (of === claim) return granted;
