@@ -293,7 +293,8 @@ const table = {
   }),
   'max-batch-signals': integer(1, 1_000_000, { meaning: 'Most signals in one ingest request.', default: 10_000 }),
   'max-inflight-bytes': integer(1, 16_384 * MEBIBYTE, {
-    meaning: 'Memory for ingest bodies and their signals between arrival and answer; beyond it the answer is 429.',
+    meaning:
+      'Memory for ingest bodies and their signals between arrival and answer; beyond it the answer is 429. Bodies of up to 64 KiB have an eighth more.',
     default: 128 * MEBIBYTE,
   }),
   'max-answer-bytes': integer(1, 16_384 * MEBIBYTE, {

@@ -147,7 +147,8 @@ describe('hostile and heavy bodies', () => {
       Array.from({ length: 60 }, () => post(at, '/v1/ingest', bomb, { ...JSON_TYPE, 'content-encoding': 'gzip' })),
     );
     expect(new Set(answers.map(({ status }) => status)).isSubsetOf(new Set([413, 429]))).toBe(true);
-    expect(at.mostHeldBytes()).toBeLessThanOrEqual(64 * MEBIBYTE);
+    // Their beginnings are small bodies, which have an eighth more room.
+    expect(at.mostHeldBytes()).toBeLessThanOrEqual(72 * MEBIBYTE);
     expect(at.heldBytes()).toBe(0);
   });
 });
