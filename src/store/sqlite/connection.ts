@@ -339,9 +339,15 @@ export const unusedBytesOf = (db: Database.Database): number =>
 /** Opens a connection that only reads. */
 export const openForReading = (path: string, cacheMiB: number): Database.Database => {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-  db.pragma(`cache_size = ${-cacheMiB * 1024}`);
-  db.pragma('temp_store = MEMORY');
-  return db;
+  try {
+    db.pragma(`cache_size = ${-cacheMiB * 1024}`);
+    db.pragma('temp_store = MEMORY');
+    return db;
+  } catch (error) {
+    // Left open, it would hold on to a damaged file that another takes the place of, and end the process when it is closed at last.
+    db.close();
+    throw error;
+  }
 };
 
 /**

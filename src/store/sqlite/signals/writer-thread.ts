@@ -73,6 +73,7 @@ const engineOf = (db: Database.Database): Engine => {
 };
 
 let engine: Engine | undefined;
+let isClosed = false;
 const truncateLog = (): boolean => {
   const [result] = namingQuota(path, () => reach().db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]);
   return result?.busy === 0;
@@ -119,6 +120,7 @@ const open = (): WriterOpened => {
 
 /** The engine; opened and checked again when a fault of the disk made us drop it. */
 const reach = (): Engine => {
+  if (isClosed) throw new Error('the writer is closed');
   if (engine === undefined) {
     inspectFile(path, SIGNALS_FILE);
     engine = engineOf(openForWriting(path, options.cacheMiB, SIGNALS_FILE));
@@ -265,8 +267,9 @@ const truncateOrLater = (): boolean => {
 };
 /** What a fault or a reader kept from an erasure is done when there is time. */
 const takeUpErasures = (): void => {
+  if (engine === undefined) return; // dropped for a fault: the next request opens another
   try {
-    if (reach().lastPending.get() !== null) tellSearch(['erase', 'later']);
+    if (engine.lastPending.get() !== null) tellSearch(['erase', 'later']);
     if (isTruncationDue) truncateOrLater();
   } catch (error) {
     noteFault(error);
@@ -294,6 +297,7 @@ const erase = (
 /** Forgets text that the side file has erased, and answers the deletes that waited for it. */
 const onSearchNotice = (notice: SearchNotice): void => {
   isSearchAwake = true;
+  if (isClosed) return; // what it erased is forgotten after the next start
   let pending = true;
   let upTo = Number.POSITIVE_INFINITY;
   try {
@@ -321,7 +325,6 @@ const onSearchNotice = (notice: SearchNotice): void => {
     );
 };
 
-let isClosed = false;
 const writeTrivially = (): void =>
   add(({ db }) => {
     db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
