@@ -62,7 +62,7 @@ describe('ClickHouse: a cluster (?cluster=)', () => {
       expect(one.toString()).toMatch(/insert_quorum=auto&insert_quorum_parallel=0&select_sequential_consistency=1/);
   });
 
-  it('one server is asked for no quorum, and what it refuses is not tried again for ever', async () => {
+  it('one server is asked for no quorum, and what it refuses is not tried again', async () => {
     const { database, asked } = await servingAfter(0, '');
     await database.insert(INGEST_KEYS, [['key', 1n]]);
     expect(asked[0]?.has('insert_quorum')).toBe(false);
