@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, truncateSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
@@ -317,5 +318,91 @@ describe('erasure', () => {
     expect(await found(last, 'zqcut')).toBe(0);
     expect(await found(last, 'stays')).toBe(1);
     expect(readdirSync(folder)).toContain('svc.db.fts');
+  });
+});
+
+describe('a damaged block of payloads (P25)', () => {
+  const leave: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const step of leave.splice(0).toReversed()) await step();
+  });
+  /** Two blocks, each of one batch with three traces: of the first a byte is changed. */
+  const damagedFile = async () => {
+    const made = temporaryFolder();
+    leave.push(made.remove);
+    const store = await openSqliteSignalStore({ path: made.path });
+    for (const [batch, word] of ['zqbroken', 'zqwhole'].entries())
+      await store.write(
+        aUnit({
+          spans: [1, 2, 3].map((n) =>
+            aSpan({
+              traceId: traceIdOf(3 * batch + n),
+              input: `${word}${n} together ${randomBytes(8_000).toString('hex')}`,
+            }),
+          ),
+        }),
+      );
+    await store.close();
+    const db = new Database(made.path);
+    const [part, bytes] = db
+      .prepare<[], [number, Buffer]>('SELECT part, bytes FROM payload_parts ORDER BY part LIMIT 1')
+      .raw()
+      .get() as [number, Buffer];
+    bytes[1_000] = (bytes[1_000] ?? 0) ^ 0x10;
+    db.prepare('UPDATE payload_parts SET bytes = ? WHERE part = ?').run(bytes, part);
+    db.close();
+    return { ...made, bytes };
+  };
+  const opened = async (path: string): Promise<SignalStore> => {
+    const store = await openSqliteSignalStore({
+      path,
+      onFatal: (message) => {
+        throw new Error(`the store gave up: ${message}`);
+      },
+    });
+    leave.push(() => store.close());
+    return store;
+  };
+
+  it('keeps no erasure from ending: of its own traces nor of others, and words of the others are found as before', async () => {
+    const { path } = await damagedFile();
+    const store = await opened(path);
+    // A phrase is looked for in the text itself, which nobody can read of a damaged one.
+    expect(await Promise.all(['broken', 'whole'].map((word) => found(store, `"zq${word}2 together"`)))).toEqual([0, 1]);
+    for (const n of [1, 4, 2, 3])
+      expect(await store.deleteTraces([traceIdOf(n)], 'all')).toEqual({ deleted: 1, pending: false });
+    expect(partsIn(path).length).toBeGreaterThan(0);
+    const kept = openedBlocks(path);
+    expect([kept.includes('zqwhole1'), kept.includes('zqwhole2')]).toEqual([false, true]);
+    expect(await Promise.all(['zqbroken2', 'zqwhole1', 'zqwhole2'].map((word) => found(store, word)))).toEqual([
+      0, 0, 1,
+    ]);
+    expect(await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(9), input: 'zqlater' })] }))).toBe('written');
+    expect(await found(store, 'zqlater')).toBe(1);
+  });
+
+  it('an erasure of one of its traces removes its bytes, and the payloads of its other traces stay unreadable', async () => {
+    const { path, folder, bytes } = await damagedFile();
+    const store = await opened(path);
+    expect(await store.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: false });
+    expect(remainsOf(folder, path, [bytes])).toEqual([]);
+    expect(partsIn(path).some((part) => part.includes(bytes.subarray(0, 24)))).toBe(false);
+    await expect(store.findTrace(traceIdOf(2), 'all', true)).rejects.toThrow(/damaged/);
+    expect((await store.listTraces(traces({ limit: 10 }))).items).toHaveLength(5);
+  });
+
+  it('a span of it that is sent again is readable again', async () => {
+    const { path } = await damagedFile();
+    const store = await opened(path);
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(1), input: 'zqagain' })] }));
+    expect(await found(store, 'zqagain')).toBe(1);
+    expect(await found(store, 'zqwhole2')).toBe(1);
+  });
+
+  it('keeps no start from making the index anew without it', async () => {
+    const { path } = await damagedFile();
+    rmSync(searchPath(path));
+    const store = await opened(path);
+    expect(await Promise.all(['zqbroken2', 'zqwhole2'].map((word) => found(store, word)))).toEqual([0, 1]);
   });
 });

@@ -25,9 +25,13 @@ export type BlockEntry = {
 /** A record of a block, as bytes. */
 export type PayloadRecord = Omit<BlockEntry, 'offset'> & { readonly record: Uint8Array };
 
-/** An error as SQLite has it of a damaged page. */
-const damaged = (cause?: unknown): Error =>
-  Object.assign(new Error('stored payloads are damaged', { cause }), { code: 'SQLITE_CORRUPT' });
+/** Payloads that cannot be opened: an error as SQLite has it of a damaged page, of a file that is sound but for these bytes. */
+export class DamagedPayloads extends Error {
+  readonly code = 'SQLITE_CORRUPT';
+  constructor(cause?: unknown) {
+    super('stored payloads are damaged', { cause });
+  }
+}
 
 /** Numbers below 2^53, seven bits a byte, the lowest first; the highest bit says that another follows. */
 const varintBytes = (value: number): number => {
@@ -142,6 +146,20 @@ const COMPRESSION = {
   },
 };
 
+/** The index of a block, as it is stored. @param entries in the order of their spans */
+export const packIndex = (block: number, entries: readonly Omit<BlockEntry, 'offset'>[]): Buffer => {
+  const numbers: number[] = [entries.length];
+  let last = block;
+  for (const { span, bytes, hasText, repeated } of entries) {
+    numbers.push(span - last, bytes * 2 + (hasText ? 1 : 0), repeated);
+    last = span;
+  }
+  const index = Buffer.allocUnsafe(numbers.reduce((sum, number) => sum + varintBytes(number), 0));
+  let place = 0;
+  for (const number of numbers) place = writeVarint(index, place, number);
+  return index;
+};
+
 /**
  * @param block the number under which the block stands; none of its spans has a lower one
  * @param records in the order of their spans
@@ -150,15 +168,7 @@ export const packBlock = (
   block: number,
   records: readonly PayloadRecord[],
 ): { readonly index: Buffer; readonly body: Buffer } => {
-  const numbers: number[] = [records.length];
-  let last = block;
-  for (const { span, bytes, hasText, repeated } of records) {
-    numbers.push(span - last, bytes * 2 + (hasText ? 1 : 0), repeated);
-    last = span;
-  }
-  const index = Buffer.allocUnsafe(numbers.reduce((sum, number) => sum + varintBytes(number), 0));
-  let place = 0;
-  for (const number of numbers) place = writeVarint(index, place, number);
+  const index = packIndex(block, records);
   const body = Buffer.concat(records.map(({ record }) => record));
   return { index, body: zstdCompressSync(body, { ...COMPRESSION, pledgedSrcSize: body.length }) };
 };
@@ -167,7 +177,7 @@ export const packBlock = (
 export const readIndex = (block: number, index: Uint8Array): BlockEntry[] => {
   const read = varintsOf(index, 0);
   const count = read.next();
-  if (count * 3 > index.length) throw damaged();
+  if (count * 3 > index.length) throw new DamagedPayloads();
   let span = block;
   let offset = 0;
   return Array.from({ length: count }, () => {
@@ -180,7 +190,7 @@ export const readIndex = (block: number, index: Uint8Array): BlockEntry[] => {
   });
 };
 
-/** @throws an error with the code of a damaged file */
+/** @throws DamagedPayloads */
 export const openBody = (compressed: Uint8Array, entries: readonly BlockEntry[]): Buffer => {
   const last = entries.at(-1);
   const bytes = last === undefined ? 0 : last.offset + last.bytes;
@@ -191,7 +201,7 @@ export const openBody = (compressed: Uint8Array, entries: readonly BlockEntry[])
     });
     if (body.length === bytes) return body;
   } catch (error) {
-    throw damaged(error);
+    throw new DamagedPayloads(error);
   }
-  throw damaged();
+  throw new DamagedPayloads();
 };

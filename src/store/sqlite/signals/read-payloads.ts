@@ -2,6 +2,7 @@ import type { Row, StoredRow } from '../../signals/rows/columns.ts';
 import type { OpenedBlock } from './opened-blocks.ts';
 import {
   type BlockEntry,
+  DamagedPayloads,
   openBody,
   type PayloadRecord,
   readIndex,
@@ -27,7 +28,10 @@ export type PayloadReader = {
   hasText(span: number): boolean;
   /** Bytes of an answer that the payloads of a span take, but for the marks around them. Opens no block. */
   weigh(span: number): number;
-  /** Spans with text beyond a number, in their order, but for those that are gone: so many at the most, and some MiB of text. */
+  /**
+   * Spans with text beyond a number, in their order, but for those that are gone and those whose payloads are damaged: so many at the
+   * most, and some MiB of text.
+   */
   textsAfter(span: number, limit: number): SearchRow[];
   /** The highest number of a span whose payloads are kept. */
   lastSpan(): number;
@@ -132,6 +136,14 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
     statements.blocks.open(block, body);
     return body;
   };
+  const openIfSound = (block: OpenedBlock): Buffer | undefined => {
+    try {
+      return open(block);
+    } catch (error) {
+      if (error instanceof DamagedPayloads) return undefined;
+      throw error;
+    }
+  };
   /** A row of its own is looked for only where no block at hand holds the span. */
   const locate = <T>(
     span: number,
@@ -207,7 +219,9 @@ export const payloadReaderOf = (statements: Statements): PayloadReader => {
         for (let block = atHand(after) ?? inFile(after) ?? next(after); block !== undefined; block = next(block.block))
           for (const entry of block.entries) {
             if (entry.span <= after || !entry.hasText || isGone.get(entry.span) !== undefined) continue;
-            yield [entry.span, ...textsIn(open(block), entry)];
+            const body = openIfSound(block);
+            if (body === undefined) break;
+            yield [entry.span, ...textsIn(body, entry)];
           }
       }
       const inBlocks = someOf(textsOfBlocks(), limit);

@@ -1,6 +1,7 @@
 import { holdsPhrase, planSearch, searchText } from '../../signals/search-text.ts';
 import { wordsOf } from '../../signals/words.ts';
-import { payloadReaderOf } from './read-payloads.ts';
+import { DamagedPayloads } from './payload-block.ts';
+import { type PayloadReader, payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
 
 /** Spans with a match up to which the complete set of a search is read at once. */
@@ -121,6 +122,17 @@ const numberSetOf = (numbers: Iterable<number>) => {
   };
 };
 
+/** Of a span whose payloads are damaged there is none: a search goes on without it. */
+const readableTexts = (payloads: PayloadReader, span: number): (string | null)[] => {
+  try {
+    const [, ...texts] = payloads.findTexts(span) ?? [0];
+    return texts;
+  } catch (error) {
+    if (error instanceof DamagedPayloads) return [];
+    throw error;
+  }
+};
+
 /** @returns `undefined` when the search can find nothing */
 export const openSearch = (statements: Statements, q: string): Search | undefined => {
   const { words, prefixes, phrases } = planSearch(q);
@@ -131,7 +143,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
   /** The index does not keep where a word stands: phrases are found in the text, whose words are those of the index. */
   const holdsPhrases = (span: number): boolean => {
     if (phrases.length === 0) return true;
-    const [, ...texts] = payloads.findTexts(span) ?? [0, null, null];
+    const texts = readableTexts(payloads, span);
     const read = texts.flatMap((text) => (text === null ? [] : [wordsOf(searchText(text))]));
     return phrases.every((phrase) => read.some((words) => holdsPhrase(words, phrase)));
   };

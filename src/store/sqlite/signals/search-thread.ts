@@ -10,6 +10,7 @@ import { drain, errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Request } from '../messages.ts';
 import { isRefusing, isShortOfRoom, nameQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
+import { DamagedPayloads } from './payload-block.ts';
 import { MOST_CHARACTERS, payloadReaderOf } from './read-payloads.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
@@ -47,6 +48,7 @@ type Index = {
   readonly setProgress: Database.Statement;
   readonly setSecure: Database.Statement;
   readonly merge: Database.Statement;
+  readonly removeAll: Database.Statement;
   readonly totalChanges: Database.Statement<[], number>;
   highWater: SearchProgress['highWater'];
   erasedSeq: SearchProgress['erasedSeq'];
@@ -65,6 +67,7 @@ const indexOf = (db: Database.Database): Index => {
     setProgress: db.prepare('UPDATE progress SET high_water = ?, erased_seq = ?, purge_due = ?'),
     setSecure: db.prepare(`INSERT INTO span_search (span_search, rank) VALUES ('secure-delete', ?)`),
     merge: db.prepare(`INSERT INTO span_search (span_search, rank) VALUES ('merge', ?)`),
+    removeAll: db.prepare(`INSERT INTO span_search (span_search) VALUES ('delete-all')`),
     totalChanges: db.prepare<[], number>('SELECT total_changes()').pluck(),
     highWater,
     erasedSeq,
@@ -97,6 +100,17 @@ let data: Data | undefined;
 const reachData = (): Data => {
   data ??= dataOf(openForReading(options.path, 2));
   return data;
+};
+
+/** The last error of the data file: it says nothing about the index. */
+let dataFault: unknown;
+const fromData = <T>(read: (current: Data) => T): T => {
+  try {
+    return read(reachData());
+  } catch (error) {
+    dataFault = error;
+    throw error;
+  }
 };
 
 let index: Index | undefined;
@@ -158,34 +172,45 @@ const fail = (thrown: unknown): ErrorInfo => {
   }
   const info = errorInfo(file, error, SIGNALS_FILE.store);
   // A damaged index is not worth saving: the next start makes another from the data file.
-  if (code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true) {
+  const isDamage = code?.startsWith('SQLITE_CORRUPT') === true || code?.startsWith('SQLITE_NOTADB') === true;
+  if (isDamage && thrown !== dataFault) {
     rmSync(file, { force: true });
     faults = FATAL_FAULTS;
-  } else if (code === undefined || (code.startsWith('SQLITE_IOERR') && !isDiskFull(error))) faults++;
+  } else if (error instanceof DamagedPayloads) {
+    // It is known of the data file, and is no reason to give it up.
+  } else if (isDamage || code === undefined || (code.startsWith('SQLITE_IOERR') && !isDiskFull(error))) faults++;
   if (faults >= FATAL_FAULTS) post(main, { fatal: info.message });
   return info;
 };
 
-/** Spans that are gone, with their texts, in the order in which they went: so many at the most, and some MiB of text. */
+/**
+ * Spans that are gone, in the order in which they went: so many at the most, and some MiB of text. Of one that was never indexed the
+ * texts are not read.
+ * @throws DamagedPayloads
+ */
 const erasuresAfter = (
-  seq: number,
+  { erasedSeq, highWater }: SearchProgress,
   limit: number,
-): [seq: number, span: number, input: string | null, output: string | null][] => {
-  const { db, transactions, statements, erasuresAfter: after } = reachData();
-  const read = () => {
-    const payloads = payloadReaderOf(statements);
-    const rows: ReturnType<typeof erasuresAfter> = [];
-    let characters = 0;
-    for (const [at, span] of after.all(seq, limit)) {
-      const [, input, output] = payloads.findTexts(span) ?? [0, null, null];
-      rows.push([at, span, input, output]);
-      characters += (input?.length ?? 0) + (output?.length ?? 0);
-      if (characters >= MOST_CHARACTERS) break;
-    }
-    return rows;
-  };
-  return db.inTransaction ? read() : transactions.read(read);
-};
+): [seq: number, span: number, texts?: [input: string | null, output: string | null]][] =>
+  fromData(({ db, transactions, statements, erasuresAfter: after }) => {
+    const read = () => {
+      const payloads = payloadReaderOf(statements);
+      const rows: ReturnType<typeof erasuresAfter> = [];
+      let characters = 0;
+      for (const [at, span] of after.all(erasedSeq, limit)) {
+        if (span > highWater) {
+          rows.push([at, span]);
+          continue;
+        }
+        const [, input, output] = payloads.findTexts(span) ?? [0, null, null];
+        rows.push([at, span, [input, output]]);
+        characters += (input?.length ?? 0) + (output?.length ?? 0);
+        if (characters >= MOST_CHARACTERS) break;
+      }
+      return rows;
+    };
+    return db.inTransaction ? read() : transactions.read(read);
+  });
 
 const setSecure = (current: Index, isSecure: boolean): void => {
   if (current.isSecure === isSecure) return;
@@ -194,21 +219,22 @@ const setSecure = (current: Index, isSecure: boolean): void => {
 };
 
 /**
- * Lets go of the words of up to `limit` spans that are gone, the ones gone longest first. A row beyond the high water was
- * never indexed.
+ * Lets go of the words of up to `limit` spans that are gone, the ones gone longest first.
+ * @throws DamagedPayloads when nobody can tell which words they are
  * @returns whether there were any
  */
 const eraseSome = (limit: number, isSecure: boolean): boolean => {
   const current = reach();
-  const rows = erasuresAfter(current.erasedSeq, limit);
+  const rows = erasuresAfter(current, limit);
   const last = rows.at(-1)?.[0];
   if (last === undefined) return false;
   setSecure(current, isSecure);
   current.transactions.begin();
-  for (const [, span, input, output] of rows)
-    if (span <= current.highWater) current.remove.run(span, indexed(input), indexed(output));
-  saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || !isSecure });
-  if (!isSecure) hasStruckOut = true;
+  for (const [, span, texts] of rows)
+    if (texts !== undefined) current.remove.run(span, indexed(texts[0]), indexed(texts[1]));
+  const isStruckOut = !isSecure && rows.some(([, , texts]) => texts !== undefined);
+  saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || isStruckOut });
+  hasStruckOut ||= isStruckOut;
   return true;
 };
 
@@ -218,13 +244,30 @@ const strikeOut = (): void => {
   while (eraseSome(CATCH_UP_ROWS, false));
 };
 
+/** Empties the index: what the data file has is indexed anew. It is how words go that cannot be read any more. */
+const beginAnew = (): void => {
+  const current = reach();
+  current.transactions.begin();
+  current.removeAll.run();
+  saveProgress(current, { highWater: 0, isPurgeDue: false });
+  behind = true;
+};
+
 /** Indexes what the data file has beyond the index. One state of the data file tells both what is gone and what is new. */
 const catchUp = (): void => {
   const current = reach();
   for (let isBehind = true; isBehind; )
     reachData().transactions.read(() => {
-      strikeOut();
-      const rows = payloadReaderOf(reachData().statements).textsAfter(current.highWater, CATCH_UP_ROWS);
+      try {
+        strikeOut();
+      } catch (error) {
+        if (!(error instanceof DamagedPayloads)) throw error;
+        beginAnew();
+        strikeOut();
+      }
+      const rows = fromData(({ statements }) =>
+        payloadReaderOf(statements).textsAfter(current.highWater, CATCH_UP_ROWS),
+      );
       const last = rows.at(-1)?.[0];
       isBehind = last !== undefined;
       if (last === undefined) return;
@@ -325,7 +368,7 @@ const erase = (when: 'now' | 'later'): void => {
     if (behind && !isRefusing(options.roomFlag)) catchUp();
     // What is to go without a trace must not be struck out by an erasure that can wait and came in between.
     const isUrgentNow = when === 'now' || queue.some(isUrgent);
-    const few = reachData().countErasures.get(reach().erasedSeq, CUT_OUT_SPANS + 1) ?? 0;
+    const few = fromData(({ countErasures }) => countErasures.get(reach().erasedSeq, CUT_OUT_SPANS + 1)) ?? 0;
     // Spans that were sent again are cut out too when nothing waits: a purge for a handful of them would be a waste.
     const mayCutOut = isUrgentNow ? few <= CUT_OUT_SPANS : few <= CUT_OUT_STEP && queue.length === 0;
     if (!mayCutOut) strikeOut();
@@ -336,6 +379,11 @@ const erase = (when: 'now' | 'later'): void => {
     if (reach().isPurgeDue) planPurge();
     tellWriter(['erased', reach().erasedSeq, when === 'now' ? truncateLog() && !reach().isPurgeDue : undefined]);
   } catch (error) {
+    if (error instanceof DamagedPayloads && !isRefusing(options.roomFlag) && !behind) {
+      beginAnew();
+      queue.unshift({ erase: when });
+      return;
+    }
     fail(error);
     tellWriter(['erase_failed']);
   }

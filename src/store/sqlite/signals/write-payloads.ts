@@ -1,6 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { Row } from '../../signals/rows/columns.ts';
-import { packBlock, type PayloadRecord, recordOf } from './payload-block.ts';
+import {
+  type BlockEntry,
+  DamagedPayloads,
+  packBlock,
+  packIndex,
+  type PayloadRecord,
+  recordOf,
+} from './payload-block.ts';
 import type { OpenedBlock } from './opened-blocks.ts';
 import { type PayloadReader, payloadReaderOf } from './read-payloads.ts';
 import { statementsOf } from './statements.ts';
@@ -46,6 +53,9 @@ export const blockTablesOf = (db: Database.Database) => {
         insertPart.run(part++, body.subarray(from, from + PART_BYTES));
       insertBlock.run(block, index, firstPart, part - firstPart);
     },
+    /** A block whose bytes are gone: who asks for payloads of its spans learns that they are damaged. */
+    insertUnreadable: (block: number, entries: readonly BlockEntry[]): void =>
+      void insertBlock.run(block, packIndex(block, entries), 0, 0),
     remove: ({ block, firstPart, parts }: Pick<OpenedBlock, 'block' | 'firstPart' | 'parts'>): void => {
       deleteParts.run(firstPart, firstPart + parts);
       deleteBlock.run(block);
@@ -102,6 +112,20 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
     write();
   };
 
+  /** Makes a block anew without what was dropped. Of one that cannot be opened no byte stays: they may be of what has to go. */
+  const removeFrom = (block: OpenedBlock): void => {
+    const isLeft = ({ span }: { readonly span: number }): boolean => !dropped.has(span);
+    let rest: PayloadRecord[] | undefined;
+    try {
+      rest = read().records(block).filter(isLeft);
+    } catch (error) {
+      if (!(error instanceof DamagedPayloads)) throw error;
+    }
+    tables.remove(block);
+    if (rest === undefined) tables.insertUnreadable(block.block, block.entries.filter(isLeft));
+    else writeBlock(block.block, rest);
+  };
+
   const removeDropped = (): void => {
     let block: OpenedBlock | undefined;
     const spans = [...dropped].toSorted((a, b) => a - b);
@@ -113,13 +137,7 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
       const last = block.entries.at(-1)?.span ?? span;
       while ((spans[i + 1] ?? Number.POSITIVE_INFINITY) <= last) i++;
       if (block.entries.every((entry) => dropped.has(entry.span))) tables.remove(block);
-      else if (block.entries.some((entry) => dropped.has(entry.span))) {
-        const rest = read()
-          .records(block)
-          .filter((record) => !dropped.has(record.span));
-        tables.remove(block);
-        writeBlock(block.block, rest);
-      }
+      else if (block.entries.some((entry) => dropped.has(entry.span))) removeFrom(block);
     }
   };
 
