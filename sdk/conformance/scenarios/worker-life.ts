@@ -250,4 +250,26 @@ export const workerLifeScenarios: readonly Scenario[] = [
       assert.deepEqual(service.proxy.stepCalls('fail'), []);
     },
   ),
+
+  worker(
+    107,
+    'new-times',
+    'The times of leases and heartbeats are those of the latest registration.',
+    async (world) => {
+      const service = await world.scripted({ heartbeatMs: 300 });
+      service.answer('register', {
+        status: 200,
+        body: { worker_id: 'w', lease_ttl_ms: 30_000, heartbeat_ms: 10_000, definitions: [] },
+      });
+      service.answer('claim', refusal(404, 'not_found'));
+      const { fixture } = await onScripted(world, service);
+      await service.seen('register', 2);
+      offer(service, { input: scriptOf({ await: 'go' }, { return: 1 }) });
+      const { at: begun } = await bodyStarted(fixture);
+      const beat = await service.seen('heartbeat');
+      between('the first heartbeat', beat.at - begun, 0, 5000);
+      await fixture.ask('release', { name: 'go' });
+      await service.seen('complete');
+    },
+  ),
 ];

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -176,7 +176,7 @@ impl WorkerBuilder {
                 log: self.log,
                 machine,
                 bodies: OnceLock::new(),
-                host: OnceLock::new(),
+                host: Mutex::default(),
                 stopping: CancellationToken::new(),
                 force: CancellationToken::new(),
                 ended: CancellationToken::new(),

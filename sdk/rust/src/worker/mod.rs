@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::{json, Value};
@@ -222,7 +222,8 @@ struct Core {
     calls: Arc<StepCalls>,
     machine: Machine,
     bodies: OnceLock<Handle>,
-    host: OnceLock<Arc<LeaseHost>>,
+    /// What the latest registration says.
+    host: Mutex<Option<Arc<LeaseHost>>>,
     stopping: CancellationToken,
     force: CancellationToken,
     ended: CancellationToken,
@@ -262,10 +263,11 @@ impl Drop for Slot {
 
 impl Core {
     fn serve_lease(&self, lease: Lease) {
-        let (Some(host), Some(core)) = (self.host.get(), self.itself.upgrade()) else { return };
+        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (Some(host), Some(core)) = (host, self.itself.upgrade()) else { return };
         let workflow = self.workflows.get(&(lease.definition_id.clone(), lease.definition_version));
         let body = workflow.and_then(|workflow| workflow.body_of(&lease.step_id));
-        let served = ServedLease::new(Arc::clone(host), lease);
+        let served = ServedLease::new(host, lease);
         self.active.fetch_add(1, Ordering::SeqCst);
         let slot = Slot(core);
         self.machine.detach(async move {
@@ -347,7 +349,7 @@ impl Core {
                 self.concurrency
             ),
         );
-        self.host.get_or_init(|| self.lease_host(&registration));
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.lease_host(&registration));
         Ok(())
     }
 
