@@ -39,6 +39,8 @@ type leaseCalls struct {
 	calls    *stepCalls
 	lease    *wire.Lease
 	onRunEnd func(runID string)
+	// hasFreed: a report said that the slot is free. A second one must not have it claimed again.
+	hasFreed bool
 }
 
 func (c *leaseCalls) try(verb stepVerb, body []byte, until tries) leaseAnswer {
@@ -46,7 +48,12 @@ func (c *leaseCalls) try(verb stepVerb, body []byte, until tries) leaseAnswer {
 }
 
 func (c *leaseCalls) submit(verb stepVerb, body []byte) *pendingCall {
-	return c.calls.submit(c.calls.ctx, stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body})
+	call := stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body}
+	if verb == completeVerb || verb == failVerb {
+		call.freesSlot = !c.hasFreed
+		c.hasFreed = true
+	}
+	return c.calls.submit(c.calls.ctx, call)
 }
 
 // tryOn awaits the answer to a call, and makes the same again where there is none.
@@ -54,7 +61,9 @@ func (c *leaseCalls) tryOn(first *pendingCall, until tries) leaseAnswer {
 	call, isFirst := first, true
 	text, err := withRetries(until.ctx, until.policy, func() (json.RawMessage, error) {
 		if !isFirst {
-			call = c.calls.submit(first.ctx, first.stepCall)
+			again := first.stepCall
+			again.freesSlot = false
+			call = c.calls.submit(first.ctx, again)
 		}
 		isFirst = false
 		return c.calls.await(call)

@@ -39,6 +39,8 @@ type stepCall struct {
 	leaseID string
 	body    []byte // A JSON object that is not empty.
 	timeout time.Duration
+	// freesSlot: it ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
+	freesSlot bool
 }
 
 // pendingCall is a call that waits for its batch, or for its answer.
@@ -182,8 +184,10 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 		r.body = body
 		text, err = c.transport.call(c.ctx, r)
 	}
-	if refused, ok := as[*ServiceError](err); ok && refused.Status == 404 {
-		c.isOlder.Store(true)
+	if refused, ok := as[*ServiceError](err); ok && isOfBatch(refused) {
+		if refused.Status == 404 {
+			c.isOlder.Store(true)
+		}
 		for _, pending := range batch {
 			go c.answerAlone(pending)
 		}
@@ -226,9 +230,19 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 	}
 }
 
+// isOfBatch says whether a refusal is about the call that holds the others, so that each is to be made by itself: one that cannot be
+// read spoils no other. A key or a limit holds for all of them.
+func isOfBatch(refused *ServiceError) bool {
+	switch refused.Status {
+	case 401, 403:
+		return false
+	}
+	return refused.Status >= 400 && refused.Status < 500 && !refused.Retryable()
+}
+
 func (c *stepCalls) batchBody(batch []*pendingCall) ([]byte, error) {
 	all := wire.StepBatch{WorkerID: c.workerID}
-	ends := int64(0)
+	freed := int64(0)
 	for _, pending := range batch {
 		item := append([]byte(`{"lease_id":`), stringText(pending.leaseID)...)
 		item = append(append(item, ','), pending.body[1:]...)
@@ -239,14 +253,15 @@ func (c *stepCalls) batchBody(batch []*pendingCall) ([]byte, error) {
 			all.Heartbeats = append(all.Heartbeats, item)
 		case completeVerb:
 			all.Completes = append(all.Completes, item)
-			ends++
 		case failVerb:
 			all.Fails = append(all.Fails, item)
-			ends++
+		}
+		if pending.freesSlot {
+			freed++
 		}
 	}
-	if ends > 0 && c.claims() {
-		all.Claim = &wire.StepBatchClaim{Max: min(ends, claimLimit), RunID: c.runID}
+	if freed > 0 && c.claims() {
+		all.Claim = &wire.StepBatchClaim{Max: min(freed, claimLimit), RunID: c.runID}
 	}
 	return encode(all)
 }

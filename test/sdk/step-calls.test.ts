@@ -33,7 +33,10 @@ const aHost = (over: { claims?: boolean; runId?: string } = {}) => {
     onLeases: (more) => leases.push(...more),
   });
   const make = (verb: StepCall['verb'], leaseId: string, more: Partial<StepCall> = {}) =>
-    calls.make({ verb, leaseId, body: '{"worker_id":"w"}', ...more });
+    calls.make({
+      ...{ verb, leaseId, body: '{"worker_id":"w"}', freesSlot: verb === 'complete' || verb === 'fail' },
+      ...more,
+    });
   return { make, sent, leases, host };
 };
 /** What is ready has been sent. */

@@ -395,4 +395,25 @@ export const mutants: readonly Mutant[] = [
     caughtBy: ['instrumentation/overflow', 'instrumentation/partly-rejected'],
     slim: true,
   },
+  {
+    fault: 'takes the refusal of a batch for one of each call in it',
+    file: 'src/step-calls.ts',
+    find: 'status >= 400 && status < 500 && status !== 401 && status !== 403 && !retryable',
+    replace: 'status === 404 && !retryable',
+    caughtBy: ['worker/refused-batch'],
+  },
+  {
+    fault: 'claims the slot of a step with each try of its report',
+    file: 'src/serve-lease.ts',
+    find: '    hasFreed = true;',
+    replace: '',
+    caughtBy: ['worker/slot-claimed-once'],
+  },
+  {
+    fault: 'keeps the times of its first registration',
+    file: 'src/worker.ts',
+    find: '    registered = registration;',
+    replace: '    if (registered !== undefined) return registered;\n    registered = registration;',
+    caughtBy: ['worker/new-times'],
+  },
 ];

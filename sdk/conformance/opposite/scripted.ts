@@ -269,18 +269,28 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
     });
   };
 
+  /** Takes what the test says of the next call to a verb. */
+  const scriptFor = (verb: string): Reply | undefined => {
+    const at = scripted.findIndex((each) => each.verb === verb);
+    return at === -1 ? always.get(verb) : scripted.splice(at, 1)[0]?.reply;
+  };
+
   /** Notes a call, and takes what the test says of it. */
   const receive = (call: Call): { readonly plain: string; readonly script: Reply | undefined } => {
     calls.push(call);
     for (const watcher of watchers) watcher();
     const plain = call.path.split('?')[0] ?? '';
-    const at = scripted.findIndex(({ verb }) => verb === verbOf(plain));
-    return { plain, script: at === -1 ? always.get(verbOf(plain)) : scripted.splice(at, 1)[0]?.reply };
+    return { plain, script: scriptFor(verbOf(plain)) };
   };
 
   /** Each item is a call of its own, to the test too; what claims of a batch get is not a call. */
   const answerBatch = async (batch: Call, response: ServerResponse): Promise<void> => {
     batches.push(batch);
+    const whole = scriptFor('batch');
+    if (whole !== undefined) {
+      send(response, whole);
+      return;
+    }
     const { worker_id, claim: claimed, ...lists } = batch.body as Batch;
     const answers: Record<string, object[]> = { started: [], heartbeats: [], completes: [], fails: [] };
     for (const [list, items] of Object.entries(lists))
@@ -342,7 +352,7 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
       offers.push(...leases);
       for (const watcher of watchers) watcher();
     },
-    /** The next call to this verb is answered so, once. */
+    /** The next call to this verb is answered so, once. With `batch`, a batch is, and none of its items is a call. */
     answer: (verb: string, ...replies: Reply[]): void => {
       scripted.push(...replies.map((reply) => ({ verb, reply })));
     },

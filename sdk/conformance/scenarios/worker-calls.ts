@@ -336,4 +336,48 @@ export const workerCallsScenarios: readonly Scenario[] = [
       assert.deepEqual(service.callsTo('fail'), []);
     },
   ),
+
+  worker(
+    105,
+    'refused-batch',
+    'Where a batch is refused as a whole, each of its calls is made by itself, and judged by its own answer.',
+    async (world) => {
+      const service = await world.scripted();
+      const { fixture } = await onScripted(world, service, { concurrency: 3 });
+      for (const n of [1, 2, 3])
+        offer(service, { lease_id: `lease-${n}`, run_id: `run-${n}`, input: scriptOf({ await: 'go' }, { return: n }) });
+      await until('three bodies', undefined, () => startedCount(fixture) === 3);
+      // An output that is nested too deeply for the reader of bodies spoils the call that holds it, whatever else is in it.
+      service.answerAlways('batch', refusal(400, 'invalid_body'));
+      service.answer('complete', refusal(400, 'invalid_body'));
+      await fixture.ask('release', { name: 'go' });
+      await service.seen('complete', 3);
+      await service.seen('fail');
+      await meanwhile(300);
+      assert.equal(service.callsTo('complete').length, 3, 'each is reported once');
+      assert.equal(service.callsTo('fail').length, 1, 'the one that is refused by itself fails, and no other');
+    },
+    { needs: ['batch'] },
+  ),
+
+  worker(
+    106,
+    'slot-claimed-once',
+    'A slot is claimed for once, however often its report is repeated: never more bodies than slots.',
+    async (world) => {
+      const service = await world.scripted();
+      service.answer('complete', refusal(503, 'unavailable'), refusal(400, 'invalid_body'));
+      const { fixture } = await onScripted(world, service, { concurrency: 1 });
+      const bodies = [scriptOf({ return: 1 }), ...[2, 3, 4, 5].map((n) => scriptOf({ await: 'go' }, { return: n }))];
+      for (const [at, input] of bodies.entries())
+        offer(service, { lease_id: `lease-${at + 1}`, run_id: `run-${at + 1}`, input });
+      await service.seen('fail');
+      await until('the next body', undefined, () => startedCount(fixture) >= 2);
+      await meanwhile(500);
+      assert.equal(startedCount(fixture), 2, 'one slot, one body at a time');
+      await fixture.ask('release', { name: 'go' });
+      await service.seen('complete', 6);
+    },
+    { needs: ['batch'] },
+  ),
 ];

@@ -151,12 +151,16 @@ ServedLease::Answer ServedLease::read(const wire::Json* answer, const std::excep
 }
 
 ServedLease::Answer ServedLease::call(StepVerb verb, std::string body, const How& how, const StepAnswer* first) {
-  const StepCall step_call{.verb = verb, .lease_id = lease_.lease_id, .body = std::move(body)};
+  StepCall step_call{.verb = verb, .lease_id = lease_.lease_id, .body = std::move(body)};
+  const bool is_report = verb == StepVerb::complete || verb == StepVerb::fail;
   try {
     // The token ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
     const auto answer = with_retries(how.policy, how.stop, [&] {
       const auto* const made = std::exchange(first, nullptr);
-      if (made == nullptr) return host_->calls.make(step_call);
+      if (made == nullptr) {
+        step_call.frees_slot = is_report && !has_freed_.exchange(true);
+        return host_->calls.make(step_call);
+      }
       if (made->error != nullptr) std::rethrow_exception(made->error);
       return made->body;
     });
@@ -282,7 +286,7 @@ void ServedLease::run(const How& lastly) {
 
 /// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.
 void ServedLease::report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how) {
-  StepCall first{.verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body};
+  StepCall first{.verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body, .frees_slot = !has_freed_.exchange(true)};
   host_->calls.submit(std::move(first), [self = shared_from_this(), body = std::move(body), usage, how](const StepAnswer& made) {
     using Kind = Answer::Kind;
     const auto found = self->read(&made.body, made.error);

@@ -87,6 +87,8 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   /// -1 while there is none.
   std::atomic<int> reason_{-1};
   std::atomic<bool> is_settled_{false};
+  /// A report said that the slot is free. A second one must not have it claimed again.
+  std::atomic<bool> has_freed_{false};
 };
 
 }  // namespace svc::inline v0::detail

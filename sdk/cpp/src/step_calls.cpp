@@ -30,6 +30,13 @@ constexpr std::array<Kind, 4> kinds{{
     {StepVerb::fail, "fail", "fails"},
 }};
 
+/// Whether a refusal is about the call that holds the others, so that each is to be made by itself: one that cannot be read
+/// spoils no other. A key or a limit holds for all of them.
+bool is_of_batch(const ServiceError& refusal) {
+  const int status = refusal.status();
+  return status >= 400 && status < 500 && status != 401 && status != 403 && !refusal.retryable();
+}
+
 StepAnswer failed(const Error& error) { return {{}, std::make_exception_ptr(ConnectionError(error.what()))}; }
 
 /// What an item of the answer to a batch says.
@@ -48,9 +55,11 @@ StepAnswer answer_in(const nlohmann::json* one) {
 struct StepCalls::Item {
   StepCall call;
   OnAnswer on_answer;
+  /// Its answer sets its lease going.
+  bool moves;
   std::atomic<bool> is_settled{false};
 
-  Item(StepCall given, OnAnswer then) : call(std::move(given)), on_answer(std::move(then)) {}
+  Item(StepCall given, bool is_moving, OnAnswer then) : call(std::move(given)), on_answer(std::move(then)), moves(is_moving) {}
 
   void settle(const StepAnswer& answer) {
     if (!is_settled.exchange(true)) on_answer(answer);
@@ -64,7 +73,7 @@ wire::Json StepCalls::make(const StepCall& call) {
   // Held by both sides: who waits may go on while the other is still in it.
   const auto promise = std::make_shared<std::promise<wire::Json>>();
   auto answered = promise->get_future();
-  enqueue(std::make_shared<Item>(call, [promise](const StepAnswer& answer) {
+  enqueue(std::make_shared<Item>(call, false, [promise](const StepAnswer& answer) {
     if (answer.error != nullptr)
       promise->set_exception(answer.error);
     else
@@ -74,7 +83,8 @@ wire::Json StepCalls::make(const StepCall& call) {
 }
 
 void StepCalls::submit(StepCall call, OnAnswer on_answer) {
-  auto item = std::make_shared<Item>(std::move(call), std::move(on_answer));
+  const bool moves = call.verb != StepVerb::heartbeat;
+  auto item = std::make_shared<Item>(std::move(call), moves, std::move(on_answer));
   if (goes_alone(item->call))
     submit_alone(std::move(item));
   else
@@ -123,18 +133,28 @@ void StepCalls::submit_alone(std::shared_ptr<Item> item) {
 }
 
 void StepCalls::enqueue(std::shared_ptr<Item> item) {
+  const char* problem = "the worker has ended";
   {
     const std::lock_guard lock{mutex_};
     if (!is_closed_) {
-      queue_.push_back(std::move(item));
-      if (senders_.size() < batches_at_once)
-        senders_.emplace_back([this] { run(); });
-      else
-        ready_.notify_one();
-      return;
+      if (add_sender()) {
+        queue_.push_back(std::move(item));
+        return ready_.notify_one();
+      }
+      problem = "no thread can be started for a call";
     }
   }
-  item->settle(failed(ConnectionError("the worker has ended")));
+  item->settle(failed(ConnectionError(problem)));
+}
+
+bool StepCalls::add_sender() {
+  if (senders_.size() == batches_at_once) return true;
+  try {
+    senders_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    return !senders_.empty();
+  }
+  return true;
 }
 
 void StepCalls::run() {
@@ -176,20 +196,23 @@ void StepCalls::send(const Items& items) {
   } catch (const ServiceError& error) {
     if (error.status() == 404) knows_batch_ = false;
     for (const auto& item : items) {
-      if (error.status() == 404)
+      if (is_of_batch(error))
         submit_alone(item);
       else
         item->settle({{}, std::current_exception()});
     }
   } catch (const Error&) {
     for (const auto& item : items) item->settle({{}, std::current_exception()});
+  } catch (const std::exception& error) {
+    // Whatever one of them makes of its answer, the others are answered, and the thread goes on.
+    for (const auto& item : items) item->settle(failed(ConnectionError(error.what())));
   }
 }
 
 std::string StepCalls::text_of(const Items& items) const {
   std::string text = R"({"worker_id":)";
   append_text(text, options_.worker_id);
-  std::size_t ends = 0;
+  std::size_t freed = 0;
   for (const auto& kind : kinds) {
     bool is_first = true;
     for (const auto& item : items) {
@@ -202,12 +225,12 @@ std::string StepCalls::text_of(const Items& items) const {
       text += R"({"lease_id":)";
       append_text(text, item->call.lease_id);
       text.append(",").append(std::string_view(item->call.body).substr(1));
-      if (kind.verb == StepVerb::complete || kind.verb == StepVerb::fail) ++ends;
+      if (item->call.frees_slot) ++freed;
     }
     if (!is_first) text += ']';
   }
-  if (ends > 0 && options_.claims()) {
-    text.append(R"(,"claim":{"wait_ms":0,"max":)").append(std::to_string(std::min(ends, most_claimed)));
+  if (freed > 0 && options_.claims()) {
+    text.append(R"(,"claim":{"wait_ms":0,"max":)").append(std::to_string(std::min(freed, most_claimed)));
     if (options_.run_id.has_value()) append_text_member(text, "run_id", *options_.run_id);
     text += '}';
   }
@@ -230,7 +253,7 @@ void StepCalls::deliver(const Items& items, const wire::Json& answer) {
     for (const auto& item : items) {
       if (item->call.verb != kind.verb) continue;
       const bool is_there = answers != nullptr && at < answers->size();
-      if (kind.verb != StepVerb::heartbeat) motion_.begin();
+      if (item->moves) motion_.begin();
       item->settle(answer_in(is_there ? &(*answers)[at] : nullptr));
       ++at;
     }

@@ -32,6 +32,8 @@ struct StepCall {
   /// A JSON object that is not empty.
   std::string body;
   Millis timeout = default_timeout;
+  /// It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
+  bool frees_slot = false;
 };
 
 /// What came of a call: an answer, or an `Error`.
@@ -69,8 +71,8 @@ class StepCalls {
   void submit(StepCall call, OnAnswer on_answer);
   /// Ends the threads; what still waits is answered as broken off.
   void close() noexcept;
-  /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call on a lease, other
-  /// than a heartbeat, sets it going.
+  /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call that was
+  /// submitted, other than a heartbeat, sets its lease going.
   [[nodiscard]] Motion& motion() noexcept { return motion_; }
 
  private:
@@ -80,6 +82,9 @@ class StepCalls {
   wire::Json alone(const StepCall& call);
   void submit_alone(std::shared_ptr<Item> item);
   void enqueue(std::shared_ptr<Item> item);
+  /// With the lock: one more thread that sends, up to a few; false where there is none. Where one cannot be started, the next
+  /// call tries again.
+  bool add_sender();
   void run();
   Items take();
   void send(const Items& items);

@@ -92,6 +92,21 @@ class Together(Calling):
         self.assertIsNone(self.submitted(b'{"worker_id":"w-1"}')[1])
 
 
+    def test_an_answer_that_makes_trouble_for_one_lease_reaches_the_others(self) -> None:
+        def trouble(_answer: Any, _error: SvcError | None) -> None:
+            raise RuntimeError("a fault of whoever reads the answer")
+
+        # More often than there are threads that send.
+        for _ in range(4):
+            answered = threading.Event()
+            self.calls.motion.begin()
+            self.calls.submit(StepCall("complete", "bad", b'{"worker_id":"w-1"}'), trouble)
+            self.calls.submit(StepCall("complete", "good", b'{"worker_id":"w-1"}'), setting(answered))
+            self.calls.motion.end()
+            self.assertTrue(answered.wait(60))
+            self.calls.motion.end()
+
+
 class Pool(unittest.TestCase):
     def test_all_of_much_short_work_is_done(self) -> None:
         pool = DaemonPool("test", spare=8)

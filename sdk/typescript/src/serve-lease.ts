@@ -104,6 +104,13 @@ const failureOf = (error: unknown): Failure => {
 /** The four worker calls of one lease. */
 const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease) => {
   const { lease_id: leaseId } = lease;
+  /** A report said that the slot is free. A second one must not have it claimed again. */
+  let hasFreed = false;
+  const freesSlot = (verb: StepVerb): boolean => {
+    if (hasFreed || (verb !== 'complete' && verb !== 'fail')) return false;
+    hasFreed = true;
+    return true;
+  };
   const call = async (verb: StepVerb, body: string, how: How): Promise<Answer> => {
     const timeout = how.timeoutMs === undefined ? {} : { timeoutMs: how.timeoutMs };
     try {
@@ -111,7 +118,7 @@ const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease
         how.policy ?? untilAnswered,
         // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
         // listener on each would cost more than the call.
-        () => calls.make({ verb, leaseId, body, signal: how.cut, ...timeout }),
+        () => calls.make({ verb, leaseId, body, signal: how.cut, freesSlot: freesSlot(verb), ...timeout }),
         how.signal,
       );
       if (answer.run_status !== undefined && isOver(answer.run_status)) onRunEnd(lease.run_id);

@@ -14,6 +14,8 @@ export type StepCall = {
   readonly timeoutMs?: number;
   /** Breaks the call off. */
   readonly signal?: AbortSignal | undefined;
+  /** It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one. */
+  readonly freesSlot?: boolean;
 };
 
 /** What the answer to a call on a lease may hold. */
@@ -46,6 +48,13 @@ type Item = StepCall & {
   readonly settle: (answer: StepAnswer) => void;
   readonly reject: (error: Error) => void;
 };
+
+/**
+ * Whether a refusal is about the call that holds the others, so that each is to be made by itself: one that cannot be read spoils no other.
+ * A key or a limit holds for all of them.
+ */
+const isOfBatch = ({ status, retryable }: ServiceError): boolean =>
+  status >= 400 && status < 500 && status !== 401 && status !== 403 && !retryable;
 
 const refusalOf = ({ status, body }: ItemAnswer): ServiceError => {
   const { code, message, field } = body as {
@@ -104,15 +113,15 @@ export const createStepCalls = (host: {
   };
 
   const textOf = (items: readonly Item[]): string => {
-    const ends = items.filter(({ verb }) => verb === 'complete' || verb === 'fail').length;
+    const freed = items.filter(({ freesSlot }) => freesSlot === true).length;
     const members = verbs.flatMap((verb) => {
       const own = items.filter((item) => item.verb === verb);
       if (own.length === 0) return [];
       const written = own.map(({ leaseId, body }) => `{"lease_id":${JSON.stringify(leaseId)},${body.slice(1)}`);
       return [`,"${listOf[verb]}":[${written.join(',')}]`];
     });
-    if (ends > 0 && host.claims())
-      members.push(`,"claim":${JSON.stringify({ max: Math.min(ends, CLAIM_LIMIT), wait_ms: 0, run_id: host.runId })}`);
+    if (freed > 0 && host.claims())
+      members.push(`,"claim":${JSON.stringify({ max: Math.min(freed, CLAIM_LIMIT), wait_ms: 0, run_id: host.runId })}`);
     return `{"worker_id":${worker}${members.join('')}}`;
   };
 
@@ -141,8 +150,8 @@ export const createStepCalls = (host: {
       });
       deliver(items, answer);
     } catch (error) {
-      if (error instanceof ServiceError && error.status === 404) {
-        knowsBatch = false;
+      if (error instanceof ServiceError && isOfBatch(error)) {
+        if (error.status === 404) knowsBatch = false;
         for (const item of items) alone(item).then(item.settle, item.reject);
       } else for (const item of items) item.reject(error as Error);
     } finally {

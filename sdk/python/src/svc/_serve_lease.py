@@ -117,6 +117,13 @@ class _LeaseCalls:
     def __init__(self, host: LeaseHost, lease: Lease) -> None:
         self._host = host
         self._lease = lease
+        self._has_freed = False
+        """A report said that the slot is free. A second one must not have it claimed again."""
+
+    def _step_call(self, verb: StepVerb, body: bytes) -> StepCall:
+        frees_slot = verb in ("complete", "fail") and not self._has_freed
+        self._has_freed = self._has_freed or frees_slot
+        return StepCall(verb, self._lease.lease_id, body, frees_slot=frees_slot)
 
     def body_of(self, **fields: object) -> bytes:
         """Raises TypeError, ValueError or RecursionError on what is not JSON."""
@@ -124,12 +131,11 @@ class _LeaseCalls:
 
     def call(self, verb: StepVerb, body: bytes, how: _How, first: _First | None = None) -> _Answer:
         """Calls until it is answered; `first` is what came of a first try that was made before."""
-        step_call = StepCall(verb, self._lease.lease_id, body)
         made = [] if first is None else [first]
 
         def make() -> Any:
             if not made:
-                return self._host.calls.make(step_call)
+                return self._host.calls.make(self._step_call(verb, body))
             answer, error = made.pop()
             if error is not None:
                 raise error
@@ -163,16 +169,14 @@ class _LeaseCalls:
 
         Nobody waits for it, so those of all leases that came together travel together.
         """
-        step_call = StepCall("started", self._lease.lease_id, self.body_of())
-        self._host.calls.submit(step_call, lambda answer, error: answered((answer, error)))
+        self._host.calls.submit(self._step_call("started", self.body_of()), lambda answer, error: answered((answer, error)))
 
     def started(self, how: _How, first: _First) -> _Answer:
         return self.call("started", self.body_of(), how, first)
 
     def report(self, body: bytes, answered: Callable[[_First], None]) -> None:
         """Sends the first complete, and calls back with what came of it."""
-        step_call = StepCall("complete", self._lease.lease_id, body)
-        self._host.calls.submit(step_call, lambda answer, error: answered((answer, error)))
+        self._host.calls.submit(self._step_call("complete", body), lambda answer, error: answered((answer, error)))
 
     def fail(self, failure: _Failure, usage: Sequence[object], how: _How) -> _Answer:
         fields: dict[str, object] = {"error": failure.error}

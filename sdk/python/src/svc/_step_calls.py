@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
@@ -48,25 +49,46 @@ class StepCall:
     timeout: float = DEFAULT_TIMEOUT_SECONDS
     cut: Signal | None = None
     """Breaks the call off."""
+    frees_slot: bool = False
+    """It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one."""
+
+
+def _is_of_batch(refused: ServiceError) -> bool:
+    """Whether a refusal is about the call that holds the others, so that each is to be made by itself.
+
+    One that cannot be read spoils no other. A key or a limit holds for all of them.
+    """
+    return 400 <= refused.status < 500 and refused.status not in (401, 403) and not refused.retryable
 
 
 class _Item:
     """A call under way; it is settled once."""
 
-    __slots__ = ("_lock", "_on_answer", "call", "remove")
+    __slots__ = ("_lock", "_on_answer", "_remove", "call", "moves")
 
-    def __init__(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
+    def __init__(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None], *, moves: bool) -> None:
         self.call = call
-        self.remove: Callable[[], None] = lambda: None
+        self.moves = moves
+        """Its answer sets its lease going."""
+        self._remove: Callable[[], None] = lambda: None
         self._on_answer: Callable[[Any, SvcError | None], None] | None = on_answer
         self._lock = threading.Lock()
 
     def settle(self, answer: Any, error: SvcError | None) -> None:
         with self._lock:
             on_answer, self._on_answer = self._on_answer, None
+            remove = self._remove
         if on_answer is not None:
-            self.remove()
+            remove()
             on_answer(answer, error)
+
+    def break_off_by(self, remove: Callable[[], None]) -> None:
+        """What forgets the signal that breaks it off. The answer may have come before."""
+        with self._lock:
+            self._remove = remove
+            is_settled = self._on_answer is None
+        if is_settled:
+            remove()
 
 
 class StepCalls:
@@ -96,7 +118,7 @@ class StepCalls:
         self.motion = Motion()
         """Of the leases of the worker: a batch waits until they have said what they have to say.
 
-        An answer to a call on a lease, other than a heartbeat, sets it going.
+        An answer to a call that was submitted, other than a heartbeat, sets its lease going.
         """
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
@@ -116,7 +138,7 @@ class StepCalls:
             found.append((answer, error))
             answered.set()
 
-        self._enqueue(_Item(call, on_answer))
+        self._enqueue(_Item(call, on_answer, moves=False))
         answered.wait()
         answer, error = found[0]
         if error is not None:
@@ -125,7 +147,7 @@ class StepCalls:
 
     def submit(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
         """The same for who must not wait; where no thread can be started, `on_answer` gets that as an error."""
-        item = _Item(call, on_answer)
+        item = _Item(call, on_answer, moves=call.verb != "heartbeat")
         if self._goes_alone(call):
             self._settle_apart(item)
         else:
@@ -174,7 +196,7 @@ class StepCalls:
         if problem is not None:
             item.settle(None, ConnectionFailed(problem))
         elif item.call.cut is not None:
-            item.remove = item.call.cut.on_fire(lambda: self._break_off(item))
+            item.break_off_by(item.call.cut.on_fire(lambda: self._break_off(item)))
 
     def _add_sender(self) -> bool:
         """Starts one more thread that sends; with the lock. Where that fails, the next call tries again."""
@@ -203,7 +225,16 @@ class StepCalls:
                     return
                 items = self._take()
             if items:
-                self._send(items)
+                self._send_safely(items)
+
+    def _send_safely(self, items: Sequence[_Item]) -> None:
+        """Whatever one of them makes of its answer, the others are answered, and the thread goes on."""
+        try:
+            self._send(items)
+        except Exception:
+            for item in items:
+                with suppress(Exception):
+                    item.settle(None, ConnectionFailed("a batch could not be read"))
 
     def _take(self) -> list[_Item]:
         items: list[_Item] = []
@@ -223,11 +254,11 @@ class StepCalls:
         except ServiceError as error:
             if error.status == 404:
                 self._knows_batch = False
-                for item in items:
-                    self._settle_apart(item)
-                return
             for item in items:
-                item.settle(None, error)
+                if _is_of_batch(error):
+                    self._settle_apart(item)
+                else:
+                    item.settle(None, error)
         except ConnectionFailed as error:
             for item in items:
                 item.settle(None, error)
@@ -240,19 +271,17 @@ class StepCalls:
 
     def _text_of(self, items: Sequence[_Item]) -> bytes:
         parts = [b'{"worker_id":' + self._worker]
-        ends = 0
+        freed = sum(item.call.frees_slot for item in items)
         for verb, name in _LISTS.items():
             own = [item.call for item in items if item.call.verb == verb]
             if not own:
                 continue
-            if verb in ("complete", "fail"):
-                ends += len(own)
             written = b",".join(
                 b'{"lease_id":%s,%s' % (json.dumps(call.lease_id).encode(), call.body[1:]) for call in own
             )
             parts.append(b'"%s":[%s]' % (name.encode(), written))
-        if ends > 0 and self._claims():
-            claim: dict[str, Any] = {"max": min(ends, _CLAIM_LIMIT), "wait_ms": 0}
+        if freed > 0 and self._claims():
+            claim: dict[str, Any] = {"max": min(freed, _CLAIM_LIMIT), "wait_ms": 0}
             if self._run_id is not None:
                 claim["run_id"] = self._run_id
             parts.append(b'"claim":' + _json.encode(claim))
@@ -268,8 +297,7 @@ class StepCalls:
             answers = told.get(name)
             rest = iter(answers if isinstance(answers, list) else [])
             own = [item for item in items if item.call.verb == verb]
-            if verb != "heartbeat":
-                self.motion.begin(len(own))
+            self.motion.begin(sum(item.moves for item in own))
             for item in own:
                 one = next(rest, None)
                 status = one.get("status") if isinstance(one, dict) else None

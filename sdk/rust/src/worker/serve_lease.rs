@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -68,6 +69,8 @@ pub(crate) struct ServedLease {
     host: Arc<LeaseHost>,
     shared: Arc<Shared>,
     title: String,
+    /// A report said that the slot is free. A second one must not have it claimed again.
+    has_freed: AtomicBool,
 }
 
 impl ServedLease {
@@ -83,7 +86,7 @@ impl ServedLease {
             patch: std::sync::Mutex::default(),
             usage: std::sync::Mutex::default(),
         };
-        Arc::new(Self { host, shared: Arc::new(shared), title })
+        Arc::new(Self { host, shared: Arc::new(shared), title, has_freed: AtomicBool::new(false) })
     }
 
     fn log(&self, severity: &Severity, words: &str) {
@@ -102,8 +105,14 @@ impl ServedLease {
     }
 
     async fn call(&self, verb: StepVerb, body: Vec<u8>, how: &How) -> Answer {
-        let call = StepCall { verb, lease_id: self.shared.lease.lease_id.clone(), body, timeout: DEFAULT_TIMEOUT };
-        let answer = with_retries(how.policy, how.stop.as_ref(), || self.host.calls.make(call.clone())).await;
+        let lease_id = self.shared.lease.lease_id.clone();
+        let call = StepCall { verb, lease_id, body, timeout: DEFAULT_TIMEOUT, frees_slot: false };
+        let is_report = matches!(verb, StepVerb::Complete | StepVerb::Fail);
+        let make = || {
+            let frees_slot = is_report && !self.has_freed.swap(true, Ordering::Relaxed);
+            self.host.calls.make(StepCall { frees_slot, ..call.clone() })
+        };
+        let answer = with_retries(how.policy, how.stop.as_ref(), make).await;
         self.read(answer)
     }
 
@@ -306,6 +315,7 @@ impl ServedLease {
             lease_id: self.shared.lease.lease_id.clone(),
             body: self.body_of(members.as_slice()),
             timeout: DEFAULT_TIMEOUT.min(self.host.lease_ttl),
+            frees_slot: false,
         };
         let answer = self.host.calls.make(call).await;
         // Fenced: another lease ended this one. Run over: a cancel, above all. The work is of no more use.

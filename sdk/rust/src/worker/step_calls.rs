@@ -42,6 +42,8 @@ pub(crate) struct StepCall {
     /// A JSON object that is not empty.
     pub(crate) body: Vec<u8>,
     pub(crate) timeout: Duration,
+    /// It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
+    pub(crate) frees_slot: bool,
 }
 
 struct Item {
@@ -170,8 +172,10 @@ impl StepCalls {
         let request = Request::post("/v1/api/steps/batch", self.text_of(&items)).timeout(timeout);
         match self.http.call_for(&request).await {
             Ok(answer) => self.deliver(items, answer),
-            Err(Error::Service(refusal)) if refusal.status == 404 => {
-                self.knows_batch.store(false, Ordering::Relaxed);
+            Err(Error::Service(refusal)) if is_of_batch(&refusal) => {
+                if refusal.status == 404 {
+                    self.knows_batch.store(false, Ordering::Relaxed);
+                }
                 for item in items {
                     let calls = Arc::clone(self);
                     drop(tokio::spawn(async move {
@@ -190,14 +194,11 @@ impl StepCalls {
 
     fn text_of(&self, items: &[Item]) -> Vec<u8> {
         let mut text = format!("{{\"worker_id\":{}", json!(self.worker_id)).into_bytes();
-        let mut ends = 0;
+        let freed = items.iter().filter(|item| item.call.frees_slot).count();
         for (verb, _, list) in VERBS {
             let own: Vec<&StepCall> = items.iter().map(|item| &item.call).filter(|call| call.verb == verb).collect();
             if own.is_empty() {
                 continue;
-            }
-            if matches!(verb, StepVerb::Complete | StepVerb::Fail) {
-                ends += own.len();
             }
             text.extend_from_slice(format!(",\"{list}\":[").as_bytes());
             for (number, call) in own.iter().enumerate() {
@@ -207,8 +208,8 @@ impl StepCalls {
             }
             text.push(b']');
         }
-        if ends > 0 && self.taker.upgrade().is_some_and(|taker| taker.claims()) {
-            let mut claim = json!({"max": ends, "wait_ms": 0});
+        if freed > 0 && self.taker.upgrade().is_some_and(|taker| taker.claims()) {
+            let mut claim = json!({"max": freed, "wait_ms": 0});
             if let Some(run_id) = &self.run_id {
                 claim["run_id"] = run_id.as_str().into();
             }
@@ -236,6 +237,12 @@ impl StepCalls {
             }
         }
     }
+}
+
+/// Whether a refusal is about the call that holds the others, so that each is to be made by itself: one that cannot be
+/// read spoils no other. A key or a limit holds for all of them.
+fn is_of_batch(refusal: &ServiceError) -> bool {
+    (400..500).contains(&refusal.status) && !matches!(refusal.status, 401 | 403) && !refusal.is_retryable()
 }
 
 fn read_item(answer: Option<Value>) -> Result<Value, Error> {

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
@@ -22,6 +23,8 @@ final class LeaseCalls {
 
   private final LeaseHost host;
   private final Lease lease;
+  /** A report said that the slot is free. A second one must not have it claimed again. */
+  private final AtomicBoolean hasFreed = new AtomicBoolean();
 
   LeaseCalls(LeaseHost host, Lease lease) {
     this.host = host;
@@ -65,7 +68,7 @@ final class LeaseCalls {
 
   /** Goes on from the answer to the first declaration. */
   Answer started(First first, How how) {
-    return call(callOf(StepCalls.Verb.STARTED, bodyText()), first, how);
+    return call(StepCalls.Verb.STARTED, bodyText(), first, how);
   }
 
   /** What came of a first try: its answer, or why there is none. */
@@ -83,7 +86,9 @@ final class LeaseCalls {
   }
 
   private StepCalls.Call callOf(StepCalls.Verb verb, byte[] body) {
-    return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null);
+    boolean isReport = verb == StepCalls.Verb.COMPLETE || verb == StepCalls.Verb.FAIL;
+    boolean freesSlot = isReport && hasFreed.compareAndSet(false, true);
+    return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null, freesSlot);
   }
 
   /** Sends a report without waiting for its answer; {@code answered} takes what came of it. */
@@ -94,7 +99,7 @@ final class LeaseCalls {
 
   /** Goes on from the answer to the first report. */
   Answer complete(byte[] report, First first, How how) {
-    return call(callOf(StepCalls.Verb.COMPLETE, report), first, how);
+    return call(StepCalls.Verb.COMPLETE, report, first, how);
   }
 
   Answer fail(Failure failure, List<ObjectNode> usage, How how) {
@@ -107,7 +112,7 @@ final class LeaseCalls {
       report.put("retry_after_ms", failure.retryAfterMs());
     }
     putUsage(report, usage);
-    return call(callOf(StepCalls.Verb.FAIL, Json.encodeOwn(report)), null, how);
+    return call(StepCalls.Verb.FAIL, Json.encodeOwn(report), null, how);
   }
 
   static void putUsage(ObjectNode report, List<ObjectNode> usage) {
@@ -124,7 +129,7 @@ final class LeaseCalls {
   }
 
   /** Calls until it is answered; the first try may have been made before, null for none. */
-  private Answer call(StepCalls.Call call, First first, How how) {
+  private Answer call(StepCalls.Verb verb, byte[] body, First first, How how) {
     AtomicReference<First> made = new AtomicReference<>(first);
     JsonNode answer;
     try {
@@ -134,7 +139,7 @@ final class LeaseCalls {
               .call(
                   () -> {
                     First before = made.getAndSet(null);
-                    return before == null ? host.calls().make(call) : before.get();
+                    return before == null ? host.calls().make(callOf(verb, body)) : before.get();
                   },
                   how.signal());
     } catch (SvcException e) {
@@ -156,7 +161,7 @@ final class LeaseCalls {
     Duration limit =
         host.leaseTtl().compareTo(Request.DEFAULT_TIMEOUT) < 0 ? host.leaseTtl() : Request.DEFAULT_TIMEOUT;
     StepCalls.Call call =
-        new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut);
+        new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut, false);
     host.calls().submit(call, (answer, error) -> found.accept(read(answer, error)));
   }
 

@@ -54,18 +54,33 @@ final class StepCalls {
     }
   }
 
-  /** One call; its body is a JSON object that is not empty, and a signal breaks it off. */
-  record Call(Verb verb, String leaseId, byte[] body, Duration timeout, Signal cut) {}
+  /**
+   * One call; its body is a JSON object that is not empty, and a signal breaks it off. One that frees a
+   * slot ends its lease, and a step may be claimed with it; not so where a report before it was one.
+   */
+  record Call(Verb verb, String leaseId, byte[] body, Duration timeout, Signal cut, boolean freesSlot) {}
 
   /** A call under way; it is settled once. */
   private static final class Item {
     private final Call call;
+    /** Its answer sets its lease going. */
+    private final boolean moves;
+
     private final AtomicReference<BiConsumer<JsonNode, RuntimeException>> onAnswer;
     private volatile Runnable forgetCut = () -> {};
 
-    Item(Call call, BiConsumer<JsonNode, RuntimeException> onAnswer) {
+    Item(Call call, boolean moves, BiConsumer<JsonNode, RuntimeException> onAnswer) {
       this.call = call;
+      this.moves = moves;
       this.onAnswer = new AtomicReference<>(onAnswer);
+    }
+
+    /** The answer may have come before. */
+    void breakOffBy(Runnable forget) {
+      forgetCut = forget;
+      if (onAnswer.get() == null) {
+        forget.run();
+      }
     }
 
     void settle(JsonNode answer, RuntimeException error) {
@@ -112,7 +127,7 @@ final class StepCalls {
 
   /**
    * Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a
-   * call on a lease, other than a heartbeat, sets it going.
+   * call that was submitted, other than a heartbeat, sets its lease going.
    */
   Motion motion() {
     return motion;
@@ -124,7 +139,7 @@ final class StepCalls {
       return alone(call);
     }
     CompletableFuture<JsonNode> answer = new CompletableFuture<>();
-    enqueue(new Item(call, (body, error) -> settle(answer, body, error)));
+    enqueue(new Item(call, false, (body, error) -> settle(answer, body, error)));
     try {
       return answer.join();
     } catch (CompletionException e) {
@@ -142,7 +157,7 @@ final class StepCalls {
 
   /** The same for who must not wait. Where no thread can be started, {@code onAnswer} gets that as an error. */
   void submit(Call call, BiConsumer<JsonNode, RuntimeException> onAnswer) {
-    Item item = new Item(call, onAnswer);
+    Item item = new Item(call, call.verb() != Verb.HEARTBEAT, onAnswer);
     if (goesAlone(call)) {
       settleApart(item);
     } else {
@@ -218,7 +233,7 @@ final class StepCalls {
     if (problem != null) {
       item.settle(null, problem);
     } else if (item.call.cut() != null) {
-      item.forgetCut = item.call.cut().onFire(() -> breakOff(item));
+      item.breakOffBy(item.call.cut().onFire(() -> breakOff(item)));
     }
   }
 
@@ -266,7 +281,22 @@ final class StepCalls {
         lock.unlock();
       }
       if (!items.isEmpty()) {
-        send(items);
+        sendSafely(items);
+      }
+    }
+  }
+
+  /** Whatever one of them makes of its answer, the others are answered, and the thread goes on. */
+  private void sendSafely(List<Item> items) {
+    try {
+      send(items);
+    } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
+      for (Item item : items) {
+        try {
+          item.settle(null, new ConnectionFailedException("a batch could not be read", e));
+        } catch (RuntimeException | StackOverflowError | OutOfMemoryError again) {
+          continue;
+        }
       }
     }
   }
@@ -291,8 +321,8 @@ final class StepCalls {
     try {
       answer = http.call(Request.post("/v1/api/steps/batch", bodyOf(items)).within(timeout), null);
     } catch (ServiceException e) {
-      if (e.status() == 404) {
-        knowsBatch = false;
+      if (isOfBatch(e)) {
+        knowsBatch = knowsBatch && e.status() != 404;
         items.forEach(this::settleApart);
       } else {
         items.forEach(item -> item.settle(null, e));
@@ -310,10 +340,19 @@ final class StepCalls {
     }
   }
 
+  /**
+   * Whether a refusal is about the call that holds the others, so that each is to be made by itself: one that
+   * cannot be read spoils no other. A key or a limit holds for all of them.
+   */
+  private static boolean isOfBatch(ServiceException refusal) {
+    int status = refusal.status();
+    return status >= 400 && status < 500 && status != 401 && status != 403 && !refusal.isRetryable();
+  }
+
   private byte[] bodyOf(List<Item> items) {
     ByteArrayOutputStream body = new ByteArrayOutputStream(1024);
     write(body, "{\"worker_id\":" + quoted(workerId));
-    int ends = 0;
+    int freed = 0;
     for (Verb verb : Verb.values()) {
       boolean isFirst = true;
       for (Item item : items) {
@@ -324,15 +363,15 @@ final class StepCalls {
         isFirst = false;
         write(body, "{\"lease_id\":" + quoted(item.call.leaseId()) + ",");
         body.write(item.call.body(), 1, item.call.body().length - 1);
-        ends += verb == Verb.COMPLETE || verb == Verb.FAIL ? 1 : 0;
+        freed += item.call.freesSlot() ? 1 : 0;
       }
       if (!isFirst) {
         body.write(']');
       }
     }
-    if (ends > 0 && claims.getAsBoolean()) {
+    if (freed > 0 && claims.getAsBoolean()) {
       String own = runId == null ? "" : ",\"run_id\":" + quoted(runId);
-      write(body, ",\"claim\":{\"max\":" + Math.min(ends, CLAIM_LIMIT) + ",\"wait_ms\":0" + own + "}");
+      write(body, ",\"claim\":{\"max\":" + Math.min(freed, CLAIM_LIMIT) + ",\"wait_ms\":0" + own + "}");
     }
     body.write('}');
     return body.toByteArray();
@@ -359,7 +398,7 @@ final class StepCalls {
         if (item.call.verb() != verb) {
           continue;
         }
-        if (verb != Verb.HEARTBEAT) {
+        if (item.moves) {
           motion.begin();
         }
         JsonNode one = rest.hasNext() ? rest.next() : null;

@@ -38,6 +38,7 @@ final class WorkerTests {
     suite.test("details that were not answered travel again, unless newer ones came", WorkerTests::details);
     suite.test("a heart that is told it is over beats no more", WorkerTests::over);
     suite.test("a report waits for leases in motion, and not long for one that does not end", WorkerTests::together);
+    suite.test("an answer that makes trouble for one lease reaches the others", WorkerTests::trouble);
     suite.test("much short work is all done, and what waits for one another runs at once", WorkerTests::pool);
     suite.test("bodies run on the executor of the user, with their input as a record", WorkerTests::executor);
     suite.test("an input of another shape fails the step as fatal", WorkerTests::shapes);
@@ -56,9 +57,7 @@ final class WorkerTests {
       CountDownLatch answered = new CountDownLatch(4);
       calls.motion().begin();
       for (int n = 0; n < 4; n++) {
-        byte[] body = "{\"worker_id\":\"w\"}".getBytes(StandardCharsets.UTF_8);
-        StepCalls.Call call = new StepCalls.Call(StepCalls.Verb.COMPLETE, "l-" + n, body, Duration.ofSeconds(60), null);
-        calls.submit(call, (answer, error) -> answered.countDown());
+        calls.submit(report("l-" + n), (answer, error) -> answered.countDown());
       }
       calls.motion().end();
       yes(answered.await(60, TimeUnit.SECONDS), "all are answered");
@@ -67,6 +66,35 @@ final class WorkerTests {
           service.asked.stream().mapToLong(asked -> asked.body().split("\"lease_id\"", -1).length - 1).sum();
       equal(4L, items, "items");
     }
+  }
+
+  /** The thread that sends goes on, and answers the others. */
+  private static void trouble() throws Exception {
+    Scripted.Script script =
+        (path, number) -> Scripted.Answer.ok("{\"completes\":[{\"status\":200,\"body\":{}},{\"status\":200,\"body\":{}}]}");
+    try (Scripted service = new Scripted(script);
+        Http http = new Http(service.settings())) {
+      StepCalls calls = new StepCalls(http, "w", null, () -> false, leases -> {}, Runnable::run);
+      // More than there are threads that send.
+      for (int round = 0; round < 4; round++) {
+        CountDownLatch answered = new CountDownLatch(1);
+        calls.motion().begin();
+        calls.submit(
+            report("bad"),
+            (answer, error) -> {
+              throw new IllegalStateException("a fault of whoever reads the answer");
+            });
+        calls.submit(report("good"), (answer, error) -> answered.countDown());
+        calls.motion().end();
+        yes(answered.await(60, TimeUnit.SECONDS), "the other is answered");
+      }
+      calls.close();
+    }
+  }
+
+  private static StepCalls.Call report(String lease) {
+    byte[] body = "{\"worker_id\":\"w\"}".getBytes(StandardCharsets.UTF_8);
+    return new StepCalls.Call(StepCalls.Verb.COMPLETE, lease, body, Duration.ofSeconds(60), null, false);
   }
 
   private static void pool() throws Exception {
