@@ -210,11 +210,13 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
       core->log(LogLevel::warn, name + ": its body did not end in time; the service gives the step to another worker");
       core->free_slot();
     };
+    std::shared_ptr<const LeaseHost> host;
     {
       const std::lock_guard lock{mutex_};
       ++active_;
+      host = host_;
     }
-    std::make_shared<ServedLease>(host_, std::move(lease), std::move(body), free_slot, on_left_behind)->begin();
+    std::make_shared<ServedLease>(std::move(host), std::move(lease), std::move(body), free_slot, on_left_behind)->begin();
   }
 
   void free_slot() {
@@ -256,7 +258,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     log(LogLevel::info, worker_id_ + " is registered at " + settings_.endpoint +
                             (settings_.project.has_value() ? ", project " + *settings_.project : "") + " and serves " + served +
                             ", up to " + std::to_string(options_.concurrency) + " steps at once");
-    host_ = std::make_shared<const LeaseHost>(LeaseHost{
+    auto host = std::make_shared<const LeaseHost>(LeaseHost{
         .calls = calls_,
         .pool = pool_,
         .timers = timers_,
@@ -269,6 +271,9 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
         .settle = options_.settle,
         .on_run_end = [this](const std::string& run_id) { on_run_end(run_id); },
     });
+    // Steps that come with the answers to reports are served meanwhile.
+    const std::lock_guard lock{mutex_};
+    host_ = std::move(host);
   }
 
   void claim_steps() noexcept {
@@ -373,9 +378,9 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   BodyPool pool_;
   Timers timers_;
   StepCalls calls_;
-  std::shared_ptr<const LeaseHost> host_;
 
   mutable std::mutex mutex_;
+  std::shared_ptr<const LeaseHost> host_;
   std::condition_variable changed_;
   std::condition_variable slot_freed_;
   int active_ = 0;
