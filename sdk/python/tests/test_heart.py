@@ -6,6 +6,7 @@ import threading
 import time
 import unittest
 from typing import TYPE_CHECKING
+from unittest import mock
 
 from svc._heart import Heart, Pulse
 from svc._timers import Timers
@@ -132,6 +133,20 @@ class Hearts(unittest.TestCase):
         self.heart = Heart(self.timers, 1000.0, lambda _details, _cut, found: found("sooner"))
         self.heart.tell(b"1")
         self.heart.flush(0.01)
+
+
+class NoThreads(unittest.TestCase):
+    def test_timers_that_found_no_thread_find_one_with_the_next_call(self) -> None:
+        timers = Timers("test")
+        with (
+            mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")),
+            self.assertRaises(RuntimeError),
+        ):
+            timers.at(time.monotonic(), lambda: None)
+        fired = threading.Event()
+        timers.at(time.monotonic(), fired.set)
+        self.assertTrue(fired.wait(60))
+        timers.close()
 
 
 if __name__ == "__main__":

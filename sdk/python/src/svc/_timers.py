@@ -25,17 +25,21 @@ class Timers:
         self._closed = False
 
     def at(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
-        """Calls back at a time of the monotonic clock. Returns what takes that back."""
+        """Calls back at a time of the monotonic clock. Returns what takes that back.
+
+        Raises RuntimeError where no thread can be started; the next call tries again.
+        """
         with self._lock:
             number = next(self._numbers)
             if self._closed:
                 return lambda: None
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                thread.start()
+                self._thread = thread
             self._calls[number] = call
             heapq.heappush(self._heap, (when, number))
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
-            elif self._heap[0][1] == number:
+            if self._heap[0][1] == number:
                 self._sooner.notify()
 
         def cancel() -> None:
