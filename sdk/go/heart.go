@@ -19,7 +19,8 @@ const (
 // detailsDelay: details that change quickly travel together.
 const detailsDelay = time.Second
 
-// heart beats from its start until it is stopped, on a goroutine of its own.
+// heart beats from its start until it is stopped, on a goroutine of its own. Most bodies end before the first beat, and say nothing
+// meanwhile: it has its goroutine from then on.
 type heart struct {
 	every time.Duration
 	// beat sends one heartbeat with the details that the body gave since the last one; nil for none.
@@ -27,11 +28,16 @@ type heart struct {
 	// wake holds a token when details have come.
 	wake    chan struct{}
 	flushes chan chan struct{}
+	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{}
+	started time.Time
+	first   *time.Timer
 
 	mu      sync.Mutex
 	details json.RawMessage
+	// isRunning: the goroutine is there, or was.
+	isRunning, isStopped bool
 }
 
 func startHeart(ctx context.Context, every time.Duration, beat func(context.Context, json.RawMessage) pulse) *heart {
@@ -41,16 +47,31 @@ func startHeart(ctx context.Context, every time.Duration, beat func(context.Cont
 		beat:    beat,
 		wake:    make(chan struct{}, 1),
 		flushes: make(chan chan struct{}),
+		ctx:     ctx,
 		cancel:  cancel,
 		done:    make(chan struct{}),
+		started: time.Now(),
 	}
-	go h.run(ctx)
+	h.first = time.AfterFunc(every, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ensure()
+	})
 	return h
+}
+
+// ensure needs the lock.
+func (h *heart) ensure() {
+	if h.isRunning || h.isStopped {
+		return
+	}
+	h.isRunning = true
+	go h.run(h.ctx)
 }
 
 func (h *heart) run(ctx context.Context) {
 	defer close(h.done)
-	last, gap := time.Now(), h.every
+	last, gap := h.started, h.every
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
 	// Who waits until the details have arrived: one at most, the lease whose body has ended.
@@ -121,6 +142,7 @@ func (h *heart) keep(details json.RawMessage) {
 func (h *heart) tell(details json.RawMessage) {
 	h.mu.Lock()
 	h.details = details
+	h.ensure()
 	h.mu.Unlock()
 	select {
 	case h.wake <- struct{}{}:
@@ -130,6 +152,12 @@ func (h *heart) tell(details json.RawMessage) {
 
 // flush returns when the details given so far have arrived, or no beat shall follow, or the time is over.
 func (h *heart) flush(within time.Duration) {
+	h.mu.Lock()
+	isRunning := h.isRunning
+	h.mu.Unlock()
+	if !isRunning {
+		return
+	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	flushed := make(chan struct{})
@@ -149,6 +177,13 @@ func (h *heart) flush(within time.Duration) {
 
 // stop breaks off a beat that is on its way, and returns when it is over.
 func (h *heart) stop() {
+	h.first.Stop()
+	h.mu.Lock()
+	h.isStopped = true
+	isRunning := h.isRunning
+	h.mu.Unlock()
 	h.cancel()
-	<-h.done
+	if isRunning {
+		<-h.done
+	}
 }

@@ -34,9 +34,8 @@ type servedLease struct {
 	host  *leaseHost
 	lease wire.Lease
 	// body is nil where this worker does not hold the definition, the version or the step.
-	body   stepBody
-	calls  leaseCalls
-	logger *slog.Logger
+	body  stepBody
+	calls leaseCalls
 	// declared is the first declaration that the body begins; nil where it does not.
 	declared *pendingCall
 	// interrupted ends, with an Interrupt as its cause, when the work is of no more use.
@@ -45,16 +44,16 @@ type servedLease struct {
 }
 
 func newServedLease(host *leaseHost, lease wire.Lease, body stepBody) *servedLease {
-	l := &servedLease{
-		host:  host,
-		lease: lease,
-		body:  body,
-		logger: host.logger.With("definition", lease.DefinitionID, "version", lease.DefinitionVersion,
-			"step", lease.StepID, "run", lease.RunID),
-	}
+	l := &servedLease{host: host, lease: lease, body: body}
 	l.calls = leaseCalls{calls: host.calls, lease: &l.lease, onRunEnd: host.onRunEnd}
 	l.interrupted, l.interrupt = context.WithCancelCause(host.values)
 	return l
+}
+
+// logger names the lease in what it logs. Most leases log nothing.
+func (l *servedLease) logger() *slog.Logger {
+	return l.host.logger.With("definition", l.lease.DefinitionID, "version", l.lease.DefinitionVersion,
+		"step", l.lease.StepID, "run", l.lease.RunID)
 }
 
 // reason is why the lease was interrupted; empty while it is not.
@@ -110,7 +109,7 @@ func (l *servedLease) run(beats *heart, lastly tries) {
 	}()
 	end, ok := l.await(ended)
 	if !ok {
-		l.logger.Warn("a body did not end in time; the service gives its step to another worker")
+		l.logger().Warn("a body did not end in time; the service gives its step to another worker")
 		return
 	}
 	reason := l.reason()
@@ -239,7 +238,7 @@ func (l *servedLease) beat(ctx context.Context, details json.RawMessage) pulse {
 }
 
 func (l *servedLease) refuseUnheld() {
-	l.logger.Warn("this worker does not hold a step that it was offered; another may serve it")
+	l.logger().Warn("this worker does not hold a step that it was offered; another may serve it")
 	l.settle(l.calls.fail(wire.StepFailure{Error: wire.StepErrorInput{
 		Class: "unservable",
 		Message: fmt.Sprintf("worker %s does not hold %s version %d, step %s",
@@ -264,8 +263,8 @@ func (l *servedLease) reportFailure(failure wire.StepFailure, until tries) {
 func (l *servedLease) settle(answer leaseAnswer) {
 	switch {
 	case answer.kind == answerRejected:
-		l.logger.Error("the service refused a call of a step", "code", answer.err.Code, "message", answer.err.Message)
+		l.logger().Error("the service refused a call of a step", "code", answer.err.Code, "message", answer.err.Message)
 	case answer.kind == answerRefused && answer.code == wire.ErrorCodeNotStarted:
-		l.logger.Error("the service never saw a step started: a bug in this library, please report it")
+		l.logger().Error("the service never saw a step started: a bug in this library, please report it")
 	}
 }
