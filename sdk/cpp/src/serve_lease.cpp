@@ -79,9 +79,8 @@ void ServedLease::begin() noexcept {
       self->end();
     });
   // Nobody waits for it, so those of all leases that came together travel together.
-  host_->calls.submit(
-      {.verb = StepVerb::started, .lease_id = lease_.lease_id, .body = encode(json{{"worker_id", host_->worker_id}})},
-      [self](const StepAnswer& declared) { self->go_on([self, declared] { self->serve_held(declared); }); });
+  host_->calls.submit({.verb = StepVerb::started, .lease_id = lease_.lease_id, .body = host_->worker_body},
+                      [self](const StepAnswer& declared) { self->go_on([self, declared] { self->serve_held(declared); }); });
 }
 
 void ServedLease::go_on(std::function<void()> work) noexcept {
@@ -221,7 +220,7 @@ void ServedLease::serve_held(const StepAnswer& declared) {
   host_->calls.motion().end();
   // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
   const How within_ttl{.stop = host_->force, .policy = until_answered_within(host_->lease_ttl)};
-  const auto started = call(StepVerb::started, encode(json{{"worker_id", host_->worker_id}}), within_ttl, &declared);
+  const auto started = call(StepVerb::started, host_->worker_body, within_ttl, &declared);
   // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
   if (started.kind != Answer::Kind::taken) {
     settle(started);
@@ -286,28 +285,30 @@ void ServedLease::run(const How& lastly) {
 
 /// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.
 void ServedLease::report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how) {
-  StepCall first{.verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body, .frees_slot = !has_freed_.exchange(true)};
-  host_->calls.submit(std::move(first), [self = shared_from_this(), body = std::move(body), usage, how](const StepAnswer& made) {
-    using Kind = Answer::Kind;
-    const auto found = self->read(&made.body, made.error);
-    if (found.kind == Kind::taken || found.kind == Kind::refused) {
-      self->settle(found);
-      self->end();
-      return self->host_->calls.motion().end();
-    }
-    self->go_on([self, body, usage, how, made] {
-      self->host_->calls.motion().end();
-      const auto answer = self->call(StepVerb::complete, body, how, &made);
-      if (answer.kind == Kind::rejected) {
-        const auto message = "the service refused the output of step " + self->lease_.step_id + ": " + answer.message;
-        self->report_failure(
-            {.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, usage, how);
-      } else {
-        self->settle(answer);
-      }
-      self->end();
-    });
-  });
+  StepCall first{
+      .verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body, .frees_slot = !has_freed_.exchange(true)};
+  host_->calls.submit(
+      std::move(first), [self = shared_from_this(), body = std::move(body), usage, how](const StepAnswer& made) {
+        using Kind = Answer::Kind;
+        const auto found = self->read(&made.body, made.error);
+        if (found.kind == Kind::taken || found.kind == Kind::refused) {
+          self->settle(found);
+          self->end();
+          return self->host_->calls.motion().end();
+        }
+        self->go_on([self, body, usage, how, made] {
+          self->host_->calls.motion().end();
+          const auto answer = self->call(StepVerb::complete, body, how, &made);
+          if (answer.kind == Kind::rejected) {
+            const auto message = "the service refused the output of step " + self->lease_.step_id + ": " + answer.message;
+            self->report_failure(
+                {.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, usage, how);
+          } else {
+            self->settle(answer);
+          }
+          self->end();
+        });
+      });
 }
 
 ServedLease::Result ServedLease::run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state) {
@@ -356,7 +357,7 @@ ServedLease::Result ServedLease::run_body(const std::shared_ptr<UsageTotals>& us
 // --- Its heartbeats and its end
 
 void ServedLease::beat(const std::optional<std::string>& details, const Heart::Found& found) {
-  auto body = encode(json{{"worker_id", host_->worker_id}});
+  auto body = host_->worker_body;
   if (details.has_value()) {
     body.pop_back();
     append_member(body, "details", *details);

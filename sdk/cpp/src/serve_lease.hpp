@@ -23,6 +23,8 @@ struct LeaseHost {
   BodyPool& pool;
   Timers& timers;
   std::string worker_id;
+  /// The body of a call that says no more than whose it is.
+  std::string worker_body;
   Millis heartbeat;
   Millis lease_ttl;
   std::shared_ptr<Instrumentation> instrumentation;
@@ -39,8 +41,8 @@ struct LeaseHost {
 /// does what the protocol asks on each of the four refusals. See docs/worker-protocol.md.
 class ServedLease : public std::enable_shared_from_this<ServedLease> {
  public:
-  /// `body` is null when this worker does not hold the definition, the version or the step. `on_end` is called when all is over,
-  /// `on_left_behind` when the body did not end in time: its worker no longer waits for it.
+  /// `body` is null when this worker does not hold the definition, the version or the step. `on_end` is called when all is
+  /// over, `on_left_behind` when the body did not end in time: its worker no longer waits for it.
   ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body, std::function<void()> on_end,
               std::function<void()> on_left_behind);
 

@@ -263,6 +263,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
         .pool = pool_,
         .timers = timers_,
         .worker_id = worker_id_,
+        .worker_body = encode(json{{"worker_id", worker_id_}}),
         .heartbeat = Millis{std::max<std::int64_t>(1, registration.heartbeat_ms)},
         .lease_ttl = Millis{std::max<std::int64_t>(1, registration.lease_ttl_ms)},
         .instrumentation = instrumentation_,
