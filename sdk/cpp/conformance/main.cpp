@@ -1,4 +1,7 @@
 /// Joins the conformance kit to this library, through its public interface alone. See sdk/conformance/README.md.
+#include <poll.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -156,9 +159,23 @@ svc::Client& World::client() {
 
 }  // namespace fixture
 
+namespace {
+
+/// Waits for a line, and no longer than a moment in one call of the system: ThreadSanitizer calls the handler of a signal only
+/// once the thread that got it leaves that call.
+void await_line() {
+  constexpr int moment_ms = 50;
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (std::cin.rdbuf()->in_avail() <= 0 && poll(&input, 1, moment_ms) == 0) continue;
+}
+
+}  // namespace
+
 int main() {
+  // Lines that came together are in the buffer of the stream.
+  std::ios::sync_with_stdio(false);
   std::string line;
-  while (std::getline(std::cin, line)) {
+  while (await_line(), std::getline(std::cin, line)) {
     auto request = fixture::json::parse(line);
     {
       // Before the next line, which may cancel it.
