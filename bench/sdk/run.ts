@@ -13,7 +13,8 @@ import { type Command, type Language, languages } from './languages.ts';
 
 const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
-const WARM_UP_SECONDS = Number(process.env['BENCH_WARM_UP_SECONDS'] ?? 5);
+/** As long as the compiler of a Java virtual machine needs to catch up, for all alike. */
+const WARM_UP_SECONDS = Number(process.env['BENCH_WARM_UP_SECONDS'] ?? 20);
 const IN_FLIGHT = 50;
 const AIM_MB = 64;
 
