@@ -91,7 +91,6 @@ class Together(Calling):
         self.calls.motion.begin()
         self.assertIsNone(self.submitted(b'{"worker_id":"w-1"}')[1])
 
-
     def test_an_answer_that_makes_trouble_for_one_lease_reaches_the_others(self) -> None:
         def trouble(_answer: Any, _error: SvcError | None) -> None:
             raise RuntimeError("a fault of whoever reads the answer")

@@ -169,7 +169,9 @@ class _LeaseCalls:
 
         Nobody waits for it, so those of all leases that came together travel together.
         """
-        self._host.calls.submit(self._step_call("started", self.body_of()), lambda answer, error: answered((answer, error)))
+        self._host.calls.submit(
+            self._step_call("started", self.body_of()), lambda answer, error: answered((answer, error))
+        )
 
     def started(self, how: _How, first: _First) -> _Answer:
         return self.call("started", self.body_of(), how, first)
