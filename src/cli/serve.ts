@@ -324,7 +324,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     ...savedViewRoutes(query),
     ...administrationRoutes(query),
     ...doctorRoutes({
-      examine: (windowDays) =>
+      examine: (windowDays, writes) =>
         examineRunning(
           {
             settings,
@@ -335,6 +335,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
             clockJumps: runs.clockJumps,
           },
           windowDays,
+          writes,
         ),
     }),
     ...runsSurface(

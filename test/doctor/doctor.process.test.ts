@@ -299,6 +299,19 @@ describe('GET /v1/api/doctor', () => {
     expect(findingsOf(report, 'keys').every(({ level }) => level === 'ok')).toBe(true);
     const byDefault = (await (await ask('a'.repeat(20))).json()) as DoctorReport;
     expect(byDefault.window_days).toBe(7);
+
+    // "the write probe is a separate admin button"
+    const write = (key: string): Promise<Response> =>
+      fetch(`${daemon.url}/v1/api/doctor`, { method: 'POST', headers: { authorization: `Bearer ${key}` } });
+    expect([(await write('r'.repeat(20))).status, (await write('s'.repeat(20))).status]).toEqual([403, 403]);
+    const written = (await (await write('a'.repeat(20))).json()) as DoctorReport;
+    expect(written).toMatchObject({ offline: true, read_only: false });
+    expect(findingsOf(written, 'storage').map(({ level, message }) => [level, message])).toEqual([
+      ['ok', expect.stringContaining('answers')],
+      ['ok', 'a probe span survived write, read and delete'],
+      ['skipped', expect.stringContaining('damage')],
+    ]);
+    expect(findingsOf(written, 'projects')).toEqual(findingsOf(byDefault, 'projects'));
   });
 
   it('knows which workers live; from outside that is skipped, and a version that nobody registered is a warning', async () => {

@@ -127,6 +127,7 @@ export const aStore = (given: Partial<SignalStore> = {}) => {
     trim: async () => 0,
     trimRecords: async () => {},
     ping: async () => {},
+    probe: async () => ({ kind: 'survived' }),
     close: async () => {},
     ...given,
   };

@@ -34,6 +34,22 @@ export const entryAt = async (
   return row === undefined ? undefined : entriesOf(row).find((entry) => entry.seq === seq);
 };
 
+/** The entries of a journal up to one of them; the last has another number where the journal does not reach it. */
+export const entriesUpTo = async (
+  store: Pick<RunStore, 'journal'>,
+  runId: string,
+  seq: number,
+): Promise<readonly JournalEntry[]> => {
+  const found: JournalEntry[] = [];
+  for (let next = 0; next <= seq; ) {
+    const rows = await store.journal(runId, next - 1, SLICE);
+    for (const row of rows) found.push(...entriesOf(row).filter((entry) => entry.seq >= next && entry.seq <= seq));
+    if (rows.length < SLICE) break;
+    next = (rows.at(-1)?.lastSeq ?? seq) + 1;
+  }
+  return found;
+};
+
 /** A machine event as a journal holds it, with the bound that earlier releases wrote into some of them. */
 type JournalledEvent = RunEvent & { readonly mayStart?: number };
 type Step = readonly [event: JournalledEvent | null, entries: number];

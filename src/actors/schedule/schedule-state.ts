@@ -94,7 +94,7 @@ export const readSchedule = (turn: Turn, id: string): ScheduleActor | undefined 
   return actor;
 };
 
-/** @param now times are shown from here on */
+/** @param now times are shown from here on; one that is paused or has ended fires at none */
 export const scheduleView = ({ record, spec, snapshot }: ScheduleActor, now: UnixMs): ScheduleView => {
   const { context, value } = snapshot;
   // A time that was reached and waits for its jitter is still to come.
@@ -107,10 +107,7 @@ export const scheduleView = ({ record, spec, snapshot }: ScheduleActor, now: Uni
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     ...(context.pausedAt === undefined ? {} : { pausedAt: context.pausedAt }),
-    nextTimes:
-      value === 'ended'
-        ? []
-        : timesAfter(timetableOf(spec, record.createdAt), value === 'paused' ? now : from, TIMES_SHOWN),
+    nextTimes: value === 'active' ? timesAfter(timetableOf(spec, record.createdAt), from, TIMES_SHOWN) : [],
     firings: context.firings.toReversed(),
     started: context.started,
     skipped: context.skipped,

@@ -19,7 +19,7 @@ export const refusedAtSeq: Refused = {
   ok: false,
   failure: {
     code: 'invalid_parameter',
-    message: 'at_seq is for runs, monitors and SLOs: others have no journal',
+    message: 'at_seq is for runs, their leases, monitors and SLOs: others have no journal',
     field: 'at_seq',
   },
 };

@@ -5,11 +5,12 @@ import type { Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { hasEnded } from '../../model/run.ts';
 import type { ProjectReach } from '../../model/scope.ts';
-import type { RunRecord, RunStore } from '../../store/runs/run-store.ts';
+import type { AttemptRecord, RunRecord, RunStore } from '../../store/runs/run-store.ts';
 import type { Kernel } from '../kernel/kernel.ts';
-import { entryAt, snapshotAt } from '../run/replay.ts';
+import { afterEntry, notIssued } from '../lease/lease-past.ts';
+import { entriesUpTo, entryAt, snapshotAt } from '../run/replay.ts';
 import { notFound } from '../run/run-failures.ts';
-import { type ActorSource, refusedAtSeq } from './actor-directory.ts';
+import type { ActorSource } from './actor-directory.ts';
 import type { ActorSnapshot } from './runs-service.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import { Damaged } from '../run/quarantined.ts';
@@ -34,35 +35,67 @@ export const createStoredActors = (host: {
   const { store } = host;
   const { visible, programOf } = host.storedRuns;
 
-  const leaseSnapshot = async (leaseId: string, reach: ProjectReach): Promise<Result<ActorSnapshot>> => {
+  const noted = (error: unknown): never => {
+    if (error instanceof Damaged) host.damaged(error);
+    throw error;
+  };
+
+  const leaseSnapshot = async (
+    leaseId: string,
+    reach: ProjectReach,
+    atSeq: number | undefined,
+  ): Promise<Result<ActorSnapshot>> => {
     // Read first: the reads below may wait for the same commit as these messages, and would find none left.
     const mailbox = host.mailbox({ type: 'lease', id: leaseId });
     const record = await store.findAttempt(leaseId);
     if (record === undefined) return notFound('lease', leaseId);
     const run = await visible(record.runId, reach);
     if (!run.ok) return run;
+    const { runId, machineVersion, version, delivery } = record;
+    const summary = { type: 'lease', id: leaseId, machine: 'lease', machineVersion, runId, version, mailbox } as const;
+    if (atSeq !== undefined) return leaseAt({ ...summary, record }, atSeq);
     return {
       ok: true,
       value: {
-        type: 'lease',
-        id: leaseId,
-        machine: 'lease',
-        machineVersion: record.machineVersion,
-        runId: record.runId,
+        ...summary,
         ...(record.heartbeatAt === undefined ? {} : { lastHeartbeatAt: record.heartbeatAt }),
-        version: record.version,
         value: record.state,
-        context: { delivery: record.delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
+        context: { delivery, bodyRan: record.bodyRan, expiresAt: record.expiresAt },
         status: isLive(record.state) ? 'active' : 'done',
         updatedAt: record.endedAt ?? record.startedAt ?? record.offeredAt,
-        mailbox,
       },
     };
   };
 
-  const noted = (error: unknown): never => {
-    if (error instanceof Damaged) host.damaged(error);
-    throw error;
+  /** A lease has no journal of its own: what is known of its past stands in that of its run. */
+  const leaseAt = async (
+    {
+      record,
+      ...summary
+    }: Pick<ActorSnapshot, 'type' | 'id' | 'machine' | 'machineVersion' | 'version' | 'mailbox'> & {
+      readonly runId: string;
+      readonly record: AttemptRecord;
+    },
+    seq: number,
+  ): Promise<Result<ActorSnapshot>> => {
+    const { id: leaseId, runId } = summary;
+    const entries = await entriesUpTo(store, runId, seq).catch(noted);
+    const last = entries.at(-1);
+    if (last?.seq !== seq) return notFound('journal entry', `${seq} of run ${runId}`);
+    // What ended meanwhile was not read with its end.
+    const { state: ended } = (await store.findAttempt(leaseId)) ?? record;
+    let past = notIssued;
+    for (const entry of entries) past = afterEntry(past, entry, { leaseId, ended });
+    return {
+      ok: true,
+      value: {
+        ...summary,
+        value: past.state,
+        context: { delivery: record.delivery, bodyRan: past.bodyRan },
+        status: past.state === 'unissued' || isLive(past.state) ? 'active' : 'done',
+        updatedAt: last.at,
+      },
+    };
   };
 
   const runSnapshot = async (
@@ -134,7 +167,7 @@ export const createStoredActors = (host: {
     {
       type: 'lease',
       list: list('lease'),
-      get: async ({ id, reach, atSeq }) => (atSeq === undefined ? leaseSnapshot(id, reach) : refusedAtSeq),
+      get: ({ id, reach, atSeq }) => leaseSnapshot(id, reach, atSeq),
     },
   ];
 };

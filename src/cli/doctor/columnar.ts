@@ -2,6 +2,7 @@ import type { ServerAddress } from '../../store/clickhouse/address.ts';
 import { showAddress } from '../../store/clickhouse/address.ts';
 import type { ServerFacts } from '../../store/clickhouse/signals/inspect.ts';
 import { SIGNALS_SCHEMA } from '../../store/clickhouse/signals/schema.ts';
+import type { ProbeOutcome } from '../../store/signals/probe.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import { judgeServices } from './services.ts';
 import { judgeSchema, type OpenedDatabase, READ_ONLY_PROBE, sayProbe } from './database.ts';
@@ -31,6 +32,8 @@ export const judgeServer = ({ hangingDeletes }: ServerFacts): Finding[] =>
         ),
       ];
 
+export const judgeColumnarProbe = (outcome: ProbeOutcome): Finding => sayProbe(outcome, mendOf);
+
 /** Examines the database of the signals: the server, what it still has to delete, and whether a probe span survives. Makes no table. */
 export const openColumnar = async (address: ServerAddress, readOnly: boolean): Promise<OpenedDatabase> => {
   const why = 'the signal store could not be read';
@@ -49,7 +52,7 @@ export const openColumnar = async (address: ServerAddress, readOnly: boolean): P
     return {
       findings: [
         ok(`${answers}, schema version ${schemaVersion}`),
-        readOnly ? READ_ONLY_PROBE : sayProbe(await probe(), mendOf),
+        readOnly ? READ_ONLY_PROBE : judgeColumnarProbe(await probe()),
         ...ofServer,
       ],
       reads,

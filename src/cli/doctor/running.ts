@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { ClockJump } from '../../actors/kernel/clock.ts';
 import type { ScopeDescription } from '../../http/access/auth.ts';
 import { Refusal, type Result } from '../../model/failure.ts';
@@ -10,12 +11,15 @@ import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { Settings } from '../settings.ts';
 import type { Examined, RunReads, SignalReads } from './deployment.ts';
 import { examine } from './examine.ts';
-import { type DoctorReport, fault, ok, skipped } from './finding.ts';
+import { judgeColumnarProbe } from './columnar.ts';
+import { judgeProbe } from './database.ts';
+import { judgeProbe as judgeFileProbe } from './files.ts';
+import { type DoctorReport, fault, type Finding, ok, skipped } from './finding.ts';
 
 /** The parts of the running service that its own check asks. */
 export type RunningService = {
   readonly settings: Settings;
-  readonly store: SignalReads & Pick<SignalStore, 'ping' | 'kind'>;
+  readonly store: SignalReads & Pick<SignalStore, 'ping' | 'probe' | 'kind'>;
   readonly runs: Pick<
     RunsService,
     | 'counts'
@@ -89,24 +93,48 @@ const answering = async <Reads>(name: string, ping: () => Promise<void>, reads: 
   }
 };
 
+const NOT_PROBED = skipped(
+  'no probe span was written and no file was read for damage: this check is read-only and proves that the file can be read; svc doctor does both',
+);
+const NOT_READ = skipped('no file was read for damage: svc doctor does that');
+
+/** What became of the probe span, in the words of the engine. */
+const probed = async ({ settings, store }: Pick<RunningService, 'settings' | 'store'>): Promise<Finding> => {
+  try {
+    const outcome = await store.probe();
+    switch (store.kind) {
+      case 'postgres':
+        return judgeProbe(outcome);
+      case 'clickhouse':
+        return judgeColumnarProbe(outcome);
+      default:
+        return judgeFileProbe(resolve(settings.data), outcome);
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return fault(error.message, RESTART);
+  }
+};
+
 /**
- * The check from inside: read-only and offline, over the stores that the service has open.
+ * The check from inside: offline, over the stores that the service has open, and read-only but for the probe span.
+ * @param writes whether a probe span is written
  * @see Interface decisions, section 4, `GET /v1/api/doctor`
  */
 export const examineRunning = async (
   { settings, store, runs, scopes, clock, clockJumps }: RunningService,
   windowDays: number,
+  writes: boolean,
 ): Promise<DoctorReport> => {
   const signals = await answering<SignalReads>(`signal store (${store.kind})`, () => store.ping(), store);
-  const probe = skipped(
-    'no probe span was written and no file was read for damage: this check is read-only and proves that the file can be read; svc doctor does both',
-  );
+  const isFile = store.kind === 'sqlite';
+  const probe = writes ? [await probed({ settings, store }), ...(isFile ? [NOT_READ] : [])] : [NOT_PROBED];
   return examine(
     {
       settings,
       refusedSamples: [],
       scopes,
-      signals: { ...signals, findings: [...signals.findings, probe] },
+      signals: { ...signals, findings: [...signals.findings, ...probe] },
       runs:
         settings.runsData === undefined
           ? { findings: [], unread: 'durable runs are off' }
@@ -116,6 +144,6 @@ export const examineRunning = async (
       now: clock(),
       clockJumps: clockJumps(),
     },
-    true,
+    !writes,
   );
 };

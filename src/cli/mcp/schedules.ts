@@ -39,7 +39,7 @@ export const listSchedules = async (
         oneLine(one.definition_id ?? '-', 64),
         one.fault === undefined ? timesText(one) : `quarantined: ${oneLine(one.fault, 200)}`,
         one.status ?? '-',
-        one.next_at === undefined || one.status === 'paused' ? '-' : moment(one.next_at),
+        one.next_at === undefined ? '-' : moment(one.next_at),
         one.last_firing === undefined ? 'never fired' : firingText(one.last_firing),
       ]),
     ),
@@ -55,9 +55,11 @@ export const showSchedule = async (client: DaemonClient, id: string, project: st
     `Schedule ${oneLine(one.id)} of project ${oneLine(one.project)}: ${one.status}${pausedAt === undefined ? '' : ` since ${moment(pausedAt)}`}; starts ${oneLine(one.definition_id, 64)}, ${timesText(one)}; overlap ${one.overlap}, catch_up ${one.catch_up}`,
     `${counted(one.started, 'firing')} started a run, ${count(one.skipped)} skipped; ${running.length === 0 ? 'no run of it is open' : `open: ${running.join(', ')}`}`,
     ...(waiting === undefined ? [] : [`Waits for the end of the run before it: ${moment(waiting.nominal_at)}`]),
-    next.length === 0
-      ? 'No further time.'
-      : `${one.status === 'paused' ? 'Nothing fires until it is resumed; if that is now, next' : 'Next'}: ${next.slice(0, NEXT_SHOWN).map(moment).join(', ')}`,
+    one.status === 'paused'
+      ? 'Nothing fires until it is resumed.'
+      : next.length === 0
+        ? 'No further time.'
+        : `Next: ${next.slice(0, NEXT_SHOWN).map(moment).join(', ')}`,
     ...(firings.length === 0
       ? ['It has never fired.']
       : ['Last firings, newest first:', ...firings.map((firing) => `  ${firingText(firing)}`)]),

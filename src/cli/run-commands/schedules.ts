@@ -33,11 +33,8 @@ const scheduleText = (one: Schedule, moments: Moments): string =>
     `overlap ${one.overlap}, catch_up ${one.catch_up}${one.jitter_ms === 0 ? '' : `, jitter up to ${count(one.jitter_ms)} ms`}`,
     `${count(one.started)} started, ${count(one.skipped)} skipped, ${count(one.running.length)} open`,
     ...(one.waiting === undefined ? [] : [`waits for the run before it: ${moments.at(one.waiting.nominal_at)}`]),
-    ...(one.next_times.length === 0
-      ? []
-      : [
-          `${one.status === 'paused' ? 'nothing fires until it is resumed; if that is now, next' : 'next'}: ${one.next_times.slice(0, 3).map(moments.at).join(', ')}`,
-        ]),
+    ...(one.status === 'paused' ? ['nothing fires until it is resumed'] : []),
+    ...(one.next_times.length === 0 ? [] : [`next: ${one.next_times.slice(0, 3).map(moments.at).join(', ')}`]),
     ...one.firings.map((firing) => `  ${firingText(firing, moments)}`),
     '',
   ].join('\n');
@@ -67,7 +64,7 @@ export const listSchedules = (
         printable(one.definition_id ?? '-'),
         one.fault === undefined ? timesText(one) : `quarantined: ${printable(one.fault, 80)}`,
         one.status ?? '-',
-        one.next_at === undefined || one.status === 'paused' ? '-' : moments.at(one.next_at),
+        one.next_at === undefined ? '-' : moments.at(one.next_at),
         one.last_firing === undefined ? '-' : firingText(one.last_firing, moments),
       ]),
     ]);

@@ -41,6 +41,7 @@ export const traceToWire = (trace: TraceSummary): Wire =>
     correlation: correlationToWire(trace),
     scores: trace.scores.map(scoreMeanToWire),
     feedback: trace.feedback,
+    thumbs: trace.thumbs,
   }) as Wire;
 
 type WireFacets = components['schemas']['TraceFacets'];

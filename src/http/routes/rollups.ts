@@ -2,7 +2,7 @@ import { projectToWire, rollUpToWire } from '../codec/report.ts';
 import type { QueryOf } from '../contract/contract.ts';
 import { readCursor, writeCursor } from '../lists/cursor.ts';
 import { mapLazily } from '../answer/json-pieces.ts';
-import { listingOf, pageBody } from '../lists/listing.ts';
+import { given, listingOf, pageBody } from '../lists/listing.ts';
 import type { QueryDeps } from './query-deps.ts';
 import type { Route } from '../route.ts';
 
@@ -16,7 +16,8 @@ export const rollUpRoutes = ({ store, defaultProject, clock }: QueryDeps): Route
     surface: 'query',
     handler: async (request) => {
       const { paging, window, cursorAfter } = listingOf(request, operationId, defaultProject, clock);
-      const page = await store.listRollUps({ ...paging, ...window, of });
+      const { sort, order } = request.query as QueryOf<'listSessions' | 'listUsers'>;
+      const page = await store.listRollUps({ ...paging, ...window, of, ...given({ sort, order }) });
       return pageBody(
         `${of}s`,
         mapLazily(page.items, (rollUp) => rollUpToWire(rollUp, `${of}_id`)),

@@ -3,13 +3,20 @@ import type { FeedbackKind } from '../../model/signal.ts';
 /** Scores of one trace by scorer and version. */
 export type ScoreMeanRow = [scorerId: string, scorerVersion: string | null, mean: number, count: number];
 
+/** Judgements of one kind. Of thumbs also how many of them point up; totals that were stored before that was counted have no such number. */
+export type FeedbackCount = readonly [kind: FeedbackKind, count: number, up?: number];
+
+/** @param up how many judgements of the kind say `up` */
+export const feedbackCount = (kind: FeedbackKind, count: number, up: number): FeedbackCount =>
+  kind === 'thumbs' ? [kind, count, up] : [kind, count];
+
 /** What was said of one trace. */
 export type Judgements = {
   /** By scorer, then by version. */
   readonly scores: readonly ScoreMeanRow[];
   /** For each scorer the mean of the version that judged last. */
   readonly latestMeans: readonly (readonly [scorerId: string, mean: number])[];
-  readonly feedback: readonly (readonly [kind: FeedbackKind, count: number])[];
+  readonly feedback: readonly FeedbackCount[];
 };
 
 export const noJudgements: Judgements = { scores: [], latestMeans: [], feedback: [] };
@@ -52,7 +59,7 @@ export const meansOf = (
 
 /** Scores as `meansOf` takes them, and counts of feedback, behind the trace that they judge. */
 export type ScoreOf<K> = readonly [trace: K, scorerId: string, scorerVersion: string | null, value: number];
-export type FeedbackOf<K> = readonly [trace: K, kind: FeedbackKind, count: number];
+export type FeedbackOf<K> = readonly [trace: K, count: FeedbackCount];
 
 /** Judgements by trace, of the traces that have any. */
 export const judgementsOf = <K>(
@@ -66,7 +73,7 @@ export const judgementsOf = <K>(
       trace,
       {
         ...meansOf((scoresOf.get(trace) ?? []).map(([, ...score]) => score)),
-        feedback: (feedbackOf.get(trace) ?? []).map(([, ...count]) => count),
+        feedback: (feedbackOf.get(trace) ?? []).map(([, count]) => count),
       },
     ]),
   );

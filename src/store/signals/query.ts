@@ -127,6 +127,8 @@ export type TraceSummary = {
   readonly scores: readonly ScoreMean[];
   /** Judgements by kind; a kind with none is absent. */
   readonly feedback: Readonly<Partial<Record<FeedbackKind, number>>>;
+  /** How its thumbs point; absent where it has none, and where its totals were stored before that was counted. */
+  readonly thumbs?: { readonly up: number; readonly down: number };
 };
 
 export type ScoreMean = {
@@ -231,8 +233,14 @@ export type RollUp = {
   readonly firstSeen: UnixNano;
   readonly lastSeen: UnixNano;
 };
-/** Newest `lastSeen` first. */
-export type RollUpQuery = Paging & Window & { readonly of: 'session' | 'user' };
+export type RollUpSort = 'last_seen' | 'first_seen' | 'trace_count' | 'error_count' | 'cost';
+/**
+ * The one seen last first, where no order is named: such a page is walked from the newest trace back. Every other order adds up all traces
+ * of the window first. Of those that are equal in it, descending orders have the one seen last first and ascending ones last; those without a
+ * cost come last in both.
+ */
+export type RollUpQuery = Paging &
+  Window & { readonly of: 'session' | 'user'; readonly sort?: RollUpSort; readonly order?: Order };
 
 export type ProjectSummary = {
   readonly project: string;

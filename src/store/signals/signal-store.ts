@@ -1,3 +1,4 @@
+import type { ProbeOutcome } from './probe.ts';
 import type { ProjectReach } from '../../model/scope.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, SignalBatch } from '../../model/signal.ts';
 import type { UnixNano } from '../../model/time.ts';
@@ -108,6 +109,8 @@ export interface SignalStore extends EvaluationStore, SavedViewStore, WatchStore
 
   /** One trivial read of the store. Rejects as well while writes are known to fail, which it finds out by a trivial write. */
   ping(): Promise<void>;
+  /** Writes a span that no list, total or search ever comes across, reads it back and deletes it. */
+  probe(): Promise<ProbeOutcome>;
   /** Commits what was accepted, then closes the store. Writes after it are refused. */
   close(): Promise<void>;
 }

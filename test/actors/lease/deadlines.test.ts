@@ -69,6 +69,42 @@ onEachEngine('leases in time', ({ createHarness }) => {
     expect(await heartbeats(await service.reopen())).toEqual([beat, beat, beat]);
   });
 
+  it('any actor at any journal sequence number: a lease as it was after an entry of the journal of its run', async () => {
+    const service = await open();
+    const { runId } = await service.start('flow');
+    const [{ leaseId } = { leaseId: '' }] = await service.claim();
+    must(await service.runs.started({ ...ALL, leaseId, workerId: 'w1' }));
+    await service.pass(30_000);
+    await service.pass(60_000);
+    const next = await service.take();
+    const [cancelled] = must(await service.runs.getRun({ ...ALL, runId })).attempts.slice(-1);
+    must(await service.runs.cancelRun({ ...ALL, runId }));
+    const journal = await service.journal(runId);
+    const past = async (id: string) => {
+      const seen: string[] = [];
+      for (const { seq, kind, at } of journal) {
+        const actor = must(await service.runs.getActor({ ...ALL, type: 'lease', id, atSeq: seq }));
+        expect([actor.updatedAt, actor.runId]).toEqual([at, runId]);
+        const state = `${actor.value as string}${(actor.context as { bodyRan: boolean }).bodyRan ? ', ran' : ''}`;
+        if (state !== seen.at(-1)?.split(': ')[1]) seen.push(`${kind}: ${state}`);
+      }
+      return seen;
+    };
+    expect(await past(leaseId)).toEqual([
+      'run.started: unissued',
+      'step.leased: offered',
+      'step.started: running, ran',
+      'step.orphaned: orphaned, ran',
+      'step.requeued: reclaimed, ran',
+    ]);
+    expect([cancelled?.leaseId, await past(next.leaseId)]).toEqual([
+      next.leaseId,
+      ['run.started: unissued', 'step.leased: offered', 'step.started: running, ran', 'run.finished: cancelled, ran'],
+    ]);
+    const beyond = await service.runs.getActor({ ...ALL, type: 'lease', id: leaseId, atSeq: 1000 });
+    expect(codeOf(beyond)).toBe('not_found');
+  });
+
   it('an orphan is revived by a heartbeat within the reclaim window', async () => {
     const service = await open();
     const { runId } = await service.start('flow');

@@ -21,6 +21,7 @@ const HOUR = 3_600_000_000_000n;
 /** What the service of the tests has in its price book. */
 const report = { projects: ['default'], bookModels: ['m-small'] };
 const paging = { projects: ['default'], limit: 50 };
+const newest = { sort: 'last_seen', order: 'desc' } as const;
 
 /** Path, parameters, the store's method and what it must have been asked. */
 const filters: [path: string, query: string, method: string, asked: object][] = [
@@ -172,8 +173,9 @@ const filters: [path: string, query: string, method: string, asked: object][] = 
     { ...paging, ...asked },
   ]),
 
-  ['/v1/api/sessions', 'from=-1h', 'listRollUps', { ...paging, of: 'session', from: NOW - HOUR }],
-  ['/v1/api/users', 'to=-1h', 'listRollUps', { ...paging, of: 'user', to: NOW - HOUR }],
+  ['/v1/api/sessions', 'from=-1h', 'listRollUps', { ...paging, ...newest, of: 'session', from: NOW - HOUR }],
+  ['/v1/api/users', 'to=-1h', 'listRollUps', { ...paging, ...newest, of: 'user', to: NOW - HOUR }],
+  ['/v1/api/users', 'sort=cost&order=asc', 'listRollUps', { ...paging, of: 'user', sort: 'cost', order: 'asc' }],
   ['/v1/api/projects', 'limit=3', 'listProjects', { projects: 'all', limit: 3 }],
   [
     '/v1/api/audit',

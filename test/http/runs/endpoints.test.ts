@@ -974,11 +974,13 @@ describe('actors and machines', () => {
       value: 'succeeded',
       status: 'done',
     });
-    expect(await codes(service.get(`/actors/lease/${lease.lease_id}?at_seq=0`))).toEqual([
-      400,
-      'invalid_parameter',
-      'at_seq',
-    ]);
+    const leased = entries.find(({ kind }) => kind === 'step.leased');
+    expect(await service.must(service.get(`/actors/lease/${lease.lease_id}?at_seq=${leased?.seq}`))).toMatchObject({
+      ...{ value: 'offered', status: 'active', updated_at: leased?.at, run_id },
+      context: { delivery: 'at_least_once', bodyRan: false },
+    });
+    expect(await codes(service.get(`/actors/lease/${lease.lease_id}?at_seq=100`))).toEqual([404, 'not_found']);
+    expect(await codes(service.get('/actors/timer/main?at_seq=0'))).toEqual([400, 'invalid_parameter', 'at_seq']);
   });
 
   it.each(['timer', 'dispatcher', 'outbox'])('shows the %s as an actor of no project', async (type) => {

@@ -42,6 +42,7 @@ describe('a schedule over HTTP', () => {
     expect(await service.must(service.get('/actors?type=schedule'))).toMatchObject({
       actors: [{ type: 'schedule', id: 'default:nightly', machine: 'schedule', value: 'active' }],
     });
+    expect(await service.must(service.get('/actors?type=definition'))).toHaveProperty('actors');
     expect((await service.post('/schedules', { ...nightly, starts_at: '2026-12-31T23:00:00Z' })).status).toBe(200);
     const other = await service.post('/schedules', nightly);
     expect([other.status, other.body.code, other.body.field]).toEqual([409, 'conflict', 'id']);
@@ -91,9 +92,13 @@ describe('a schedule over HTTP', () => {
       status: 'paused',
       paused_at: expect.any(String),
     });
+    // "schedules (next and last firings ...)": one that is paused fires at no time, so none is listed.
+    expect((await service.get('/schedules/often')).body.next_times).toEqual([]);
+    expect((await service.get('/schedules')).body.schedules[0]).not.toHaveProperty('next_at');
     const triggered = await service.post('/schedules/often/trigger', undefined);
     expect(triggered.body.firings[0]).toMatchObject({ trigger_id: expect.any(String), reason: 'overlap' });
-    expect((await service.post('/schedules/often/resume', undefined)).body.status).toBe('active');
+    const resumed = (await service.post('/schedules/often/resume', undefined)).body;
+    expect([resumed.status, resumed.next_times.length]).toEqual(['active', 10]);
   });
 
   it.each([

@@ -28,6 +28,8 @@ export const lifeContract = (engine: string, open: OpenStore): void => {
           store.listScores(paging),
           store.listAspectNotes(paging),
           store.listRollUps({ ...paging, of: 'user' }),
+          store.listRollUps({ ...paging, of: 'user', sort: 'cost' }),
+          store.listRollUps({ ...paging, of: 'user', sort: 'first_seen', order: 'asc' }),
           store.listProjects(paging),
           store.listAudit(paging),
           store.listDatasets(paging),
@@ -40,6 +42,16 @@ export const lifeContract = (engine: string, open: OpenStore): void => {
     describe('life', () => {
       it('answers a ping', async () => {
         await expect((await empty()).ping()).resolves.toBeUndefined();
+      });
+      it('writes a probe span, reads it back and deletes it; nothing of it is in any list', async () => {
+        const store = await holding({ spans: [aSpan()] });
+        expect(await store.probe()).toEqual({ kind: 'survived' });
+        const all = { projects: 'all', limit: 10 } as const;
+        expect((await store.listSpans({ ...all, order: 'asc', payloads: false })).items).toHaveLength(1);
+        expect((await store.listTraces(traces({ projects: 'all' }))).items).toHaveLength(1);
+        expect((await store.listProjects(all)).items).toHaveLength(1);
+        await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2) })] }));
+        expect(await store.probe()).toEqual({ kind: 'survived' });
       });
       it('commits what was taken, then refuses writes and reads', async () => {
         const store = await empty();

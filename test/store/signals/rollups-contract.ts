@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Span } from '../../../src/model/span.ts';
+import type { Order, RollUpSort } from '../../../src/store/signals/query.ts';
 import { aLog, aSpan, inDefault, T0, traceIdOf } from './factories.ts';
 import { allPages, type OpenStore, storesOf } from './opening.ts';
 
@@ -54,6 +55,48 @@ export const rollupsContract = (engine: string, open: OpenStore): void => {
           ['ann', 1],
         ]);
         expect((await store.listRollUps({ ...inDefault, of: 'user', from: T0 + 4n })).items).toEqual([]);
+      });
+      it('sorts by each figure in both directions, page by page; one without a cost comes last in both', async () => {
+        const cost = (totalCost: number) => ({ cost: { totalCost, currency: 'USD', isEstimated: true } });
+        const store = await holding({
+          spans: [
+            visit(1, 'ann', 's', cost(0.25)),
+            visit(2, 'bob', 's', cost(3)),
+            visit(3, 'cid', 's', { status: 'error', error: { message: 'x' } }),
+            visit(4, 'ann', 's', cost(0.5)),
+            visit(5, 'dan', 's', cost(0.75)),
+            visit(6, 'ann', 's', { status: 'error', error: { message: 'x' } }),
+            visit(7, 'eve', 's', { correlation: { project: 'b', userId: 'eve' } }),
+            visit(8, 'cid', 's', { status: 'error', error: { message: 'x' } }),
+          ],
+        });
+        const listed = async (sort: RollUpSort, order: Order): Promise<readonly string[]> => {
+          const of = { projects: 'all', of: 'user', sort, order } as const;
+          const { items } = await store.listRollUps({ ...of, limit: 10 });
+          const paged = await allPages((after) => store.listRollUps({ ...of, limit: 2, ...(after && { after }) }));
+          expect(paged).toEqual(items);
+          return items.map(({ id }) => id);
+        };
+        expect(await listed('last_seen', 'desc')).toEqual(['cid', 'eve', 'ann', 'dan', 'bob']);
+        expect(await listed('last_seen', 'asc')).toEqual(['bob', 'dan', 'ann', 'eve', 'cid']);
+        expect(await listed('first_seen', 'asc')).toEqual(['ann', 'bob', 'cid', 'dan', 'eve']);
+        expect(await listed('first_seen', 'desc')).toEqual(['eve', 'dan', 'cid', 'bob', 'ann']);
+        expect(await listed('trace_count', 'desc')).toEqual(['ann', 'cid', 'eve', 'dan', 'bob']);
+        expect(await listed('error_count', 'desc')).toEqual(['cid', 'ann', 'eve', 'dan', 'bob']);
+        expect(await listed('cost', 'desc')).toEqual(['bob', 'ann', 'dan', 'cid', 'eve']);
+        expect(await listed('cost', 'asc')).toEqual(['dan', 'ann', 'bob', 'eve', 'cid']);
+        const { items } = await store.listRollUps({
+          ...inDefault,
+          of: 'user',
+          sort: 'cost',
+          order: 'asc',
+          to: T0 + 4n,
+        });
+        expect(items.map(({ id, totalCost }) => [id, totalCost])).toEqual([
+          ['ann', 0.25],
+          ['bob', 3],
+          ['cid', undefined],
+        ]);
       });
       it('lists projects that hold any signal, by name', async () => {
         const store = await holding({

@@ -232,7 +232,12 @@ export const traceListContract = (engine: string, open: OpenStore): void => {
             aScore({ scorerId: 'a', scorerVersion: '1', value: 1 }),
             aScore({ scorerId: 'a', scorerVersion: '1', value: 0 }),
           ],
-          feedback: [aFeedback(), aFeedback(), aFeedback({ kind: 'tag', value: 'wrong' })],
+          feedback: [
+            aFeedback({ value: 'up' }),
+            aFeedback({ value: 'down' }),
+            aFeedback({ value: 'up' }),
+            aFeedback({ kind: 'tag', value: 'up' }),
+          ],
         });
         expect((await store.listTraces(traces())).items[0]).toMatchObject({
           scores: [
@@ -240,7 +245,8 @@ export const traceListContract = (engine: string, open: OpenStore): void => {
             { scorerId: 'a', scorerVersion: '2', mean: 0.5, count: 1 },
             { scorerId: 'b', mean: 1, count: 1 },
           ],
-          feedback: { thumbs: 2, tag: 1 },
+          feedback: { thumbs: 3, tag: 1 },
+          thumbs: { up: 2, down: 1 },
         });
       });
       it('judgements that came before their trace are found when it comes', async () => {

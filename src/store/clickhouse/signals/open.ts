@@ -12,6 +12,7 @@ import { cleanTables } from './clean.ts';
 import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
 import { movingOver } from './move.ts';
+import { probeSpan } from './probe.ts';
 import { signalReads } from './reads.ts';
 import { repairTotals } from './repair.ts';
 import { startRounds } from './rounds.ts';
@@ -115,6 +116,7 @@ export const openClickHouseSignalStore = async ({
       if (isFaulty())
         await watched(run(`INSERT INTO schema_version (store, version) VALUES ('signals', ${SIGNALS_SCHEMA.version})`));
     },
+    probe: () => probeSpan(database),
     close: () =>
       (closing ??= (async () => {
         const written = writer.close();

@@ -1,5 +1,5 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
+import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row, SPAN } from '../../signals/rows/columns.ts';
 import { groupSpans } from '../../signals/rows/held-spans.ts';
@@ -54,19 +54,22 @@ const readJudgements = async (
       `SELECT r.project, r.trace_id, r.version, r.scorer_id, r.scorer_version, r.value FROM scores AS r FINAL
        WHERE (r.project, assumeNotNull(r.trace_id)) IN ${named} AND r.trace_id IS NOT NULL ORDER BY r.scorer_id, r.at_ns, r.score_id`,
   );
-  const feedback = await askKeys<[string, string, string, FeedbackKind, string]>(
+  const feedback = await askKeys<[string, string, string, FeedbackKind, string, string]>(
     ask,
     keys,
     TRACE_KEYS,
     (named) =>
-      `SELECT r.project, assumeNotNull(r.trace_id) AS trace, toString(sum(toUInt128(r.version))), r.kind, count() FROM feedback AS r FINAL
+      `SELECT r.project, assumeNotNull(r.trace_id) AS trace, toString(sum(toUInt128(r.version))), r.kind, count(), countIf(r.value = '"up"') FROM feedback AS r FINAL
        WHERE (r.project, trace) IN ${named} AND r.trace_id IS NOT NULL GROUP BY r.project, trace, r.kind ORDER BY r.kind`,
   );
   for (const [project, trace, version] of [...scores, ...feedback])
     add(sums, keyText([project, trace]), BigInt(version));
   return judgementsOf(
     scores.map(([project, trace, , ...score]) => [keyText([project, trace]), ...score] as const),
-    feedback.map(([project, trace, , kind, count]) => [keyText([project, trace]), kind, Number(count)] as const),
+    feedback.map(
+      ([project, trace, , kind, count, up]) =>
+        [keyText([project, trace]), feedbackCount(kind, Number(count), Number(up))] as const,
+    ),
   );
 };
 

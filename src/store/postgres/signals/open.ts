@@ -10,6 +10,7 @@ import { evaluationRecords } from './evaluation.ts';
 import { postgresEngine } from './capabilities.ts';
 import { signalKey } from './keys.ts';
 import { movingOver } from './move.ts';
+import { probeSpan } from './probe.ts';
 import { signalReads } from './reads.ts';
 import { savedViews } from './saved-views.ts';
 import { SIGNALS_SCHEMA } from './schema.ts';
@@ -78,6 +79,7 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
           ),
         );
     },
+    probe: () => probeSpan(database),
     close: () =>
       (closing ??= (async () => {
         await writer.close();

@@ -1,6 +1,6 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
 import type { Span } from '../../../model/span.ts';
-import { type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
+import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import type { Column, Row } from '../../signals/rows/columns.ts';
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
@@ -246,14 +246,17 @@ const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<ReadonlyM
   );
   const [scores, feedback] = await Promise.all([
     asked,
-    ask<[number, string, FeedbackKind, bigint]>(
-      `SELECT r.project, r.trace_id, r.kind, count(*) ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
+    ask<[number, string, FeedbackKind, bigint, bigint]>(
+      `SELECT r.project, r.trace_id, r.kind, count(*), count(*) FILTER (WHERE r.value = '"up"') ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
       values,
     ),
   ]);
   return judgementsOf(
     scores.map(([project, trace, ...score]) => [keyText(project, trace), ...score] as const),
-    feedback.map(([project, trace, kind, count]) => [keyText(project, trace), kind, Number(count)] as const),
+    feedback.map(
+      ([project, trace, kind, count, up]) =>
+        [keyText(project, trace), feedbackCount(kind, Number(count), Number(up))] as const,
+    ),
   );
 };
 

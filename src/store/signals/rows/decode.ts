@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../../../model/json.ts';
-import type { FeedbackKind } from '../../../model/signal.ts';
 import { type Correlation, type Cost, type Span, type Usage, wholeAttributes } from '../../../model/span.ts';
 import type { StoredSpan, TraceSummary } from '../query.ts';
 import { isCancelledCode, kindOf, statusOf } from './codes.ts';
-import type { ScoreMeanRow } from '../judgements.ts';
+import type { FeedbackCount, ScoreMeanRow } from '../judgements.ts';
 import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './columns.ts';
 
 /** Reads a row from its first column on. Integers may be bigints; `undefined` is what a column of NULL says. */
@@ -43,6 +42,15 @@ export const present = <T extends object>(fields: { [K in keyof T]: T[K] | undef
 const decodeStatus = (code: unknown): Pick<TraceSummary, 'status' | 'isCancelled'> =>
   isCancelledCode(code) ? { status: statusOf(code), isCancelled: true } : { status: statusOf(code) };
 
+/** The counts of feedback of a trace, and how its thumbs point where every part of it was counted so. */
+const feedbackOf = (counts: readonly FeedbackCount[]): Pick<TraceSummary, 'feedback' | 'thumbs'> => {
+  const [, count, up] = counts.find(([kind]) => kind === 'thumbs') ?? [];
+  return {
+    feedback: Object.fromEntries(counts),
+    ...(count === undefined || up === undefined ? {} : { thumbs: { up, down: count - up } }),
+  };
+};
+
 export const decodeTrace = (row: Row): TraceSummary => {
   const r = rowReader(row);
   return present<TraceSummary>({
@@ -73,7 +81,7 @@ export const decodeTrace = (row: Row): TraceSummary => {
     scores: (r.json<ScoreMeanRow[]>() ?? []).map(([scorerId, scorerVersion, mean, count]) =>
       present({ scorerId, scorerVersion: scorerVersion ?? undefined, mean, count }),
     ),
-    feedback: Object.fromEntries(r.json<[FeedbackKind, number][]>() ?? []),
+    ...feedbackOf(r.json<readonly FeedbackCount[]>() ?? []),
   });
 };
 

@@ -1,6 +1,12 @@
-import { noJudgements } from '../judgements.ts';
+import { type FeedbackCount, noJudgements } from '../judgements.ts';
 import { type Row, SPAN } from './columns.ts';
 import { totalColumns, totalRows } from './total-rows.ts';
+
+/** Where one part has no number of thumbs that point up, the sum has none. */
+const addedUp = (parts: readonly FeedbackCount[]): FeedbackCount =>
+  parts.reduce(([kind, count, up], [, more, moreUp]) =>
+    up === undefined || moreUp === undefined ? [kind, count + more] : [kind, count + more, up + moreUp],
+  );
 
 /** Places in the row of a trace, as `decodeTrace` reads it. */
 export const SUMMARY = { traceId: 0, project: 1, spanCount: 6, scores: 24, feedback: 25 } as const;
@@ -43,10 +49,8 @@ export const joiningOf = (parts: readonly Row[]) => {
       const lists = (place: number): unknown[] =>
         parts.flatMap((part) => (part[place] === null ? [] : (JSON.parse(part[place] as string) as unknown[])));
       row[SUMMARY.scores] = JSON.stringify(lists(SUMMARY.scores));
-      const counts = new Map<string, number>();
-      for (const [kind, count] of lists(SUMMARY.feedback) as [string, number][])
-        counts.set(kind, (counts.get(kind) ?? 0) + count);
-      row[SUMMARY.feedback] = JSON.stringify([...counts]);
+      const counts = Map.groupBy(lists(SUMMARY.feedback) as FeedbackCount[], ([kind]) => kind);
+      row[SUMMARY.feedback] = JSON.stringify([...counts.values()].map(addedUp));
       return row.slice(0, WIDTH);
     },
   };

@@ -1,3 +1,4 @@
+import type { ProbeOutcome } from '../../signals/probe.ts';
 import { MessageChannel } from 'node:worker_threads';
 import PQueue from 'p-queue';
 import { countSignals } from '../../../model/signal.ts';
@@ -463,6 +464,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       if (writeFault === undefined && !isRefusing(roomFlag)) return;
       await askWriter('writeTrivially');
     },
+    probe: () => askWriter<ProbeOutcome>('probe'),
     close: async () => {
       if (isClosed) return;
       isClosed = true;

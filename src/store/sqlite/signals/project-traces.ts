@@ -1,7 +1,7 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
+import { feedbackCount, type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
@@ -77,8 +77,8 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
     )
     .raw();
   const feedbackOfTrace = db
-    .prepare<[string, number], [FeedbackKind, number]>(
-      `SELECT kind, count(*) FROM feedback INDEXED BY feedback_by_trace WHERE trace_id = ? AND project = ? GROUP BY kind ORDER BY kind`,
+    .prepare<[string, number], [FeedbackKind, number, number]>(
+      `SELECT kind, count(*), sum(value = 'up') FROM feedback INDEXED BY feedback_by_trace WHERE trace_id = ? AND project = ? GROUP BY kind ORDER BY kind`,
     )
     .raw();
   const deleteMeans = db.prepare('DELETE FROM trace_scores WHERE trace = ? AND project = ? AND scorer_id = ?');
@@ -103,7 +103,7 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
   const judgementsOf = (traceId: string, project: number): Judgements => {
     if (!judgementsExist) return noJudgements;
     const scores = scoresOfTrace.iterate(traceId, project);
-    return { ...meansOf(scores), feedback: feedbackOfTrace.all(traceId, project) };
+    return { ...meansOf(scores), feedback: feedbackOfTrace.all(traceId, project).map((row) => feedbackCount(...row)) };
   };
 
   const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {

@@ -1,4 +1,6 @@
 /** Body of the thread that owns the only writing connection of the data file. */
+import { probeSpan } from './probe.ts';
+import type { ProbeOutcome } from '../../signals/probe.ts';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import {
@@ -71,6 +73,8 @@ const engineOf = (db: Database.Database): Engine => {
     lastPending: db.prepare<[], number | null>('SELECT max(seq) FROM pending_erasures').pluck(),
   };
 };
+
+const PROBE_CACHE_MIB = 1;
 
 let engine: Engine | undefined;
 let isClosed = false;
@@ -330,6 +334,17 @@ const writeTrivially = (): void =>
     db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
   });
 
+/** On a connection of its own: one whose write failed is used no more. */
+const probe = (): ProbeOutcome => {
+  if (isClosed) throw new Error('the writer is closed');
+  const db = openForWriting(path, PROBE_CACHE_MIB, SIGNALS_FILE);
+  try {
+    return probeSpan(db);
+  } finally {
+    db.close();
+  }
+};
+
 const close = (): void => {
   isClosed = true;
   clearTimeout(idle);
@@ -410,6 +425,9 @@ const operate = ([id, method, ...args]: Request): void => {
       case 'writeTrivially':
         writeTrivially();
         break;
+      case 'probe':
+        post(main, [[id, probe()]]);
+        return;
       case 'close':
         close();
         post(main, [[id, undefined]]);
