@@ -41,7 +41,7 @@ const dataset = await first('/v1/api/datasets', 'datasets', 'dataset_id');
 const addresses: Readonly<Record<string, string>> = {
   overview: '/',
   traces: `/traces?peek=${failed}`,
-  trace: `/traces/${research}`,
+  trace: `/traces/${research}?view=waterfall`,
   failure: `/traces/${failed}`,
   'trace-tree': `/traces/${research}?view=tree`,
   transcript: `/traces/${answered}?view=transcript`,

@@ -1,14 +1,18 @@
 import createClient from 'openapi-fetch';
 import { presentedKey } from './key.ts';
 import { Problem, problemOf } from './problem.ts';
+import { noteAnswer } from './server-clock.ts';
 import type { paths } from './types.ts';
 
 /** Adds the reader's key. A service that does not answer is a problem like any other. */
 export const askService = async (request: Request): Promise<Response> => {
   const key = presentedKey();
   if (key !== '') request.headers.set('authorization', `Bearer ${key}`);
+  const askedAt = performance.now();
   try {
-    return await fetch(request);
+    const response = await fetch(request);
+    noteAnswer(response, askedAt);
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Problem(0, 'unreachable', 'the service does not answer');

@@ -36,7 +36,7 @@ export const nextOfActor = ({ type, status, value, context }: Actor): ActorNext 
           : undefined)
       );
     case 'schedule':
-      return timed('dueAt', 'it fires');
+      return value === 'paused' ? undefined : timed('dueAt', 'it fires');
     case 'timer':
       return timed('nextTimerAt', 'it sends the next timer that is due');
     case 'run':

@@ -50,10 +50,6 @@ export type FiringAxis = {
 /** Of what stands on the axis, so much is kept free behind the present where nothing comes after it. */
 const ROOM_AFTER_NOW = 0.1;
 
-/** Times at which it fires: none while it is paused, whatever its times are. */
-export const nextTimes = ({ status, next_times: next }: Schedule): readonly string[] =>
-  status === 'paused' ? [] : next;
-
 /**
  * Last firings, the present and next times of a schedule on one axis, to scale.
  * @returns nothing for a schedule that has neither
@@ -69,7 +65,7 @@ export const firingAxis = (schedule: Schedule, nowMs: number): FiringAxis | unde
     ...(waiting === undefined
       ? []
       : [{ at: waiting.nominal_at, state: 'waiting' as const, words: 'waits for the end of the run before it' }]),
-    ...nextTimes(schedule).map((at) => ({ at, state: 'next' as const, words: 'next' })),
+    ...schedule.next_times.map((at) => ({ at, state: 'next' as const, words: 'next' })),
   ];
   if (times.length === 0) return undefined;
   const paused = status === 'paused' && pausedAt !== undefined ? Date.parse(pausedAt) : undefined;

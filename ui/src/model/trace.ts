@@ -245,6 +245,15 @@ export const firstToShow = ({ errors, depth, spans }: TraceRows): number => {
   return root === NONE ? 0 : root;
 };
 
+/**
+ * How a trace is shown where the address does not say: an agent's as what was said and done, one with a failure as a waterfall, which opens at
+ * it. A span that the address names is looked for among all spans.
+ */
+export const viewOf = ({ errors, spans }: TraceRows, named: string | undefined): 'transcript' | 'waterfall' => {
+  const isOfAgent = spans.find((span) => span.is_root)?.kind === 'agent_run';
+  return isOfAgent && errors.length === 0 && named === undefined ? 'transcript' : 'waterfall';
+};
+
 /** Which rows are open: down to a level, but for those that were opened or closed by hand. */
 export type Openness = {
   /** Rows above this depth are open; all of them without it. */

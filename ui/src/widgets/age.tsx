@@ -1,15 +1,5 @@
-import { useEffect, useState } from 'react';
 import { formatAge, formatInstant } from '../model/units.ts';
-
-/** The time, again each so often. */
-export const useNow = (eachMs: number): number => {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), eachMs);
-    return () => clearInterval(timer);
-  }, [eachMs]);
-  return now;
-};
+import { useNow } from './now.ts';
 
 const EACH_MS = 5_000;
 

@@ -112,6 +112,45 @@ describe('an actor', () => {
   });
 });
 
+describe('an actor without a journal of its own', () => {
+  it('a lease is shown as it was after an entry of the journal of its run, and compared with now', async () => {
+    await stage.post('/v1/api/workers/register', { worker_id: 'w', definitions: [refund] });
+    const { leases } = await stage.post('/v1/api/steps/claim', { worker_id: 'w', max: 1, wait_ms: 0 });
+    const [{ lease_id: lease } = { lease_id: '' }] = leases as { lease_id: string }[];
+    await stage.post(`/v1/api/steps/${lease}/started`, { worker_id: 'w' });
+    await stage.post(`/v1/api/steps/${lease}/complete`, { worker_id: 'w', output: {} });
+    const on = await stage.open(`/actors/lease/${lease}`);
+    const figure = on.getByRole('figure', { name: /^Statechart of lease / });
+    await figure.getByLabel(/^succeeded, .*here$/).waitFor();
+    await on.getByRole('button', { name: 'Look at the past' }).click();
+    const slider = on.getByRole('slider', { name: 'Sequence' });
+    await slider.focus();
+    await slider.press('Home');
+    await figure.getByLabel(/^offered, .*[^w] here$/).waitFor();
+    await on.getByText(/when it would expire then, and its heartbeats, are not kept/).waitFor();
+    await on.getByRole('button', { name: 'Compare with this moment' }).click();
+    await on.getByRole('button', { name: 'Now', exact: true }).click();
+    await on.getByRole('table', { name: 'Changes' }).getByRole('cell', { name: '/context/bodyRan' }).waitFor();
+    expect(await seriousFindings(on)).toEqual([]);
+  });
+
+  it('a schedule says in words what nobody can say of its past, and lists what it remembers', async () => {
+    await stage.post('/v1/api/schedules', { id: 'hourly', definition_id: 'refund', cron: '0 * * * *' });
+    await stage.post('/v1/api/schedules/hourly/trigger', {});
+    const on = await stage.open('/actors/schedule/default%3Ahourly');
+    const past = on.getByRole('region', { name: 'Past' });
+    await past.getByText(/keeps no journal/).waitFor();
+    await past.getByRole('listitem').filter({ hasText: 'started, asked for by a call' }).waitFor();
+    expect(await on.getByRole('slider').count()).toBe(0);
+    const timer = await stage.open('/actors/timer/main');
+    await timer
+      .getByRole('region', { name: 'Past' })
+      .getByText(/begins anew with each start/)
+      .waitFor();
+    await leave(timer);
+  });
+});
+
 describe('the editor of definitions', () => {
   it('draws and checks what is typed, finds each fault, and stores what has none', async () => {
     const on = await stage.open('/definitions?view=editor');
@@ -145,6 +184,18 @@ describe('the editor of definitions', () => {
     await on.getByRole('link', { name: 'refund version 2' }).click();
     await on.getByRole('table', { name: 'Versions' }).getByRole('link', { name: '2' }).waitFor();
     expect(new URL(on.url()).pathname).toBe('/definitions/refund');
+  });
+
+  it('2.1 v: the machine of a definition is drawn in the version of the address, else in the newest', async () => {
+    const on = await stage.open('/machines/run%3Arefund');
+    await on.getByRole('figure', { name: 'Statechart of run:refund@2' }).waitFor();
+    await on.getByRole('combobox', { name: 'Version' }).selectOption('1');
+    await on.getByRole('figure', { name: 'Statechart of run:refund@1' }).waitFor();
+    expect(new URL(on.url()).searchParams.get('v')).toBe('1');
+    await on.reload();
+    await on.getByRole('heading', { level: 1, name: 'run:refund@1' }).waitFor();
+    await on.goto(new URL('/machines/run%3Arefund?v=9', stage.url).href);
+    await on.getByRole('alert').waitFor();
   });
 
   it('12: a definition of 300 steps is drawn by a worker of the origin, and the page goes on meanwhile', async () => {

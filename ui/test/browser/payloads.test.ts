@@ -42,7 +42,7 @@ describe('payloads of strangers', () => {
   });
 
   it('3: are shown as they are, run nothing, load nothing, and name nothing that is followed', async () => {
-    const page = await stage.open(`/traces/${trace}?project=hostile`);
+    const page = await stage.open(`/traces/${trace}?project=hostile&view=waterfall`);
     const inspector = page.getByRole('region', { name: 'Span' });
     for (const tab of ['Conversation', 'Input', 'Output', 'Attributes', 'JSON', 'Error']) {
       await inspector.getByRole('tab', { name: tab }).click();
@@ -58,7 +58,7 @@ describe('payloads of strangers', () => {
   });
 
   it('3: five megabytes are shown by their head, and downloaded to the byte', async () => {
-    const page = await stage.open(`/traces/${trace}?project=hostile`);
+    const page = await stage.open(`/traces/${trace}?project=hostile&view=waterfall`);
     await page.getByRole('treegrid', { name: 'Spans' }).getByText('huge').click();
     const inspector = page.getByRole('region', { name: 'Span' });
     await inspector.getByRole('tab', { name: 'Input' }).click();

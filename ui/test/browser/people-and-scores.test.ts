@@ -7,9 +7,11 @@ const stage = useStage({ own: true }, async ({ ingest }) => {
     aRun({ agoSeconds: 60, name: 'first turn', input: 'Where is it?', output: 'On its way.', correlation }),
     aRun({ agoSeconds: 30, name: 'second turn', failed: true, correlation }),
   ];
+  // Seen once, between the two turns of the other.
+  const other = aRun({ agoSeconds: 45, name: 'a question', correlation: { user_id: 'grace', session_id: 'chat 3' } });
   const [first, second] = spans.map(({ trace_id }) => trace_id);
   await ingest({
-    spans,
+    spans: [...spans, other],
     scores: [{ trace_id: first, scorer_id: 'polite', scorer_version: '2', value: 0.8125, reason: 'it thanks' }],
     feedback: [
       { trace_id: first, kind: 'thumbs', value: 'up' },
@@ -27,6 +29,29 @@ it('a session is its traces, oldest first, with what was said', async () => {
   expect(await turns.getByRole('link').allTextContents()).toEqual(['first turn', 'second turn']);
   await turns.getByRole('button', { name: 'What was said' }).first().click();
   await turns.getByText('On its way.').waitFor();
+});
+
+it('2.1 sort: people are sorted by a press on a head, and the address has the words of the API', async () => {
+  const page = await stage.open('/users');
+  const users = page.getByRole('table', { name: 'Users' });
+  const names = (): Promise<string[]> => users.getByRole('link').allTextContents();
+  await expect.poll(names).toEqual(['ada', 'grace']);
+  await users.getByRole('button', { name: 'First seen' }).click();
+  await expect.poll(names).toEqual(['grace', 'ada']);
+  expect(new URL(page.url()).searchParams.get('sort')).toBe('first_seen');
+  await users.getByRole('button', { name: 'First seen' }).click();
+  await expect.poll(names).toEqual(['ada', 'grace']);
+  expect(new URL(page.url()).search).toBe('?sort=first_seen&order=asc');
+  await page.reload();
+  await users.getByRole('columnheader', { name: 'First seen' }).waitFor();
+  expect(await users.getByRole('columnheader', { name: 'First seen' }).getAttribute('aria-sort')).toBe('ascending');
+});
+
+it('2.2 trace list: feedback as counts of thumbs, ↑1 ↓1, which are never one number', async () => {
+  const page = await stage.open('/traces?user_id=ada');
+  const row = page.getByRole('row', { name: 'first turn' });
+  await row.getByRole('img', { name: '1 thumbs up, 1 thumbs down' }).waitFor();
+  expect(await row.getByText('↑1 ↓1').count()).toBe(1);
 });
 
 it('a person is erased only after the id was typed, and the page says what was done', async () => {
@@ -54,7 +79,7 @@ it('scores and feedback share no list and no number', async () => {
   // Two judgements of one kind are a count, and no mean.
   const row = feedback.getByRole('row', { name: 'first turn' });
   await row.waitFor();
-  expect((await row.getByRole('cell').allTextContents()).slice(1, 6)).toEqual(['2', '—', '—', '—', '—']);
+  expect((await row.getByRole('cell').allTextContents()).slice(1, 6)).toEqual(['↑1 ↓1', '—', '—', '—', '—']);
   expect(await page.locator('main').textContent()).not.toMatch(/0\.81|polite|mean/);
   expect(new URL(page.url()).searchParams.get('view')).toBe('feedback');
   await row.getByRole('button', { name: 'Read feedback on first turn' }).click();

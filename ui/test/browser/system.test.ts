@@ -31,6 +31,14 @@ describe('the pages of the system', () => {
     await expect.poll(() => groups.count()).toBe(12);
   });
 
+  it('2.2 doctor: the write probe is a separate button, and the report says what became of the span', async () => {
+    const page = await stage.open('/doctor');
+    await page.getByText(/Nothing was written\./).waitFor();
+    await page.getByRole('button', { name: 'Write a probe span' }).click();
+    await page.getByText('a probe span survived write, read and delete').waitFor();
+    await page.getByText(/A probe span was written, read back and deleted\./).waitFor();
+  });
+
   it('workers show who serves what, and when the lease they hold ends by itself', async () => {
     await stage.post('/v1/api/runs', { definition_id: definition.id, input: {} });
     const { leases } = await stage.post('/v1/api/steps/claim', { worker_id: 'host-1', max: 1, wait_ms: 0 });
@@ -55,6 +63,15 @@ describe('the pages of the system', () => {
     expect(await workers.count()).toBe(3);
     await page.getByRole('button', { name: 'Clear all filters' }).click();
     await lease.waitFor();
+  });
+
+  it('2.2 countdowns from server time: a machine whose clock is five hours ahead shows what the service does', async () => {
+    const page = await stage.open('/');
+    await page.context().addInitScript('{ const now = Date.now; Date.now = () => now() + 18_000_000; }');
+    await page.goto(new URL('/workers', stage.url).href);
+    const lease = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
+    await lease.getByText(/^orphaned in \d+ (?:min|h) without a heartbeat$/).waitFor();
+    expect(await lease.getByText('expiring').count()).toBe(0);
   });
 
   it('a lease says when its worker last extended it, and is expiring when two heartbeats did not come', async () => {
@@ -93,7 +110,7 @@ describe('the pages of the system', () => {
     expect(await next.getByRole('listitem').count()).toBe(10);
     await page.getByRole('img', { name: 'Firings on a time axis: 0 started, 0 skipped, 10 to come' }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await next.getByText(/^None while it is paused, since .* If it is resumed now, it next fires at/).waitFor();
+    await next.getByText(/^None while it is paused, since .* the last fires when it is resumed/).waitFor();
     expect(await next.getByRole('listitem').count()).toBe(0);
     await page.goto(new URL('/schedules?status=active', stage.url).href);
     await page.getByText('The filters leave none of 1 schedule.').waitFor();

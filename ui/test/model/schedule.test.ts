@@ -36,8 +36,7 @@ it('last firings, the present and next times stand on one axis, to scale', () =>
 });
 
 it('a schedule that is paused has no next times, and its axis says since when', () => {
-  const paused = { status: 'paused', firings: [started], next_times: [at(14)], paused_at: at(10) } as const;
-  const axis = firingAxis({ ...paused, firings: [...paused.firings], next_times: [...paused.next_times] }, noon);
+  const axis = firingAxis({ status: 'paused', firings: [started], next_times: [], paused_at: at(10) }, noon);
   expect(axis?.marks.map(({ state }) => state)).toEqual(['started']);
   expect(axis?.pausedFrom).toBeGreaterThan(0);
   expect(axis?.pausedFrom).toBeLessThan(axis?.now ?? 0);

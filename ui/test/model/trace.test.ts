@@ -6,6 +6,7 @@ import {
   criticalPath,
   durationOf,
   firstToShow,
+  viewOf,
   layOut,
   matchRows,
   nsSince,
@@ -108,6 +109,15 @@ describe('the rows of a trace', () => {
     expect(firstToShow(layOut(tree, BASE))).toBe(0);
     expect(firstToShow(layOut(tree.map(failed('b')).map(failed('a2')), BASE))).toBe(3);
   });
+});
+
+it('2.2 transcript: the default when the root is agent_run; one that failed, or a span that is named, is a waterfall', () => {
+  const agent = tree.map((span): Span => (span.span_id === 'root' ? { ...span, kind: 'agent_run' } : span));
+  expect(viewOf(layOut(agent, BASE), undefined)).toBe('transcript');
+  expect(viewOf(layOut(agent, BASE), 'a1')).toBe('waterfall');
+  expect(viewOf(layOut(tree, BASE), undefined)).toBe('waterfall');
+  const failed = agent.map((span): Span => (span.span_id === 'b' ? { ...span, status: 'error' } : span));
+  expect(viewOf(layOut(failed, BASE), undefined)).toBe('waterfall');
 });
 
 describe('what of a trace is drawn', () => {

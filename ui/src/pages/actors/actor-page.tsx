@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { components } from '../../api/types.ts';
 import { type ActorNext, nextOfActor } from '../../model/actor-next.ts';
+import { keptPastOf } from '../../model/actor-past.ts';
 import { journalTicks } from '../../model/journal.ts';
 import { activeStates, chartOf, stateText } from '../../model/statechart.ts';
 import { messagesOf, sequenceAt } from '../../model/run-messages.ts';
@@ -59,8 +60,9 @@ const visitedBy = ({ type, context }: Snapshot): ReadonlySet<string> => {
   return new Set(type === 'run' ? Object.keys(visits ?? {}).map((step) => `active.${step}`) : []);
 };
 
+/** The entry of a moment; of a lease, whose entries stand among others of its run, the last one before it. */
 const momentText = (moments: readonly Moment[], seq: number): string => {
-  const moment = moments.find((one) => one.seq === seq);
+  const moment = moments.findLast((one) => one.seq <= seq);
   return moment === undefined ? `seq ${seq}` : `seq ${seq} of ${moments.at(-1)?.seq ?? seq}, ${moment.what}`;
 };
 
@@ -75,6 +77,28 @@ const Next = ({ next: { what, at } }: { readonly next: ActorNext }) => (
   </>
 );
 
+/** Of an actor without a journal: what it remembers, and what nobody can say. */
+const KeptPast = ({ actor }: { readonly actor: Snapshot }) => {
+  const kept = keptPastOf(actor);
+  if (kept === undefined) return null;
+  return (
+    <section aria-labelledby="past">
+      <h2 id="past">Past</h2>
+      <p>{kept.words}</p>
+      {kept.moments.length > 0 && (
+        <ol className={css['history']} aria-label="What it remembers">
+          {kept.moments.map(({ at, what, runId }) => (
+            <li key={`${at} ${what} ${runId ?? ''}`}>
+              <Instant at={at} /> {what}{' '}
+              {runId !== undefined && <PageLink to={`/runs/${encodeURIComponent(runId)}`}>its run</PageLink>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+};
+
 export default function ActorPage() {
   const type = useParam('type');
   const id = useParam('id');
@@ -82,7 +106,7 @@ export default function ActorPage() {
   const now = useSnapshot(type, id, undefined);
   const shown = useSnapshot(type, id, seq, seq !== undefined);
   const pinned = useSnapshot(type, id, vs, vs !== undefined);
-  const past = usePast(type, id, seq !== undefined || vs !== undefined);
+  const past = usePast(type, id, now.data?.run_id, seq !== undefined || vs !== undefined);
   const snapshot = seq === undefined ? now : shown;
   const machineName = now.data?.machine ?? '';
   const runId = type === 'run' ? id : now.data?.run_id;
@@ -167,7 +191,12 @@ export default function ActorPage() {
               {past.isCut && <span>The first {formatCount(moments.length)} entries.</span>}
             </>
           ) : (
-            <Button onClick={past.askFor}>Look at the past</Button>
+            <>
+              <Button onClick={past.askFor}>Look at the past</Button>
+              <span>
+                This reads the journal of {type === 'lease' ? 'its run' : 'the run'}, and the audit log notes it.
+              </span>
+            </>
           )}
           {past.error !== null && <ProblemNotice error={past.error} />}
         </div>
@@ -218,6 +247,9 @@ export default function ActorPage() {
                   path={path}
                   onPath={(to) => setState({ path: to === '' ? undefined : to })}
                 />
+                {type === 'lease' && seq !== undefined && (
+                  <p>As the journal of its run tells: when it would expire then, and its heartbeats, are not kept.</p>
+                )}
                 {past.entries !== undefined && (
                   <>
                     <h2>Messages</h2>
@@ -226,6 +258,7 @@ export default function ActorPage() {
                 )}
                 {type === 'run' && <RunParts runId={id} />}
                 {type === 'lease' && runId !== undefined && <LeaseMessages runId={runId} leaseId={id} />}
+                <KeptPast actor={actor} />
                 {moments.length > 0 && type !== 'run' && (
                   <>
                     <h2>History</h2>

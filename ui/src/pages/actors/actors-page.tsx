@@ -22,6 +22,8 @@ const types = [
   'monitor',
   'slo',
   'schedule',
+  'definition',
+  'bulk',
   'timer',
   'pipeline',
   'dispatcher',

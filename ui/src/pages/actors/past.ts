@@ -34,8 +34,16 @@ const pastOfTransitions = (transitions: readonly Transition[], isCut: boolean): 
   isCut,
 });
 
-const read = async (type: string, id: string, signal: AbortSignal): Promise<Past> => {
+/** A lease has no journal of its own: the entries of that of its run, from its offer to its end. */
+const pastOfLease = async (leaseId: string, runId: string, signal: AbortSignal): Promise<Past> => {
+  const { moments, isCut, entries } = await pastOfRun(runId, signal);
+  const own = new Set(entries?.filter(({ lease_id: id }) => id === leaseId).map(({ seq }) => seq));
+  return { moments: moments.filter(({ seq }) => own.has(seq)), isCut };
+};
+
+const read = async (type: string, id: string, runId: string | undefined, signal: AbortSignal): Promise<Past> => {
   if (type === 'run') return pastOfRun(id, signal);
+  if (type === 'lease') return pastOfLease(id, runId ?? '', signal);
   const params = { path: { id }, query: { limit: PAGE } };
   const { transitions, next_cursor } =
     type === 'monitor'
@@ -45,19 +53,21 @@ const read = async (type: string, id: string, signal: AbortSignal): Promise<Past
 };
 
 /** The actors that can be seen as they were: `at_seq` is theirs alone. */
-export const hasPast = (type: string): boolean => type === 'run' || type === 'monitor' || type === 'slo';
+export const hasPast = (type: string): boolean => isAudited(type) || type === 'monitor' || type === 'slo';
+/** Those whose past stands in the journal of a run. */
+const isAudited = (type: string): boolean => type === 'run' || type === 'lease';
 
 /**
- * The entries of an actor's journal. That of a run may hold what its steps were given, and each read of it is audited: it is
+ * The entries of an actor's journal, or of that of the run of a lease. That of a run may hold what its steps were given, and each read of it is audited: it is
  * read when somebody asks for it, or when the address names a moment.
  */
-export const usePast = (type: string, id: string, isNamed: boolean) => {
+export const usePast = (type: string, id: string, runId: string | undefined, isNamed: boolean) => {
   const [wanted, setWanted] = useState(false);
-  const isAsked = hasPast(type) && (wanted || isNamed || type !== 'run');
+  const isAsked = hasPast(type) && (wanted || isNamed || !isAudited(type));
   const { data, error } = useQuery({
     queryKey: ['actors', type, id, 'past'],
-    enabled: isAsked,
-    queryFn: ({ signal }) => read(type, id, signal),
+    enabled: isAsked && (type !== 'lease' || runId !== undefined),
+    queryFn: ({ signal }) => read(type, id, runId, signal),
   });
   return {
     moments: data?.moments ?? NONE,

@@ -1,5 +1,5 @@
 import { keepPreviousData } from '@tanstack/react-query';
-import { useNow } from '../../widgets/age.tsx';
+import { useNow } from '../../widgets/now.ts';
 import { api, ask } from '../../api/client.ts';
 import type { QueryOf } from '../../api/types.ts';
 import { cardOf } from '../../model/saved-view.ts';

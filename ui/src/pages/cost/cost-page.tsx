@@ -5,7 +5,7 @@ import { windowOf } from '../../model/time-range.ts';
 import { formatMoney, plural } from '../../model/units.ts';
 import { oneOf } from '../../model/url.ts';
 import { Instant } from '../../widgets/instant.tsx';
-import { useNow } from '../../widgets/age.tsx';
+import { useNow } from '../../widgets/now.ts';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, plural } from '../../model/units.ts';
@@ -8,7 +8,8 @@ import { FilterSelect, Filters } from '../../widgets/filters.tsx';
 import { Instant } from '../../widgets/instant.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { usePageState } from '../../widgets/page-state.ts';
-import { Loaded } from '../../widgets/states.tsx';
+import { NeedsScope, useMay } from '../../widgets/scope.tsx';
+import { Loaded, ProblemNotice } from '../../widgets/states.tsx';
 import css from './doctor.module.css';
 
 type Report = components['schemas']['DoctorReport'];
@@ -48,8 +49,9 @@ const Groups = ({ report, level }: { readonly report: Report; readonly level: Le
       </p>
       <p className={css['note']}>
         Looked at <Instant at={report.checked_at} />, over {plural(report.window_days, 'day')}, version {report.version}
-        .{report.read_only && ' Nothing was written.'}
-        {report.offline && ' Nothing but storage was contacted.'} <code>svc doctor</code> does both.
+        .{report.read_only ? ' Nothing was written.' : ' A probe span was written, read back and deleted.'}
+        {report.offline && ' Nothing but storage was contacted.'} <code>svc doctor</code> also reads the files for
+        damage, and contacts what is configured.
       </p>
       <ol className={css['groups']} aria-label="Groups">
         {groups.map(({ group, findings }) => (
@@ -77,21 +79,36 @@ const Groups = ({ report, level }: { readonly report: Report; readonly level: Le
 export default function DoctorPage() {
   const [{ window_days, level }, setState] = usePageState(grammar);
   const choose = (next: Level | undefined): void => setState({ level: next }, 'push');
+  const client = useQueryClient();
+  const may = useMay('admin');
+  const params = { query: window_days === undefined ? {} : { window_days } };
+  const queryKey = ['doctor', window_days];
   const query = useQuery({
-    queryKey: ['doctor', window_days],
-    queryFn: ({ signal }) =>
-      ask(api.GET('/v1/api/doctor', { params: { query: window_days === undefined ? {} : { window_days } }, signal })),
+    queryKey,
+    queryFn: ({ signal }) => ask(api.GET('/v1/api/doctor', { params, signal })),
   });
+  const probe = useMutation({
+    mutationFn: () => ask(api.POST('/v1/api/doctor', { params })),
+    onSuccess: (report) => client.setQueryData(queryKey, report),
+  });
+  const isBusy = query.isFetching || probe.isPending;
   return (
     <>
       <PageHead
         title="Doctor"
         actions={
-          <Button disabled={query.isFetching} onClick={() => void query.refetch()}>
-            Look again
-          </Button>
+          <>
+            <NeedsScope scope="admin" may={may} />
+            <Button disabled={isBusy || may !== true} onClick={() => probe.mutate()}>
+              Write a probe span
+            </Button>
+            <Button disabled={isBusy} onClick={() => void query.refetch()}>
+              Look again
+            </Button>
+          </>
         }
       />
+      {probe.error !== null && <ProblemNotice error={probe.error} />}
       <Filters active={level === undefined ? [] : [{ name: 'level', value: level, onRemove: () => choose(undefined) }]}>
         <FilterSelect name="Level" value={level} words={levels} onChoose={choose} />
       </Filters>

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { plural, UNKNOWN } from '../../model/units.ts';
+import { thumbsText } from '../../model/feedback.ts';
+import { formatCount, plural, UNKNOWN } from '../../model/units.ts';
 import { oneOf } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
@@ -88,7 +89,7 @@ const columns: readonly Column<Trace>[] = [
     id: kind,
     head: kind,
     isNumber: true,
-    cell: ({ feedback }: Trace) => feedback[kind] ?? UNKNOWN,
+    cell: (trace: Trace) => (kind === 'thumbs' ? thumbsText(trace) : formatCount(trace.feedback[kind])),
   })),
   { id: 'read', head: 'Words', cell: (trace) => <ReadButton trace={trace} /> },
   { id: 'time', head: 'Started', cell: ({ start_time }) => <Instant at={start_time} /> },

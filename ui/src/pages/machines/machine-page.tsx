@@ -5,7 +5,7 @@ import { api, ask } from '../../api/client.ts';
 import { type Chart, chartOf, countsByState, openedAtFirst, sumsOf } from '../../model/statechart.ts';
 import type { ChartLayout } from '../../model/statechart-view.ts';
 import { formatCount, plural } from '../../model/units.ts';
-import { oneOf, text } from '../../model/url.ts';
+import { number, oneOf, text } from '../../model/url.ts';
 import { Button } from '../../widgets/button.tsx';
 import { download } from '../../widgets/download.ts';
 import { filtersCss } from '../../widgets/filters.tsx';
@@ -31,10 +31,10 @@ const readMachine = ({ name, project }: NamedMachine, signal?: AbortSignal) =>
     }),
   );
 
-/** A definition and its version, of a machine that was compiled from one. */
-const definitionOf = (name: string): { readonly id: string; readonly version: string } | undefined => {
-  const [, id, version] = /^run:([^@]+)@(\d+)$/.exec(name) ?? [];
-  return id === undefined || version === undefined ? undefined : { id, version };
+/** A definition, and the version of it that is named, of a machine that was compiled from one. */
+const definitionOf = (name: string): { readonly id: string; readonly version?: number } | undefined => {
+  const [, id, version] = /^run:([^@]+)(?:@(\d+))?$/.exec(name) ?? [];
+  return id === undefined ? undefined : { id, ...(version === undefined ? {} : { version: Number(version) }) };
 };
 
 const formats = ['svg', 'mermaid', 'json'] as const;
@@ -45,7 +45,7 @@ const files: Readonly<Record<Format, { readonly name: string; readonly ending: s
   json: { name: 'xstate JSON', ending: 'json', type: 'application/json' },
 };
 
-const grammar = { hi: text(), format: oneOf(formats) } as const;
+const grammar = { v: number(), hi: text(), format: oneOf(formats) } as const;
 
 /** The machine as a text of a format, made of the configuration that the service runs. */
 const exported = async (format: Format, { name, project }: NamedMachine, config: unknown): Promise<string> => {
@@ -116,6 +116,8 @@ const actorTypes = [
   'monitor',
   'slo',
   'schedule',
+  'definition',
+  'bulk',
   'timer',
   'pipeline',
   'dispatcher',
@@ -213,16 +215,66 @@ const Machine = ({ config, machine }: { readonly config: unknown; readonly machi
   );
 };
 
-export default function MachinePage() {
-  const name = useParam('name');
+const useDefinitionVersions = (id: string | undefined) => {
   const [{ project }] = useShared();
+  return useQuery({
+    queryKey: ['definitions', id, project, 'versions'],
+    enabled: id !== undefined,
+    queryFn: ({ signal }) =>
+      ask(
+        api.GET('/v1/api/definitions/{id}', {
+          params: { path: { id: id ?? '' }, query: project === undefined ? {} : { project } },
+          signal,
+        }),
+      ),
+  });
+};
+
+/** Versions of a definition, of which the chosen one is drawn. */
+const VersionChoice = ({
+  definition,
+  chosen,
+  onChoose,
+}: {
+  readonly definition: string;
+  readonly chosen: number | undefined;
+  readonly onChoose: (version: number | undefined) => void;
+}) => {
+  const { data } = useDefinitionVersions(definition);
+  const versions = data?.versions.map(({ version }) => version) ?? [];
+  const known = chosen === undefined || versions.includes(chosen) ? versions : [chosen, ...versions];
+  return (
+    <label className={filtersCss['field']}>
+      Version
+      <select value={chosen ?? ''} onChange={({ target }) => onChoose(Number(target.value))}>
+        {known.map((version) => (
+          <option key={version} value={version}>
+            {version}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+};
+
+/** One machine; that of a definition in the version of the address, else in the one that its name has, else in the newest. */
+export default function MachinePage() {
+  const named = useParam('name');
+  const [{ project }] = useShared();
+  const [{ v }, setState] = usePageState(grammar);
+  const definition = definitionOf(named);
+  const versions = useDefinitionVersions(definition !== undefined ? definition.id : undefined);
+  const newest = versions.data?.versions.reduce((most, { version }) => Math.max(most, version), 0);
+  const version = v ?? definition?.version ?? newest;
+  const name = definition === undefined || version === undefined ? named : `run:${definition.id}@${version}`;
+  const isNamed = definition === undefined || version !== undefined;
   const machine = { name, project };
   const query = useQuery({
     queryKey: ['machines', name, project],
+    enabled: isNamed || versions.error !== null,
     queryFn: ({ signal }) => readMachine(machine, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const definition = definitionOf(name);
   return (
     <>
       <PageHead
@@ -230,14 +282,23 @@ export default function MachinePage() {
         of="Machine"
         actions={query.data === undefined ? undefined : <Exports machine={machine} config={query.data} />}
       >
-        {definition !== undefined && (
-          <PageLink to={`/definitions/${definition.id}`} params={{ v: definition.version }}>
-            Definition
-          </PageLink>
+        {definition !== undefined && version !== undefined && (
+          <>
+            <VersionChoice
+              definition={definition.id}
+              chosen={version}
+              onChoose={(chosen) =>
+                setState({ v: chosen === definition.version ? undefined : chosen, hi: undefined }, 'push')
+              }
+            />
+            <PageLink to={`/definitions/${definition.id}`} params={{ v: String(version) }}>
+              Definition
+            </PageLink>
+          </>
         )}
       </PageHead>
       <Loaded query={query} what={`the machine ${name}`}>
-        {(config) => <Machine machine={machine} config={config} />}
+        {(config) => <Machine key={name} machine={machine} config={config} />}
       </Loaded>
     </>
   );

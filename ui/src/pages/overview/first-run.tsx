@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/server-clock.ts';
 import { useState } from 'react';
 import { firstTraceCommand, nativeCommand, otelEnvironment } from '../../model/first-trace.ts';
 import { CopyButton } from '../../widgets/button.tsx';
@@ -26,7 +27,7 @@ export const FirstRun = () => {
     project: project === '*' ? undefined : project,
     traceId: randomHex(16),
     spanId: randomHex(8),
-    nowMs: Date.now(),
+    nowMs: serverNow(),
   }));
   return (
     <div className={css['page']}>

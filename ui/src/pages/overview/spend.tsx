@@ -2,7 +2,7 @@ import { api, ask } from '../../api/client.ts';
 import { bucketFor } from '../../model/series.ts';
 import { windowOf } from '../../model/time-range.ts';
 import { formatMoney, plural } from '../../model/units.ts';
-import { useNow } from '../../widgets/age.tsx';
+import { useNow } from '../../widgets/now.ts';
 import { usePolled } from '../../widgets/live.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { useShared } from '../../widgets/page-state.ts';

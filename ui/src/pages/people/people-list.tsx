@@ -1,7 +1,7 @@
 import { groupsOf, type People } from '../../model/people.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
-import { DataTable } from '../../widgets/data-table.tsx';
+import { DataTable, type Sorting } from '../../widgets/data-table.tsx';
 import { PageHead } from '../../widgets/page-head.tsx';
 import { type Paged } from '../../widgets/paged.ts';
 import { useShared } from '../../widgets/page-state.ts';
@@ -13,8 +13,18 @@ const COLUMNS = {
   users: columnsOf('User', '/users'),
 } as const;
 
-/** Traces rolled up by session or by user, the one seen last first. */
-export const PeopleList = ({ of, paged }: { readonly of: People; readonly paged: Paged<PeopleRow> }) => {
+/** Traces rolled up by session or by user; by default the one seen last first. */
+export const PeopleList = ({
+  of,
+  paged,
+  sorting,
+  onSort,
+}: {
+  readonly of: People;
+  readonly paged: Paged<PeopleRow>;
+  readonly sorting: Sorting;
+  readonly onSort: (sorting: Sorting) => void;
+}) => {
   const [{ from, to, environment }, setShared] = useShared();
   const { title, one, field } = groupsOf[of];
   return (
@@ -39,6 +49,8 @@ export const PeopleList = ({ of, paged }: { readonly of: People; readonly paged:
               columns={COLUMNS[of]}
               rows={rows}
               idOf={({ project, id }) => `${project} ${id}`}
+              sorting={sorting}
+              onSort={onSort}
               onEnd={paged.more}
               foot={`${plural(rows.length, one)} shown${paged.hasMore ? '; scroll for more' : ''}`}
             />

@@ -20,15 +20,22 @@ export const columnsOf = (head: string, path: string): readonly Column<PeopleRow
     ),
   },
   { id: 'project', head: 'Project', cell: ({ project }) => project },
-  { id: 'traces', head: 'Traces', isNumber: true, cell: ({ trace_count }) => formatCount(trace_count) },
+  {
+    id: 'traces',
+    head: 'Traces',
+    sort: 'trace_count',
+    isNumber: true,
+    cell: ({ trace_count }) => formatCount(trace_count),
+  },
   {
     id: 'errors',
     head: 'Failed',
+    sort: 'error_count',
     isNumber: true,
     cell: ({ trace_count, error_count }) =>
       trace_count === 0 ? UNKNOWN : `${formatCount(error_count)} (${formatShare(error_count / trace_count)})`,
   },
-  { id: 'cost', head: 'Cost', isNumber: true, cell: ({ cost }) => formatMoney(cost) },
-  { id: 'first', head: 'First seen', cell: ({ first_seen }) => <Instant at={first_seen} /> },
-  { id: 'last', head: 'Last seen', cell: ({ last_seen }) => <Instant at={last_seen} /> },
+  { id: 'cost', head: 'Cost', sort: 'cost', isNumber: true, cell: ({ cost }) => formatMoney(cost) },
+  { id: 'first', head: 'First seen', sort: 'first_seen', cell: ({ first_seen }) => <Instant at={first_seen} /> },
+  { id: 'last', head: 'Last seen', sort: 'last_seen', cell: ({ last_seen }) => <Instant at={last_seen} /> },
 ];

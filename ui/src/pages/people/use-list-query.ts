@@ -1,5 +1,7 @@
 import { useMemo } from 'react';
-import { useShared } from '../../widgets/page-state.ts';
+import { oneOf } from '../../model/url.ts';
+import type { Sorting } from '../../widgets/data-table.tsx';
+import { usePageState, useShared } from '../../widgets/page-state.ts';
 
 const PAGE_ROWS = 100;
 
@@ -15,4 +17,18 @@ export const useListQuery = () => {
     }),
     [project, from, to],
   );
+};
+
+const grammar = {
+  sort: oneOf(['last_seen', 'first_seen', 'trace_count', 'error_count', 'cost'], 'last_seen'),
+  order: oneOf(['asc', 'desc'], 'desc'),
+} as const;
+
+/** The order of sessions or users, and how it is changed. */
+export const useOrder = () => {
+  const [{ sort = 'last_seen', order = 'desc' }, setState] = usePageState(grammar);
+  return {
+    sorting: { sort, order },
+    onSort: (next: Sorting): void => setState({ sort: grammar.sort.parse(next.sort), order: next.order }, 'push'),
+  };
 };

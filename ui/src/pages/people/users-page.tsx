@@ -2,10 +2,11 @@ import { api, ask } from '../../api/client.ts';
 import { usePaged } from '../../widgets/paged.ts';
 import { PeopleList } from './people-list.tsx';
 import type { PeopleRow } from './rows.tsx';
-import { useListQuery } from './use-list-query.ts';
+import { useListQuery, useOrder } from './use-list-query.ts';
 
 export default function UsersPage() {
-  const query = useListQuery();
+  const order = useOrder();
+  const query = { ...useListQuery(), ...order.sorting };
   const paged = usePaged<PeopleRow>(['users', query], async (cursor, signal) => {
     const page = await ask(
       api.GET('/v1/api/users', {
@@ -15,5 +16,5 @@ export default function UsersPage() {
     );
     return { rows: page.users.map((row) => ({ ...row, id: row.user_id })), next: page.next_cursor };
   });
-  return <PeopleList of="users" paged={paged} />;
+  return <PeopleList of="users" paged={paged} {...order} />;
 }

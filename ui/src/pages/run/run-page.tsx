@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef } from 'react';
 import { api, ask } from '../../api/client.ts';
+import { serverTimeOf } from '../../api/server-clock.ts';
 import type { JournalEntry } from '../../api/journal.ts';
 import type { components } from '../../api/types.ts';
 import { formatCount, formatMoney, plural, shortId } from '../../model/units.ts';
@@ -245,6 +246,7 @@ export default function RunPage() {
     // Each read leaves a row in the audit log.
     refetchOnWindowFocus: false,
   });
+  const nowMs = useMemo(() => serverTimeOf(run.dataUpdatedAt), [run.dataUpdatedAt]);
   const readAgain = useCallback(() => void client.invalidateQueries({ queryKey: ['run', runId] }), [client, runId]);
   const journal = useJournal(
     runId,
@@ -263,7 +265,7 @@ export default function RunPage() {
               actions={
                 <>
                   <RunActions run={detail} onDone={readAgain} />
-                  <CopyRun run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
+                  <CopyRun run={detail} entries={journal.entries} nowMs={nowMs} />
                 </>
               }
             >
@@ -332,7 +334,7 @@ export default function RunPage() {
             {detail.status === 'queued' && detail.queued_reason !== undefined && detail.waiting_for === undefined && (
               <p className={css['notice']}>{queuedBecause(detail.queued_reason)}</p>
             )}
-            <Troubles run={detail} nowMs={run.dataUpdatedAt} />
+            <Troubles run={detail} nowMs={nowMs} />
             {journal.following === 'paused' && journal.error !== null && <ProblemNotice error={journal.error} />}
             {journal.more !== undefined && (
               <p className={css['notice']} role="status">
@@ -343,7 +345,7 @@ export default function RunPage() {
                 </Button>
               </p>
             )}
-            <Panes run={detail} entries={journal.entries} nowMs={run.dataUpdatedAt} />
+            <Panes run={detail} entries={journal.entries} nowMs={nowMs} />
           </>
         );
       }}

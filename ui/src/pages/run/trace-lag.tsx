@@ -1,4 +1,5 @@
 import { api, ask } from '../../api/client.ts';
+import { serverNow } from '../../api/server-clock.ts';
 import type { components } from '../../api/types.ts';
 import { spansOfSteps, traceLag } from '../../model/trace-lag.ts';
 import { formatCount } from '../../model/units.ts';
@@ -24,7 +25,7 @@ export const TraceLag = ({ run }: { readonly run: components['schemas']['RunDeta
       },
     },
     true,
-    (stored) => traceLag(run.attempts, new Set(stored), Date.now())?.isCatchingUp === true,
+    (stored) => traceLag(run.attempts, new Set(stored), serverNow())?.isCatchingUp === true,
   );
   const lag = data === undefined ? undefined : traceLag(run.attempts, new Set(data), now);
   if (lag === undefined) return null;

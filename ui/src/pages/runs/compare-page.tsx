@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/server-clock.ts';
 import { useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
@@ -36,7 +37,7 @@ const useSide = (id: string | undefined) =>
     queryFn: async ({ signal }): Promise<Side> => {
       const run = await ask(api.GET('/v1/api/runs/{run}', { params: { path: { run: id ?? '' } }, signal }));
       const { entries, isCut } = await readJournal(run.run_id, signal);
-      return { run, visits: visitsOf(run, entries, Date.now()), isCut };
+      return { run, visits: visitsOf(run, entries, serverNow()), isCut };
     },
   });
 

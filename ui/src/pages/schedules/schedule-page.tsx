@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import type { components } from '../../api/types.ts';
-import { axisText, caughtUpText, firingAxis, firingText, nextTimes, timesText } from '../../model/schedule.ts';
+import { axisText, caughtUpText, firingAxis, firingText, timesText } from '../../model/schedule.ts';
 import { lookOf } from '../../model/status.ts';
 import { formatAge, formatCount, formatInstant, plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -59,26 +59,9 @@ const Axis = ({ schedule, nowMs }: { readonly schedule: Schedule; readonly nowMs
   );
 };
 
-/** A paused schedule has times, and fires at none of them. */
-const Paused = ({ schedule }: { readonly schedule: Schedule }) => {
-  const [first] = schedule.next_times;
-  return (
-    <p>
-      None while it is paused, since <Instant at={schedule.paused_at} />. {caughtUpText(schedule.catch_up)}
-      {first !== undefined && (
-        <>
-          {' '}
-          If it is resumed now, it next fires at <Instant at={first} />.
-        </>
-      )}
-    </p>
-  );
-};
-
 const Shown = ({ schedule }: { readonly schedule: Schedule }) => {
   const now = useNow();
-  const { firings, running, waiting } = schedule;
-  const next = nextTimes(schedule);
+  const { firings, next_times: next, running, waiting } = schedule;
   return (
     <div className={css['page']}>
       <p>
@@ -96,7 +79,9 @@ const Shown = ({ schedule }: { readonly schedule: Schedule }) => {
       <section aria-labelledby="next">
         <h2 id="next">Next times</h2>
         {schedule.status === 'paused' ? (
-          <Paused schedule={schedule} />
+          <p>
+            None while it is paused, since <Instant at={schedule.paused_at} />. {caughtUpText(schedule.catch_up)}
+          </p>
         ) : (
           next.length === 0 && <p>None: {schedule.status === 'ended' ? 'it has ended' : 'no time is left'}.</p>
         )}

@@ -45,12 +45,7 @@ const columns: readonly Column<Schedule>[] = [
     cell: ({ definition_id: id }) => (id === undefined ? '—' : <PageLink to={`/definitions/${id}`}>{id}</PageLink>),
   },
   { id: 'times', head: 'Times', cell: timesText },
-  // One that is paused fires at none of its times.
-  {
-    id: 'next',
-    head: 'Next',
-    cell: ({ next_at, status }) => <Instant at={status === 'paused' ? undefined : next_at} />,
-  },
+  { id: 'next', head: 'Next', cell: ({ next_at }) => <Instant at={next_at} /> },
   { id: 'last', head: 'Last firing', cell: ({ last_firing: last }) => (last === undefined ? '—' : firingText(last)) },
   { id: 'started', head: 'Started', isNumber: true, cell: ({ started }) => formatCount(started) },
   { id: 'skipped', head: 'Skipped', isNumber: true, cell: ({ skipped }) => formatCount(skipped) },

@@ -1,3 +1,4 @@
+import { serverTimeOf } from '../../api/server-clock.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
@@ -136,15 +137,19 @@ const Outputs = ({
 const Comparison = ({
   a,
   b,
-  now,
+  readAt,
 }: {
   readonly a: Trace;
   readonly b: Trace;
   /** When they were read: spans that still run are drawn until then. */
-  readonly now: number;
+  /** By this machine's clock. */
+  readonly readAt: number;
 }) => {
   const [state, setState] = usePageState(grammar);
-  const sides = useMemo<Sides>(() => ({ a: layOut(a.spans, now), b: layOut(b.spans, now) }), [a, b, now]);
+  const sides = useMemo<Sides>(() => {
+    const now = serverTimeOf(readAt);
+    return { a: layOut(a.spans, now), b: layOut(b.spans, now) };
+  }, [a, b, readAt]);
   const all = useMemo(() => diffTraces(sides.a, sides.b), [sides]);
   const counts = useMemo(() => countChanges(all), [all]);
   const { only } = state;
@@ -303,7 +308,7 @@ export default function CompareTracesPage() {
               {b !== undefined && (
                 <Loaded query={right} what="trace B">
                   {(traceB) => (
-                    <Comparison a={traceA} b={traceB} now={Math.max(left.dataUpdatedAt, right.dataUpdatedAt)} />
+                    <Comparison a={traceA} b={traceB} readAt={Math.max(left.dataUpdatedAt, right.dataUpdatedAt)} />
                   )}
                 </Loaded>
               )}

@@ -4,7 +4,8 @@ import type { components } from '../../api/types.ts';
 import { readConversation, textTurn } from '../../model/conversation.ts';
 import type { CostReceipt } from '../../model/receipt.ts';
 import { childrenOf, durationOf, sameNameBefore, type Span, type TraceRows } from '../../model/trace.ts';
-import { formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
+import { costText } from '../../model/cost.ts';
+import { formatDuration, plural, shortId } from '../../model/units.ts';
 import { CopyButton } from '../../widgets/button.tsx';
 import { ConversationView } from '../../widgets/conversation-view.tsx';
 import { Facts } from '../../widgets/facts.tsx';
@@ -226,12 +227,7 @@ export const Inspector = ({ traceId, rows, row, scores, feedback, tab, onTab }: 
           <span title={span.start_time}>
             at {rows.start[row] === 0 ? '0' : formatDuration(rows.start[row])}, <Instant at={span.start_time} />
           </span>
-          {span.cost !== undefined && (
-            <span>
-              {formatMoney(span.cost)}
-              {span.cost.is_estimated && ' est.'}
-            </span>
-          )}
+          {span.cost !== undefined && <span>{costText(span.cost)}</span>}
           <span>
             <code>{shortId(span.span_id)}</code>
             <CopyButton text={span.span_id} label="Copy the span’s id" />

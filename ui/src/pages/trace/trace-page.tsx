@@ -1,3 +1,4 @@
+import { serverTimeOf } from '../../api/server-clock.ts';
 import { useParams } from '@tanstack/react-router';
 import { layOut, type TraceDetail } from '../../model/trace.ts';
 import { formatCount, formatDuration, formatMoney, plural, shortId } from '../../model/units.ts';
@@ -74,7 +75,7 @@ export default function TracePage() {
   );
   const { data, dataUpdatedAt } = query;
   const rows = useMemo(
-    () => (data === undefined ? undefined : layOut(data.spans, dataUpdatedAt)),
+    () => (data === undefined ? undefined : layOut(data.spans, serverTimeOf(dataUpdatedAt))),
     [data, dataUpdatedAt],
   );
   return (

@@ -3,6 +3,7 @@ import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ti
 import {
   criticalPath,
   firstToShow,
+  viewOf,
   isRowOpen,
   matchRows,
   type Openness,
@@ -36,7 +37,8 @@ const ONLY = ['match', 'errors', 'critical'] as const;
 const ONLY_WORDS = { match: 'matches', errors: 'errors', critical: 'critical path' } as const;
 
 const grammar = {
-  view: oneOf(VIEWS, 'waterfall'),
+  /** Without it the trace decides: `viewOf`. */
+  view: oneOf(VIEWS),
   span: text(),
   zoom: zoomField,
   find: text(),
@@ -99,7 +101,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       }),
     [rows, openness, root, wanted, isGrouped, repeats, selected],
   );
-  const view = state.view ?? 'waterfall';
+  const view = state.view ?? viewOf(rows, state.span);
   const counts = useMemo(() => kindCounts(rows), [rows]);
   const isOfRows = view === 'waterfall' || view === 'tree';
   const hasFind = (state.find ?? '') !== '';

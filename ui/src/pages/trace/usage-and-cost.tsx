@@ -9,7 +9,8 @@ import {
   sumOfLines,
 } from '../../model/receipt.ts';
 import type { Span } from '../../model/trace.ts';
-import { formatCount, formatExactMoney, formatMoney } from '../../model/units.ts';
+import { costText } from '../../model/cost.ts';
+import { formatCount, formatExactMoney } from '../../model/units.ts';
 import type { Column } from '../../widgets/data-table.tsx';
 import { Facts } from '../../widgets/facts.tsx';
 import { PlainTable } from '../../widgets/plain-table.tsx';
@@ -87,7 +88,7 @@ export const UsageAndCost = ({ span, receipt }: { readonly span: Span; readonly 
           ['… to cache', part(usage?.input_details?.cache_write)],
           ['Output tokens', formatCount(usage?.output_tokens)],
           ['… reasoning', part(usage?.output_details?.reasoning)],
-          ['Cost', cost === undefined ? '— not priced' : `${formatMoney(cost)}${cost.is_estimated ? ' est.' : ''}`],
+          ['Cost', costText(cost)],
         ]}
       />
       {receipt !== undefined && <Receipt receipt={receipt} cost={cost} />}

@@ -1,4 +1,5 @@
 import type { components } from '../../api/types.ts';
+import { feedbackText, feedbackWords } from '../../model/feedback.ts';
 import { formatCompact, formatCount, formatDuration, formatMoney } from '../../model/units.ts';
 import type { Column } from '../../widgets/data-table.tsx';
 import { Instant } from '../../widgets/instant.tsx';
@@ -16,11 +17,12 @@ const tokensOf = ({ usage }: TraceRow): number | undefined => {
     : (input_tokens ?? 0) + (output_tokens ?? 0);
 };
 
-/** Feedback is counted, never averaged, and stands apart from scores. */
-const feedbackOf = ({ feedback }: TraceRow): string =>
-  Object.entries(feedback)
-    .map(([kind, count]) => `${kind} ${formatCount(count)}`)
-    .join(', ') || '—';
+/** The arrows are a picture of words. */
+const Feedback = ({ row }: { readonly row: TraceRow }) => (
+  <span role="img" aria-label={feedbackWords(row)}>
+    {feedbackText(row)}
+  </span>
+);
 
 export const traceColumns: readonly Column<TraceRow>[] = [
   {
@@ -51,7 +53,7 @@ export const traceColumns: readonly Column<TraceRow>[] = [
     head: 'Models',
     cell: (row) => row.models.join(', ') || '—',
   },
-  { id: 'feedback', head: 'Feedback', cell: feedbackOf },
+  { id: 'feedback', head: 'Feedback', cell: (row) => <Feedback row={row} /> },
 ];
 
 /** A column for each scorer that scored one of the rows: the mean, and of how many scores it is. */

@@ -1,3 +1,4 @@
+import { serverTimeOf } from '../../api/server-clock.ts';
 import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useMemo } from 'react';
@@ -29,7 +30,7 @@ export const Peek = ({ traceId, onClose }: { readonly traceId: string; readonly 
     staleTime: 30_000,
   });
   const rows = useMemo(
-    () => (query.data === undefined ? undefined : layOut(query.data.spans, query.dataUpdatedAt)),
+    () => (query.data === undefined ? undefined : layOut(query.data.spans, serverTimeOf(query.dataUpdatedAt))),
     [query.data, query.dataUpdatedAt],
   );
   const first = rows === undefined ? undefined : rows.spans[firstToShow(rows)];

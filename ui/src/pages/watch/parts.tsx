@@ -3,8 +3,10 @@ import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { api, ask } from '../../api/client.ts';
 import { type Monitor, type Slo, type WatchState, watchStates } from '../../model/watch.ts';
+import { formatDurationMs } from '../../model/units.ts';
 import { Age } from '../../widgets/age.tsx';
 import { Button } from '../../widgets/button.tsx';
+import { useHealth } from '../../widgets/health.ts';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
 import { ProblemNotice } from '../../widgets/states.tsx';
 import css from './watch.module.css';
@@ -84,9 +86,14 @@ export const StateFilter = ({
 );
 
 /** What holds for every condition. */
-export const ConditionNote = ({ children }: { readonly children?: ReactNode }) => (
-  <p className={css['note']}>
-    {children} A condition is rebuilt from readings: it starts nominal whenever the service starts. Fewer samples than{' '}
-    <code>min_samples</code> neither trip nor recover anything.
-  </p>
-);
+export const ConditionNote = ({ children }: { readonly children?: ReactNode }) => {
+  const { data } = useHealth();
+  const up = data === undefined ? '' : `, up ${formatDurationMs(data.uptime_seconds * 1000)}`;
+  return (
+    <p className={css['note']}>
+      {children} A condition is rebuilt from readings: it starts nominal whenever the service starts (rebuilt at start
+      {up}
+      ). Fewer samples than <code>min_samples</code> neither trip nor recover anything.
+    </p>
+  );
+};
