@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../../sdk/typescript/src/index.ts';
 import { jsonPatch } from '../../src/model/json-patch.ts';
-import { seriousFindings, type Stage, useStage } from './stage.ts';
+import { seriousFindings, type Stage, useStage, serveTime } from './stage.ts';
 
 let runs: string[];
 
@@ -158,7 +158,8 @@ describe('a run that is not followed', () => {
       if (request.url().includes(`/runs/${run}/events`)) reads.push(request.headers()['accept'] ?? '');
     });
     // However long this takes here: for the page the step has only just ended.
-    await page.clock.setFixedTime(new Date());
+    const opened = new Date();
+    await serveTime(page, () => opened);
     // No span of a step has arrived.
     await page.route('**/v1/api/spans?**', (route) => route.fulfill({ json: { spans: [] } }));
     await page.goto(new URL(`/runs/${run}?tab=journal&follow=0`, stage.url).href);

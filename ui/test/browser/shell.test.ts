@@ -142,6 +142,15 @@ describe('5: the first run', () => {
     expect(await page.title()).toBe('first trace · Trace · svc');
   });
 
+  it('2.6 sample data behind one click: the page turns to data without a reload', async () => {
+    own = await openStage({ own: true });
+    page = await own.open('/');
+    await page.getByRole('button', { name: 'Send sample data' }).click();
+    await page.getByRole('region', { name: 'Summary' }).waitFor();
+    const { traces } = (await own.get('/v1/api/traces?environment=sample')) as { traces: { status: string }[] };
+    expect(traces.map(({ status }) => status).toSorted()).toEqual(['error', 'ok', 'ok', 'ok', 'ok', 'ok']);
+  });
+
   it('asks for a key where one is needed, and keeps it out of addresses, storage and logs', async () => {
     own = await openStage({ flags: ['--read-key', 'read-key-7'] });
     const locked = await seedOne(own);

@@ -291,6 +291,14 @@ export const useKey = async (page: Page, key: string): Promise<void> => {
   await dialog.getByRole('button', { name: 'Use' }).click();
 };
 
+/** For a page the clock of the service says so from now on, whenever it answers; streams go on as they are. */
+export const serveTime = async (page: Page, at: () => Date): Promise<void> => {
+  await page.route(/\/(?:v1\/api\/(?!runs\/[^/]+\/events)|readyz)/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), date: at().toUTCString() } });
+  });
+};
+
 export const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 const BASE_MS = Date.now() - 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { useStage } from './stage.ts';
+import { serveTime, useStage } from './stage.ts';
 
 const definition = { id: 'night-refund', version: 1, steps: [{ id: 'pay', kind: 'task', next: 'end' }] };
 
@@ -37,6 +37,7 @@ describe('the pages of the system', () => {
     await page.getByRole('button', { name: 'Write a probe span' }).click();
     await page.getByText('a probe span survived write, read and delete').waitFor();
     await page.getByText(/A probe span was written, read back and deleted\./).waitFor();
+    expect(await stage.get('/v1/api/traces')).toEqual({ traces: [] });
   });
 
   it('workers show who serves what, and when the lease they hold ends by itself', async () => {
@@ -93,8 +94,8 @@ describe('the pages of the system', () => {
     await facts.getByText(/^orphaned in \d+ min without a heartbeat$/).waitFor();
     await facts.getByText(/^(?:now|\d+ s ago)$/).waitFor();
 
-    // Of an hour, a third is left.
-    await page.clock.setFixedTime(Date.now() + 45 * 60_000);
+    // Of an hour a quarter is left, by the clock of the service.
+    await serveTime(page, () => new Date(Date.now() + 45 * 60_000));
     await page.goto(new URL('/workers?state=expiring', stage.url).href);
     const row = page.getByRole('table', { name: 'Leases' }).getByRole('row').nth(1);
     await row.getByText(/^.expiring$/).waitFor();

@@ -1,8 +1,13 @@
-import { serverNow } from '../../api/server-clock.ts';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { api, ask } from '../../api/client.ts';
+import { serverNow } from '../../api/server-clock.ts';
 import { firstTraceCommand, nativeCommand, otelEnvironment } from '../../model/first-trace.ts';
-import { CopyButton } from '../../widgets/button.tsx';
+import { sampleData } from '../../model/sample-data.ts';
+import { Button, CopyButton } from '../../widgets/button.tsx';
 import { useShared } from '../../widgets/page-state.ts';
+import { NeedsScope, useMay } from '../../widgets/scope.tsx';
+import { ProblemNotice } from '../../widgets/states.tsx';
 import css from './first-run.module.css';
 
 const randomHex = (bytes: number): string =>
@@ -18,6 +23,27 @@ const Snippet = ({ name, text }: { readonly name: string; readonly text: string 
     <pre tabIndex={0}>{text}</pre>
   </figure>
 );
+
+/** Some traces of an agent, sent through the same door as everybody's. */
+const SampleData = ({ project }: { readonly project: string | undefined }) => {
+  const client = useQueryClient();
+  const may = useMay('ingest', project);
+  const send = useMutation({
+    mutationFn: () => ask(api.POST('/v1/ingest', { body: sampleData({ nowMs: serverNow(), id: randomHex, project }) })),
+    onSuccess: () => client.invalidateQueries(),
+  });
+  return (
+    <div className={css['sample']}>
+      <Button disabled={may !== true || send.isPending} onClick={() => send.mutate()}>
+        Send sample data
+      </Button>
+      <span className={css['note']}>
+        Six traces of an agent called <code>sample-agent</code>. <NeedsScope scope="ingest" may={may} />
+      </span>
+      {send.error !== null && <ProblemNotice error={send.error} />}
+    </div>
+  );
+};
 
 /** Nothing has arrived yet: how to send something, to this very address. */
 export const FirstRun = () => {
@@ -35,6 +61,7 @@ export const FirstRun = () => {
         <span aria-hidden className={css['pulse']} />
         Waiting for the first span. This page changes by itself when it arrives.
       </p>
+      <SampleData project={sample.project} />
       <Snippet name="With curl" text={firstTraceCommand(sample)} />
       <Snippet name="With an OpenTelemetry SDK" text={otelEnvironment(sample)} />
       <Snippet name="With curl, in the service’s own words" text={nativeCommand(sample)} />
