@@ -167,3 +167,9 @@ export const budgetBar = (
   const end = (Math.min(1, remaining) - low) / size;
   return { zero, from: Math.min(zero, end), width: Math.abs(end - zero) };
 };
+
+const MINUTE_S = 60;
+
+/** How long a service is up, in whole minutes where it is up for one. */
+export const uptimeText = (seconds: number): string =>
+  formatDurationMs(1000 * (seconds < MINUTE_S ? seconds : seconds - (seconds % MINUTE_S)));

@@ -12,6 +12,7 @@ import {
   type Slo,
   stateOfMonitor,
   stateOfSlo,
+  uptimeText,
   wordOfWatch,
 } from '../../src/model/watch.ts';
 
@@ -140,4 +141,8 @@ describe('burn rates', () => {
     );
     expect(stateOfSlo(anSlo())).toBe('nominal');
   });
+});
+
+it('2.4 rule 4: a condition carries since when it is rebuilt, in whole minutes', () => {
+  expect([12, 59, 60, 92, 3_600].map(uptimeText)).toEqual(['12 s', '59 s', '1 min', '1 min', '1 h']);
 });

@@ -2,8 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { api, ask } from '../../api/client.ts';
-import { type Monitor, type Slo, type WatchState, watchStates } from '../../model/watch.ts';
-import { formatDurationMs } from '../../model/units.ts';
+import { type Monitor, type Slo, uptimeText, type WatchState, watchStates } from '../../model/watch.ts';
 import { Age } from '../../widgets/age.tsx';
 import { Button } from '../../widgets/button.tsx';
 import { useHealth } from '../../widgets/health.ts';
@@ -88,7 +87,7 @@ export const StateFilter = ({
 /** What holds for every condition. */
 export const ConditionNote = ({ children }: { readonly children?: ReactNode }) => {
   const { data } = useHealth();
-  const up = data === undefined ? '' : `, up ${formatDurationMs(data.uptime_seconds * 1000)}`;
+  const up = data === undefined ? '' : `, up ${uptimeText(data.uptime_seconds)}`;
   return (
     <p className={css['note']}>
       {children} A condition is rebuilt from readings: it starts nominal whenever the service starts (rebuilt at start
