@@ -19,6 +19,8 @@ import css from './run.module.css';
 type RunDetail = components['schemas']['RunDetail'];
 
 const MAX_TICKS = 5;
+/** Beyond this a mark stands left of its line: right of it there is no room. */
+const LATE_SHARE = 0.9;
 const MAX_GAPS_NAMED = 8;
 
 const percent = (share: number): string => `${share * 100}%`;
@@ -29,11 +31,19 @@ const Axis = ({ stretches, totalMs }: { readonly stretches: readonly Stretch[]; 
   const marks = gaps.length === 0 ? ticksOf(0, totalMs, MAX_TICKS) : [];
   return (
     <div className={css['axis']} aria-hidden>
-      {marks.map((at) => (
-        <span key={at} style={{ left: percent(shareOf(stretches, at)) }}>
-          {at === 0 ? '0' : formatDurationMs(at)}
-        </span>
-      ))}
+      {marks.map((at) => {
+        const share = shareOf(stretches, at);
+        const isLate = share > LATE_SHARE;
+        return (
+          <span
+            key={at}
+            className={isLate ? css['late'] : undefined}
+            style={isLate ? { right: percent(1 - share) } : { left: percent(share) }}
+          >
+            {at === 0 ? '0' : formatDurationMs(at)}
+          </span>
+        );
+      })}
       {gaps.map(({ from, to, left, width, gap }) => (
         <span
           key={from}
