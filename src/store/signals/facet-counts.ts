@@ -1,6 +1,15 @@
 import type { FacetCount } from './query.ts';
 import { countedFacets, type FacetValue, type TraceFacet } from './trace-facets.ts';
 
+/** The most frequent values, and of equally frequent ones the first in their order. Those that are surely too rare are not sorted. */
+const mostFrequent = (counts: ReadonlyMap<string, number>, limit: number): [value: string, count: number][] => {
+  const least = Uint32Array.from(counts.values()).sort().at(-limit) ?? 0;
+  return [...counts]
+    .filter(([, count]) => count >= least)
+    .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1))
+    .slice(0, limit);
+};
+
 /**
  * The answer to how many traces have which values: the most frequent values are named, the rest is summed up.
  * @param counts of each facet, in how many traces each value is
@@ -15,15 +24,15 @@ export const facetCounts = (
   limit: number,
 ): FacetCount[] =>
   countedFacets.map((facet) => {
-    const all = [...(counts.get(facet) ?? [])].sort(
-      ([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1),
-    );
-    const others = all.slice(limit);
+    const ofFacet = counts.get(facet) ?? new Map<string, number>();
+    let sum = 0;
+    for (const count of ofFacet.values()) sum += count;
+    const named = mostFrequent(ofFacet, limit);
     return {
       facet,
-      values: all.slice(0, limit).map(([value, count]) => ({ value, traces: count })),
-      otherValues: others.length,
-      otherCount: others.reduce((sum, [, count]) => sum + count, 0),
+      values: named.map(([value, count]) => ({ value, traces: count })),
+      otherValues: ofFacet.size - named.length,
+      otherCount: named.reduce((left, [, count]) => left - count, sum),
       without: traces - (holders.get(facet) ?? 0),
     };
   });

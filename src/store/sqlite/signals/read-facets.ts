@@ -41,15 +41,18 @@ const sourcesOf = (project: number, filter: PrintedFilter, values: readonly numb
       trace: 'd.trace',
       start: 'd.start_ns',
     })),
-    ...indexes.map(([figure, index]) => ({
-      from: `traces AS t INDEXED BY ${index}`,
-      where: [
-        { sql: 't.project = ?', values: [project] },
-        ...filter.bounds.filter((one) => one.figure === figure).map(({ part }) => part),
-      ],
-      trace: 't.trace',
-      ...(figure === 'startTime' ? { start: 't.start_ns' } : {}),
-    })),
+    // An index without a bound holds all traces of the project, as that of start times does, which lies in their order.
+    ...indexes
+      .filter(([figure]) => figure === 'startTime' || filter.bounds.some((one) => one.figure === figure))
+      .map(([figure, index]) => ({
+        from: `traces AS t INDEXED BY ${index}`,
+        where: [
+          { sql: 't.project = ?', values: [project] },
+          ...filter.bounds.filter((one) => one.figure === figure).map(({ part }) => part),
+        ],
+        trace: 't.trace',
+        ...(figure === 'startTime' ? { start: 't.start_ns' } : {}),
+      })),
   ];
 };
 
@@ -76,16 +79,64 @@ const parseIds = (text: string, ids: number[]): void => {
   ids.push(id);
 };
 
-/** The traces of one project that meet the filter: of each the numbers of its values. */
+/** The values that traces of one project have, by their numbers. */
+const valueTally = () => {
+  /** The place of each number among those that were met. */
+  const places = new Map<number, number>();
+  const ids: number[] = [];
+  const counts: number[] = [];
+  /** Places of the values of all traces, one trace after the other, and where each trace ends. */
+  const held: number[] = [];
+  const ends: number[] = [];
+  return {
+    ids,
+    counts,
+    add: (ofTrace: readonly number[]): void => {
+      for (const id of ofTrace) {
+        let place = places.get(id);
+        if (place === undefined) {
+          place = ids.length;
+          places.set(id, place);
+          ids.push(id);
+          counts.push(0);
+        }
+        counts[place] = (counts[place] ?? 0) + 1;
+        held.push(place);
+      }
+      ends.push(held.length);
+    },
+    place: (id: number): number | undefined => places.get(id),
+    traces: (): number => ends.length,
+    /** In how many traces a value of each group stands. @param groupOf the group of each place, below 31; -1 of those in none */
+    countGroups: (groupOf: Int8Array): number[] => {
+      const found = Array<number>(31).fill(0);
+      let at = 0;
+      for (const end of ends) {
+        let groups = 0;
+        for (; at < end; at += 1) {
+          const group = groupOf[held[at] as number] as number;
+          if (group >= 0) groups |= 1 << group;
+        }
+        for (let group = 0; groups !== 0; group += 1, groups >>>= 1)
+          if (groups & 1) found[group] = (found[group] ?? 0) + 1;
+      }
+      return found;
+    },
+  };
+};
+type ValueTally = ReturnType<typeof valueTally>;
+
+/** The traces of one project that meet the filter: the numbers of their values. */
 const readProject = (
   statements: Statements,
   project: number,
   filter: PrintedFilter,
   search: Search | undefined,
   most: number,
-): { readonly found: readonly (readonly number[])[]; readonly lookedAt: number; readonly isComplete: boolean } => {
+): { readonly tally: ValueTally; readonly lookedAt: number; readonly isComplete: boolean } => {
+  const tally = valueTally();
   const values = facetIds(statements, project, filter);
-  if (values === undefined) return { found: [], lookedAt: 0, isComplete: true };
+  if (values === undefined) return { tally, lookedAt: 0, isComplete: true };
 
   let source: Source | undefined;
   let entries = most + 2;
@@ -126,14 +177,32 @@ const readProject = (
           rows.length,
         )
       : new Set(search.traces));
-  const found: number[][] = [];
   const ids: number[] = [];
   for (const [trace, text] of rows) {
     if (kept?.has(trace) === false) continue;
     parseIds(text, ids);
-    if (values.every((value) => ids.includes(value))) found.push([...ids]);
+    if (values.every((value) => ids.includes(value))) tally.add(ids);
   }
-  return { found, lookedAt: Math.min(entries, most), isComplete: entries <= most };
+  return { tally, lookedAt: Math.min(entries, most), isComplete: entries <= most };
+};
+
+/** Values of a project, as they stand in the file. */
+type Named = [id: number, facet: number, value: string];
+
+/**
+ * The counted values among these numbers; others may be among them. Ids of sessions and runs, of which there are nearly as many as
+ * traces, are not read where the values of the project are fewer than the numbers.
+ */
+const namesOf = (statements: Statements, project: number, ids: readonly number[]): Named[] => {
+  const counted = `v.facet IN (${COUNTED})`;
+  const ofProject = { sql: `v.project = ? AND ${counted}`, values: [project] };
+  return countUpTo(statements, 'facet_values AS v', [ofProject], 2 * ids.length) < 2 * ids.length
+    ? statements.raw<Named>(`SELECT v.id, v.facet, v.value FROM facet_values AS v WHERE ${ofProject.sql}`).all(project)
+    : statements
+        .raw<Named>(
+          `SELECT v.id, v.facet, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value WHERE ${counted}`,
+        )
+        .all(JSON.stringify(ids));
 };
 
 /**
@@ -146,6 +215,7 @@ export const countFacets = (statements: Statements, query: FacetQuery): FacetRep
   const isWalked = search !== undefined && search.traces === undefined;
   const holders = new Map<TraceFacet, number>();
   const counts = new Map<TraceFacet, Map<string, number>>(countedFacets.map((facet) => [facet, new Map()]));
+  const groups = new Map<TraceFacet, number>(countedFacets.map((facet, group) => [facet, group]));
   let traces = 0;
   let isComplete = true;
 
@@ -156,33 +226,22 @@ export const countFacets = (statements: Statements, query: FacetQuery): FacetRep
     const read = readProject(statements, project, filter, search, share);
     left -= read.lookedAt;
     isComplete &&= read.isComplete;
-    traces += read.found.length;
+    const { tally } = read;
+    traces += tally.traces();
 
-    const countById = new Map<number, number>();
-    for (const ids of read.found) for (const id of ids) countById.set(id, (countById.get(id) ?? 0) + 1);
-    const facetById = new Map<number, TraceFacet>();
-    const named = statements
-      .raw<[number, number, string]>(
-        // Without those that are not counted: of sessions and runs there are nearly as many as traces.
-        `SELECT v.id, v.facet, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value
-         WHERE v.facet IN (${COUNTED})`,
-      )
-      .iterate(JSON.stringify([...countById.keys()]));
-    for (const [id, number, stored] of named) {
+    const groupOf = new Int8Array(tally.ids.length).fill(-1);
+    for (const [id, number, stored] of namesOf(statements, project, tally.ids)) {
+      const place = tally.place(id);
+      if (place === undefined) continue;
       const [facet, value] = facetOf(number, stored);
+      const group = groups.get(facet);
       const ofFacet = counts.get(facet);
-      if (ofFacet === undefined) continue;
-      facetById.set(id, facet);
-      ofFacet.set(value, (ofFacet.get(value) ?? 0) + (countById.get(id) ?? 0));
+      if (group === undefined || ofFacet === undefined) continue;
+      ofFacet.set(value, (ofFacet.get(value) ?? 0) + (tally.counts[place] ?? 0));
+      groupOf[place] = group;
     }
-    for (const ids of read.found) {
-      const held = new Set<TraceFacet>();
-      for (const id of ids) {
-        const facet = facetById.get(id);
-        if (facet !== undefined) held.add(facet);
-      }
-      for (const facet of held) holders.set(facet, (holders.get(facet) ?? 0) + 1);
-    }
+    const held = tally.countGroups(groupOf);
+    for (const [facet, group] of groups) holders.set(facet, (holders.get(facet) ?? 0) + (held[group] ?? 0));
   }
 
   return { traces, isComplete, facets: facetCounts(counts, holders, traces, query.limit) };
