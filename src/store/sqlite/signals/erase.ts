@@ -76,10 +76,11 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
   const deleteAudit = db.prepare('DELETE FROM audit WHERE at_ns < ?');
   const deleteKeys = db.prepare('DELETE FROM ingest_keys WHERE at_ns < ?');
 
-  const removeTrace = (trace: number): void => {
+  const removeTrace = (project: number, trace: number): void => {
     for (const span of spansOf.all(trace))
       if (writer.payloads.hasText(span)) keepText.run(span);
       else writer.payloads.drop(span);
+    writer.hours.touchSpans(project, trace);
     deleteSpans.run(trace);
     deleteContexts.run(trace);
     writer.projection.remove(trace);
@@ -96,7 +97,7 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
           if (trace !== undefined) {
             deleteSpanScores.run(project, trace);
             deleteSpanFeedback.run(project, trace);
-            removeTrace(trace);
+            removeTrace(project, trace);
             rows++;
           }
           for (const statement of byTraceId) rows += statement.run(traceId, project).changes;
@@ -110,7 +111,7 @@ export const eraserOf = (db: Database.Database, writer: UnitWriter): Eraser => {
       const project = findProject.get(projectName);
       if (project === undefined) return 0;
       const traces = oldTraces.all(project, beforeNs, limit);
-      for (const trace of traces) removeTrace(trace);
+      for (const trace of traces) removeTrace(project, trace);
       const judged = judgedBefore.flatMap((statement) => statement.all(project, beforeNs, limit));
       let rows = traces.length;
       for (const statement of deleteTimed) rows += statement.run(project, beforeNs, limit).changes;

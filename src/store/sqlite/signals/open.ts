@@ -65,6 +65,8 @@ export type SqliteSignalStoreOptions = {
    * Until then nobody finds them, but their bytes are in the side file, and the answer to the delete says so.
    */
   readonly purgeDelayMs?: number;
+  /** How long an hour is over and unchanged before what it adds up to is stored, in milliseconds. Reports are the same before and after. */
+  readonly hourSettledMs?: number;
   /**
    * Called with one line for an operator when the store has failed for good and only a new process can help: repeated faults
    * of the disk, or the end of one of its threads. Called at most once.
@@ -76,6 +78,7 @@ const READERS = 4;
 /** A thread costs some ten MiB, and a question that starts one waits a tenth of a second. */
 const READER_IDLE_MS = 60_000;
 const PURGE_DELAY_MS = 600_000;
+const HOUR_SETTLED_MS = 60_000;
 const WRITER_CACHE_MIB = 32;
 const SEARCH_CACHE_MIB = 16;
 const READER_CACHE_MIB = 16;
@@ -115,6 +118,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     maxFileBytes: options.maxFileBytes ?? null,
     reserveBytes: options.reserveBytes ?? 0,
     roomFlag,
+    hourSettledMs: options.hourSettledMs ?? HOUR_SETTLED_MS,
   };
   const writer = startThread(
     new URL('./writer-thread.ts', import.meta.url),

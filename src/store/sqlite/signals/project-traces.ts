@@ -37,7 +37,11 @@ export type TraceProjection = {
   expectJudgements(): void;
 };
 
-export const projectionOf = (db: Database.Database): TraceProjection => {
+/** @param touchHour is told where traces that change begin and began */
+export const projectionOf = (
+  db: Database.Database,
+  touchHour: (project: number, start: bigint) => void,
+): TraceProjection => {
   const spansOfTrace = db
     .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ?`)
     .raw()
@@ -46,7 +50,7 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
     .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
     .raw();
   const storedTrace = db
-    .prepare<[number], [bigint, string]>('SELECT start_ns, facets FROM traces WHERE trace = ?')
+    .prepare<[number], [bigint, string, bigint]>('SELECT start_ns, facets, project FROM traces WHERE trace = ?')
     .raw()
     .safeIntegers();
   const insertTrace = db.prepare(
@@ -123,6 +127,7 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
   const remove = (trace: number): void => {
     const stored = storedTrace.get(trace);
     if (stored === undefined) return;
+    touchHour(Number(stored[2]), stored[0]);
     const ids = storedFacets(stored[1]);
     if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(ids));
     removeEntries(trace, stored[0], ids);
@@ -148,12 +153,14 @@ export const projectionOf = (db: Database.Database): TraceProjection => {
       const columns = totalColumns(totals, judged);
       const ids = totals.facets.map((facet) => facetIdOf(project, facet));
       const facetText = ids.join(',');
+      touchHour(project, totals.startTime);
       if (isNew) {
         insertTrace.run([trace, project, traceId, ...columns, facetText] as Column[]);
         for (const id of ids) insertEntry.run(id, totals.startTime, trace);
       } else {
         const stored = storedTrace.get(trace);
         if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
+        touchHour(project, stored[0]);
         const before = storedFacets(stored[1]);
         if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
         updateTrace.run([...columns, facetText, trace] as Column[]);

@@ -14,6 +14,8 @@ import {
   type TraceFiguresRow,
   type TraceGrouping,
 } from '../../signals/rows/reports.ts';
+import { CALL_FIGURES, NANOS_PER_HOUR, TRACES_OF_STRETCH, type TraceOfStretch, traceFigures } from './hour-figures.ts';
+import { addTracesOfHours, callsOfHours, type Stretch } from './read-hours.ts';
 import { CALLS } from './schema.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 
@@ -22,6 +24,7 @@ const reports = reportsOf((sum) => sum ?? undefined);
 /** Which projects and which half-open window, as every statement here binds them. */
 type Scope = { readonly numbers: readonly number[]; readonly from: bigint; readonly to: bigint };
 const IN_SCOPE = 'r.project IN (SELECT value FROM json_each(?)) AND r.start_ns >= ? AND r.start_ns < ?';
+const IN_STRETCH = 'r.project = ? AND r.start_ns >= ? AND r.start_ns < ?';
 const bindingsOf = ({ numbers, from, to }: Scope): unknown[] => [JSON.stringify(numbers), from, to];
 
 /** The currency in which a project was priced: its newest priced span's in the window. */
@@ -38,51 +41,67 @@ const currencyOf = (statements: Statements, { numbers, from, to }: Scope): strin
   return undefined;
 };
 
-// Tokens that a span only repeats are its children's. A span that ended before it began, because a clock was set in between, took no
-// time. `total` does not overflow.
-const CALL_DURATION = 'max(0, r.end_ns - r.start_ns)';
-const CALL_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost),
-  coalesce(sum(r.input_tokens * (1 - r.repeats_usage)), 0), coalesce(sum(r.output_tokens * (1 - r.repeats_usage)), 0),
-  count(r.end_ns), total(${CALL_DURATION}), max(0, max(r.end_ns - r.start_ns))`;
 const TRACE_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost), coalesce(sum(r.input_tokens), 0),
   coalesce(sum(r.output_tokens), 0), count(r.duration_ns), total(r.duration_ns), max(r.duration_ns)`;
 
 /** Up to so many groups it is faster to read the index once for each than to sort what it holds. */
 const FEW_GROUPS = 8;
+/** In a stretch up to that one read is faster. */
+const SHORT_STRETCH = 2n * NANOS_PER_HOUR;
 
 type GroupOfCalls = readonly [value: string | null, model: string | null, is: number];
 const IN_GROUP = (groupBy: CallGrouping): string => `r.${groupBy} IS ? AND r.model IS ? AND ${CALL_CLASS} = ?`;
 
-/** The groups that the calls of a window make, when they are few. */
-const fewGroups = (statements: Statements, scope: Scope, groupBy: CallGrouping): GroupOfCalls[] | undefined => {
+/** The groups that the calls of a stretch make, when they are few. */
+const fewGroups = (
+  statements: Statements,
+  bound: readonly unknown[],
+  groupBy: CallGrouping,
+): GroupOfCalls[] | undefined => {
   const groups = statements
     .raw<[string | null, string | null, number]>(
       `SELECT DISTINCT r.${groupBy}, r.model, ${CALL_CLASS} FROM spans AS r INDEXED BY spans_calls
-       WHERE ${CALLS('r')} AND ${IN_SCOPE} LIMIT ?`,
+       WHERE ${CALLS('r')} AND ${IN_STRETCH} LIMIT ?`,
     )
-    .all(...bindingsOf(scope), FEW_GROUPS + 1);
+    .all(...bound, FEW_GROUPS + 1);
   return groups.length > FEW_GROUPS ? undefined : groups;
 };
 
-/** Model calls of a window, added up by value, model and class. The index alone is read. */
-const readCalls = (statements: Statements, scope: Scope, groupBy: CallGrouping): CallFigures[] => {
-  const few = fewGroups(statements, scope, groupBy);
+/** Model calls of a stretch, added up by value, model and class. The index alone is read. */
+const readStretch = (
+  statements: Statements,
+  project: number,
+  { from, to }: Stretch,
+  groupBy: CallGrouping,
+): CallFigures[] => {
+  const bound = [project, from, to];
+  const few = to - from > SHORT_STRETCH ? fewGroups(statements, bound, groupBy) : undefined;
   if (few === undefined)
     return statements
       .raw<CallFigures>(
         `SELECT r.${groupBy}, r.model, ${CALL_CLASS}, ${CALL_FIGURES} FROM spans AS r INDEXED BY spans_calls
-         WHERE ${CALLS('r')} AND ${IN_SCOPE} GROUP BY ${groupBy === 'model' ? '2, 3' : '1, 2, 3'}`,
+         WHERE ${CALLS('r')} AND ${IN_STRETCH} GROUP BY ${groupBy === 'model' ? '2, 3' : '1, 2, 3'}`,
       )
-      .all(...bindingsOf(scope));
+      .all(...bound);
   const read = statements.raw<FiguresRow>(
     `SELECT ${CALL_FIGURES} FROM spans AS r INDEXED BY spans_calls
-     WHERE ${CALLS('r')} AND ${IN_SCOPE} AND ${IN_GROUP(groupBy)}`,
+     WHERE ${CALLS('r')} AND ${IN_STRETCH} AND ${IN_GROUP(groupBy)}`,
   );
   return few.flatMap((group): CallFigures[] => {
-    const figures = read.get(...bindingsOf(scope), ...group);
+    const figures = read.get(...bound, ...group);
     return figures === undefined ? [] : [[...group, ...figures]];
   });
 };
+
+/** Model calls of a window, added up by value, model and class. */
+const readCalls = (statements: Statements, { numbers, from, to }: Scope, groupBy: CallGrouping): CallFigures[] =>
+  numbers.flatMap((project) => {
+    const { hours, rest } = callsOfHours(statements, groupBy, project, { from, to });
+    return [
+      ...hours.flatMap(({ calls }) => calls),
+      ...rest.flatMap((stretch) => readStretch(statements, project, stretch, groupBy)),
+    ];
+  });
 
 /** Traces of a window, added up by value. */
 const readTraces = (statements: Statements, scope: Scope, groupBy: TraceGrouping): TraceFiguresRow[] =>
@@ -92,6 +111,35 @@ const readTraces = (statements: Statements, scope: Scope, groupBy: TraceGrouping
     )
     .all(...bindingsOf(scope));
 
+/** Costs of calls by bucket, in the order of the buckets. */
+const bucketsOf = (groupBy: CallGrouping, where: string): string =>
+  `SELECT r.start_ns / ? AS bucket, r.${groupBy}, r.model, ${CALL_CLASS}, count(*), sum(r.total_cost)
+   FROM spans AS r INDEXED BY spans_calls WHERE ${CALLS('r')} AND ${where} GROUP BY 1, 2, 3, 4 ORDER BY 1`;
+
+/** Costs over time, of buckets that are whole hours. */
+const readHourlySeries = (
+  statements: Statements,
+  { numbers, from, to }: Scope,
+  groupBy: CallGrouping,
+  width: bigint,
+): SeriesRow[] => {
+  const hoursOfBucket = Number(width / NANOS_PER_HOUR);
+  const rows = numbers.flatMap((project) => {
+    const { hours, rest } = callsOfHours(statements, groupBy, project, { from, to });
+    return [
+      ...hours.flatMap(({ hour, calls }) =>
+        calls.map(([value, model, is, count, , cost]): SeriesRow => {
+          return [Math.floor(hour / hoursOfBucket), value, model, is, count, cost];
+        }),
+      ),
+      ...rest.flatMap((stretch) =>
+        statements.raw<SeriesRow>(bucketsOf(groupBy, IN_STRETCH)).all(width, project, stretch.from, stretch.to),
+      ),
+    ];
+  });
+  return rows.sort(([a], [b]) => Number(a) - Number(b));
+};
+
 /** Costs over time, one bucket after the other, as far as somebody reads them. The statement starts with the first row that is asked for. */
 function* readSeries(
   statements: Statements,
@@ -99,11 +147,14 @@ function* readSeries(
   { groupBy }: AnalyticsQuery,
   width: bigint,
 ): Generator<SeriesRow> {
+  if (isCallGrouping(groupBy) && width % NANOS_PER_HOUR === 0n) {
+    yield* readHourlySeries(statements, scope, groupBy, width);
+    return;
+  }
   yield* statements
     .raw<SeriesRow>(
       isCallGrouping(groupBy)
-        ? `SELECT r.start_ns / ? AS bucket, r.${groupBy}, r.model, ${CALL_CLASS}, count(*), sum(r.total_cost)
-           FROM spans AS r INDEXED BY spans_calls WHERE ${CALLS('r')} AND ${IN_SCOPE} GROUP BY 1, 2, 3, 4 ORDER BY 1`
+        ? bucketsOf(groupBy, IN_SCOPE)
         : `SELECT r.start_ns / ? AS bucket, r.${traceColumns[groupBy]}, NULL, ${PRICED}, count(*), sum(r.total_cost)
            FROM traces AS r WHERE ${IN_SCOPE} GROUP BY 1, 2 ORDER BY 1`,
     )
@@ -127,15 +178,6 @@ export const costReport = (statements: Statements, query: AnalyticsQuery): CostR
     series: bucketSeconds === undefined ? undefined : readSeries(statements, scope, query, bucketWidth(bucketSeconds)),
   });
 };
-
-type TotalsRow = [
-  key: Key,
-  status: number,
-  duration: number | null,
-  cost: number | null,
-  input: number | null,
-  output: number | null,
-];
 
 /** Counts each trace of the window once in every group that a span of it is in. */
 const countGroups = (
@@ -198,31 +240,28 @@ export const summaryReport = (statements: Statements, query: SummaryQuery): Summ
   const { groupBy } = query;
   const scope = scopeOf(statements, query);
   const isOfCalls = isCallGrouping(groupBy);
-  const column = groupBy === undefined || isOfCalls ? 'NULL' : `t.${traceColumns[groupBy]}`;
   const whole = newTally();
   const byKey = new Map<string | undefined, Tally>();
-  for (const number of scope.numbers)
-    for (const [key, status, duration, cost, input, output] of statements
-      .raw<TotalsRow>(
-        `SELECT ${column}, t.status, t.duration_ns, t.total_cost, t.input_tokens, t.output_tokens
-         FROM traces AS t INDEXED BY traces_by_start WHERE t.project = ? AND t.start_ns >= ? AND t.start_ns < ?`,
-      )
-      .iterate(number, scope.from, scope.to)) {
-      const trace = {
-        isFailed: status === STATUS_ERROR,
-        isCancelled: status === TRACE_CANCELLED,
-        durationNs: duration,
-        totalCost: cost,
-        inputTokens: input ?? 0,
-        outputTokens: output ?? 0,
-      };
-      addTrace(whole, trace);
-      if (groupBy === undefined || isOfCalls) continue;
-      const text = groupText(groupBy, key);
-      const tally = byKey.get(text) ?? newTally();
-      byKey.set(text, tally);
-      addTrace(tally, trace);
-    }
+  if (groupBy === undefined || isOfCalls) {
+    for (const number of scope.numbers)
+      for (const { from, to } of addTracesOfHours(statements, whole, number, scope))
+        for (const trace of statements.raw<TraceOfStretch>(TRACES_OF_STRETCH).all(number, from, to))
+          addTrace(whole, traceFigures(trace));
+  } else
+    for (const number of scope.numbers)
+      for (const [key, ...figures] of statements
+        .raw<[key: Key, ...TraceOfStretch]>(
+          `SELECT t.${traceColumns[groupBy]}, t.status, t.duration_ns, t.total_cost, t.input_tokens, t.output_tokens
+           FROM traces AS t INDEXED BY traces_by_start WHERE t.project = ? AND t.start_ns >= ? AND t.start_ns < ?`,
+        )
+        .iterate(number, scope.from, scope.to)) {
+        const trace = traceFigures(figures);
+        addTrace(whole, trace);
+        const text = groupText(groupBy, key);
+        const tally = byKey.get(text) ?? newTally();
+        byKey.set(text, tally);
+        addTrace(tally, trace);
+      }
   return reports.summaryReport(query, {
     totals: totalsOf(whole),
     currency: currencyOf(statements, scope),

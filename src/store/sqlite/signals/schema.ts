@@ -1,5 +1,6 @@
 import type { FileKind } from '../connection.ts';
 import { evaluation } from './schema-evaluation.ts';
+import { hours } from './schema-hours.ts';
 import { savedViews } from './schema-views.ts';
 
 /** What `schema_version` holds when this build has opened a file. @see Interface specification, "Versioning" */
@@ -208,7 +209,7 @@ export const CALLS = (spans: string): string =>
   `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
 
 /**
- * What the file has besides, without a version of its own, applied at every start: indexes, the table of saved views, and the blocks of
+ * What the file has besides, without a version of its own, applied at every start: indexes, the table of saved views, what hours add up to, and the blocks of
  * payloads. The specification fixes the version at 2; an older build, which is not promised to read a newer file, finds spans of blocks
  * without their payloads.
  * `spans_calls` is all that analytics over model calls read. `spans_priced`, which files of older builds have, held no call that failed.
@@ -218,7 +219,7 @@ CREATE INDEX IF NOT EXISTS spans_calls
   ON spans (project, start_ns, end_ns, status, kind, repeats_usage, total_cost, input_tokens, output_tokens, model, provider, entity_name)
   WHERE ${CALLS('spans').replaceAll('spans.', '')};
 DROP INDEX IF EXISTS spans_priced;
-${payloadBlocks}${savedViews}`;
+${payloadBlocks}${savedViews}${hours}`;
 
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */
 export const searchSchema = `

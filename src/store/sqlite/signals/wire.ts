@@ -41,6 +41,7 @@ export type WriterOptions = {
   readonly maxFileBytes: number | null;
   readonly reserveBytes: number;
   readonly roomFlag: RoomFlag;
+  readonly hourSettledMs: number;
 };
 export type WriterOpened = {
   readonly path: string;

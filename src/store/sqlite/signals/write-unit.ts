@@ -2,6 +2,7 @@ import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
+import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
 import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
@@ -56,9 +57,15 @@ export type UnitWriter = {
   touchTrace(traceId: string, project: number): void;
   readonly projection: TraceProjection;
   readonly payloads: PayloadWriter;
+  readonly hours: HourKeeper;
 };
 
-export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => T): UnitWriter => {
+/** @param hourSettledMs how long an hour is left alone before it is added up */
+export const unitWriterOf = (
+  db: Database.Database,
+  unit: <T>(work: () => T) => T,
+  hourSettledMs?: number,
+): UnitWriter => {
   const insertKey = db.prepare('INSERT INTO ingest_keys (ingest_key, at_ns) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const findProject = db.prepare<[string], number>('SELECT project FROM projects WHERE name = ?').pluck();
   const insertProject = db.prepare('INSERT INTO projects (name) VALUES (?)');
@@ -74,8 +81,9 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
   const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
-    .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
-    .pluck();
+    .prepare<[number, string], [bigint, bigint]>('SELECT span, start_ns FROM spans WHERE trace = ? AND span_id = ?')
+    .raw()
+    .safeIntegers();
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
   const keepOldText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
   const insertLog = insertInto(db, 'logs');
@@ -98,7 +106,8 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   const insertNote = insertInto(db, 'aspect_notes');
 
   const payloads = payloadWriterOf(db);
-  const projection = projectionOf(db);
+  const hours = hourKeeperOf(db, hourSettledMs);
+  const projection = projectionOf(db, hours.touch);
   const projectNumbers = new Map<string, number>();
   let nextTrace = (db.prepare<[], number | null>('SELECT max(trace) FROM traces').pluck().get() ?? 0) + 1;
   /** Traces touched by the open transaction, by trace id and project. */
@@ -159,8 +168,10 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
   };
 
   const replaceSpan = (row: Row, entry: TouchedTrace): void => {
-    const old = findSpan.get(entry.trace, row[SPAN.spanId] as string);
-    if (old === undefined) throw new Error('a span conflicts with one that does not exist');
+    const found = findSpan.get(entry.trace, row[SPAN.spanId] as string);
+    if (found === undefined) throw new Error('a span conflicts with one that does not exist');
+    const old = Number(found[0]);
+    hours.touch(entry.project, found[1]);
     if (payloads.hasText(old)) {
       keepOldText.run(old);
       replacedText = true;
@@ -187,6 +198,7 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       row[SPAN.trace] = entry.trace;
       row[SPAN.context] = places[row[SPAN.context] as number] as number;
       row[SPAN.project] = entry.project;
+      hours.touch(entry.project, row[SPAN.start] as bigint);
       if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
       else entry.atHand?.spans.push(row);
       const payload = (payloadRows[i] as Row).slice();
@@ -278,10 +290,12 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
       }
       touched = new Map();
       payloads.finish();
+      hours.finish();
     },
     abandon: () => {
       touched = new Map();
       payloads.abandon();
+      hours.abandon();
       replacedText = false;
       abandonCaches();
     },
@@ -294,5 +308,6 @@ export const unitWriterOf = (db: Database.Database, unit: <T>(work: () => T) => 
     touchTrace: (traceId, project) => touchJudged(touched, traceId, project),
     projection,
     payloads,
+    hours,
   };
 };

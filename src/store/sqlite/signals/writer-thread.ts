@@ -60,7 +60,7 @@ const engineOf = (db: Database.Database): Engine => {
     db.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxFileBytes / pageBytes))}`);
   }
   const transactions = transactionsOf(db);
-  const writer = unitWriterOf(db, transactions.unit);
+  const writer = unitWriterOf(db, transactions.unit, options.hourSettledMs);
   return {
     db,
     transactions,
@@ -329,6 +329,47 @@ const onSearchNotice = (notice: SearchNotice): void => {
     );
 };
 
+/** Adding up hours takes a slice now and then, and rests many times as long where units wait. */
+const HOURS_SLICE_MS = 10;
+const HOURS_REST = { whileBusy: 30, whileIdle: 2 } as const;
+/** After the start, after a failure, and between two looks of a busy writer whether there is something to add up, in milliseconds. */
+const HOURS_PAUSE_MS = { atStart: 1_000, afterFailure: 60_000, betweenLooks: 1_000 } as const;
+let nextHours = performance.now() + HOURS_PAUSE_MS.atStart;
+let hoursTimer: NodeJS.Timeout | undefined;
+const addUpHours = (isBusy: boolean): void => {
+  const started = performance.now();
+  if (engine === undefined || started < nextHours) return;
+  const { hours } = engine.writer;
+  try {
+    const hasMore = hours.addUp(Date.now(), HOURS_SLICE_MS);
+    if (hours.hasRows()) {
+      add(({ writer }) => writer.hours.store());
+      idle.refresh();
+    }
+    const took = performance.now() - started;
+    nextHours =
+      performance.now() +
+      (hasMore ? took * HOURS_REST[isBusy ? 'whileBusy' : 'whileIdle'] : HOURS_PAUSE_MS.betweenLooks);
+  } catch {
+    // A disk that is full or fails: reports read the spans themselves.
+    hours.startOver();
+    nextHours = performance.now() + HOURS_PAUSE_MS.afterFailure;
+  }
+};
+/** Wakes the thread when an hour is to be added up. */
+const planHours = (): void => {
+  const at = isClosed || hoursTimer !== undefined ? undefined : engine?.writer.hours.nextAt();
+  if (at === undefined) return;
+  hoursTimer = setTimeout(
+    () => {
+      hoursTimer = undefined;
+      addUpHours(false);
+      planHours();
+    },
+    Math.max(at - Date.now(), nextHours - performance.now(), 1),
+  );
+};
+
 const writeTrivially = (): void =>
   add(({ db }) => {
     db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
@@ -348,6 +389,7 @@ const probe = (): ProbeOutcome => {
 const close = (): void => {
   isClosed = true;
   clearTimeout(idle);
+  clearTimeout(hoursTimer);
   engine?.db.close();
   engine = undefined;
   room.keep();
@@ -484,14 +526,18 @@ const onRequest = (first: Request): void => {
   drain(main, take);
   while (queue.length > 0) {
     const units = nextGroup();
-    if (units.length > 0) writeGroup(units);
-    else {
+    if (units.length > 0) {
+      writeGroup(units);
+      addUpHours(true);
+    } else {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
     }
     drain(main, take);
   }
-  if (!isClosed) idle.refresh();
+  if (isClosed) return;
+  idle.refresh();
+  planHours();
 };
 
 try {
@@ -500,6 +546,7 @@ try {
   main.on('message', onRequest);
   post(main, [[0, opened]]);
   setImmediate(room.keep);
+  planHours();
 } catch (error) {
   post(main, [[0, undefined, openingError(path, error, SIGNALS_FILE.store)]]);
   main.close();
