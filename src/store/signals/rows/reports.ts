@@ -177,11 +177,10 @@ export const reportsOf = (readCost: (sum: number | null) => number | undefined) 
       if (bucket !== undefined) series.push(...pointsOf(bucket * width, points, shown));
     };
     for (const [at, value, model, is, count, cost] of rows) {
-      const call = callRow(groupText(groupBy, value) ?? null, model, is, {
-        ...noFigures(),
-        count: Number(count),
-        cost: readCost(cost),
-      });
+      const text = groupText(groupBy, value);
+      const key = keyOf(groupBy, text, entryOf);
+      if (!shown.has(key)) continue;
+      const call = callRow(text ?? null, model, is, { ...noFigures(), count: Number(count), cost: readCost(cost) });
       if (isCallGrouping(groupBy) && !counts(call)) continue;
       if (bucket !== BigInt(at)) {
         close();
@@ -189,7 +188,6 @@ export const reportsOf = (readCost: (sum: number | null) => number | undefined) 
         bucket = BigInt(at);
         points = new Map();
       }
-      const key = keyOf(groupBy, call.value, entryOf);
       const point = points.get(key);
       if (point === undefined) points.set(key, call.figures);
       else addFigures(point, call.figures);

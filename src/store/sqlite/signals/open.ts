@@ -77,6 +77,8 @@ export type SqliteSignalStoreOptions = {
 const READERS = 4;
 /** A thread costs some ten MiB, and a question that starts one waits a tenth of a second. */
 const READER_IDLE_MS = 60_000;
+/** How long a question waits for a reader that is busy before another one starts: most are answered sooner than a thread is there. */
+const PATIENCE_MS = 30;
 const PURGE_DELAY_MS = 600_000;
 const HOUR_SETTLED_MS = 60_000;
 const WRITER_CACHE_MIB = 32;
@@ -206,15 +208,52 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     readers.add(reader);
     return reader;
   };
+  /** Questions for which no reader is free. */
+  const unserved: { readonly resolve: (reader: Thread) => void; readonly reject: (error: unknown) => void }[] = [];
+  const release = (reader: Thread): void => {
+    const next = unserved.shift();
+    if (next === undefined) idleReaders.push({ reader, since: performance.now() });
+    else next.resolve(reader);
+  };
+  let supplyDue: NodeJS.Timeout | undefined;
+  let supplying: Promise<void> | undefined;
+  /** Starts one more reader at a time, while questions wait. */
+  const supply = (): void => {
+    if (unserved.length === 0 || supplyDue !== undefined || supplying !== undefined || isEnding) return;
+    const start = (): void => {
+      supplyDue = undefined;
+      if (unserved.length === 0) return;
+      supplying = startReader()
+        .then(release, (error: unknown) => {
+          for (const { reject } of unserved.splice(0)) reject(error);
+        })
+        .finally(() => {
+          supplying = undefined;
+          supply();
+        });
+    };
+    if (readers.size === 0) start();
+    else supplyDue = setTimeout(start, PATIENCE_MS);
+  };
+  const takeReader = (): Promise<Thread> | Thread => {
+    const idle = idleReaders.pop();
+    if (idle !== undefined) return idle.reader;
+    return new Promise((resolve, reject) => {
+      unserved.push({ resolve, reject });
+      supply();
+    });
+  };
   const read = <T>(method: string, ...args: unknown[]): Promise<T> => {
     if (isClosed) return Promise.reject(new StoreUnavailable('the signal store is closed'));
     return admission.add(async () => {
-      const reader = idleReaders.pop()?.reader ?? (await startReader());
+      const reader = await takeReader();
       try {
         return (await reader.call(nextCall++, method, args)) as T;
       } finally {
-        if (reader.isOver) readers.delete(reader);
-        else idleReaders.push({ reader, since: performance.now() });
+        if (reader.isOver) {
+          readers.delete(reader);
+          supply();
+        } else release(reader);
         planRest();
       }
     });
@@ -476,6 +515,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       await admission.onIdle();
       isEnding = true;
       clearTimeout(resting);
+      clearTimeout(supplyDue);
+      await supplying;
       await Promise.all(ending);
       await Promise.all([...readers].map(end));
       if (search === undefined) writerPort.close();

@@ -111,6 +111,25 @@ const readTraces = (statements: Statements, scope: Scope, groupBy: TraceGrouping
     )
     .all(...bindingsOf(scope));
 
+/** The same by bucket and value, in the order of the buckets: one read for totals and series, since each looks up every trace. */
+const readTracesByBucket = (
+  statements: Statements,
+  scope: Scope,
+  groupBy: TraceGrouping,
+  width: bigint,
+): { readonly traces: TraceFiguresRow[]; readonly series: SeriesRow[] } => {
+  const rows = statements
+    .raw<[bucket: number, ...TraceFiguresRow]>(
+      `SELECT r.start_ns / ? AS bucket, r.${traceColumns[groupBy]}, ${TRACE_FIGURES} FROM traces AS r WHERE ${IN_SCOPE}
+       GROUP BY 1, 2 ORDER BY 1`,
+    )
+    .all(width, ...bindingsOf(scope));
+  return {
+    traces: rows.map(([, ...figures]) => figures),
+    series: rows.map(([bucket, value, count, , cost]) => [bucket, value, null, PRICED, count, cost]),
+  };
+};
+
 /** Costs of calls by bucket, in the order of the buckets. */
 const bucketsOf = (groupBy: CallGrouping, where: string): string =>
   `SELECT r.start_ns / ? AS bucket, r.${groupBy}, r.model, ${CALL_CLASS}, count(*), sum(r.total_cost)
@@ -140,25 +159,10 @@ const readHourlySeries = (
   return rows.sort(([a], [b]) => Number(a) - Number(b));
 };
 
-/** Costs over time, one bucket after the other, as far as somebody reads them. The statement starts with the first row that is asked for. */
-function* readSeries(
-  statements: Statements,
-  scope: Scope,
-  { groupBy }: AnalyticsQuery,
-  width: bigint,
-): Generator<SeriesRow> {
-  if (isCallGrouping(groupBy) && width % NANOS_PER_HOUR === 0n) {
-    yield* readHourlySeries(statements, scope, groupBy, width);
-    return;
-  }
-  yield* statements
-    .raw<SeriesRow>(
-      isCallGrouping(groupBy)
-        ? bucketsOf(groupBy, IN_SCOPE)
-        : `SELECT r.start_ns / ? AS bucket, r.${traceColumns[groupBy]}, NULL, ${PRICED}, count(*), sum(r.total_cost)
-           FROM traces AS r WHERE ${IN_SCOPE} GROUP BY 1, 2 ORDER BY 1`,
-    )
-    .iterate(width, ...bindingsOf(scope));
+/** Costs of calls over time, one bucket after the other. Where buckets are no whole hours the statement goes as far as somebody reads it. */
+function* readSeries(statements: Statements, scope: Scope, groupBy: CallGrouping, width: bigint): Generator<SeriesRow> {
+  if (width % NANOS_PER_HOUR === 0n) yield* readHourlySeries(statements, scope, groupBy, width);
+  else yield* statements.raw<SeriesRow>(bucketsOf(groupBy, IN_SCOPE)).iterate(width, ...bindingsOf(scope));
 }
 
 const scopeOf = (statements: Statements, { projects, from, to }: SummaryQuery): Scope => ({
@@ -170,13 +174,20 @@ const scopeOf = (statements: Statements, { projects, from, to }: SummaryQuery): 
 export const costReport = (statements: Statements, query: AnalyticsQuery): CostReport => {
   const { groupBy, bucketSeconds } = query;
   const scope = scopeOf(statements, query);
-  return reports.costReport(query, {
-    ...(isCallGrouping(groupBy)
-      ? { calls: readCalls(statements, scope, groupBy) }
-      : { traces: readTraces(statements, scope, groupBy) }),
-    currency: currencyOf(statements, scope),
-    series: bucketSeconds === undefined ? undefined : readSeries(statements, scope, query, bucketWidth(bucketSeconds)),
-  });
+  const width = bucketSeconds === undefined ? undefined : bucketWidth(bucketSeconds);
+  const currency = currencyOf(statements, scope);
+  if (isCallGrouping(groupBy))
+    return reports.costReport(query, {
+      calls: readCalls(statements, scope, groupBy),
+      currency,
+      series: width === undefined ? undefined : readSeries(statements, scope, groupBy, width),
+    });
+  return reports.costReport(
+    query,
+    width === undefined
+      ? { traces: readTraces(statements, scope, groupBy), currency }
+      : { ...readTracesByBucket(statements, scope, groupBy, width), currency },
+  );
 };
 
 /** Counts each trace of the window once in every group that a span of it is in. */
