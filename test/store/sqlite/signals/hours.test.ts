@@ -5,24 +5,21 @@ import type { Span } from '../../../../src/model/span.ts';
 import { callGroupings } from '../../../../src/store/signals/call-groups.ts';
 import { encodeUnit } from '../../../../src/store/sqlite/signals/encode.ts';
 import { eraserOf } from '../../../../src/store/sqlite/signals/erase.ts';
-import { openSqliteSignalStore } from '../../../../src/store/sqlite/signals/open.ts';
 import { costReport, summaryReport } from '../../../../src/store/sqlite/signals/read-analytics.ts';
 import { migrations, SIGNALS_FILE } from '../../../../src/store/sqlite/signals/schema.ts';
 import { statementsOf } from '../../../../src/store/sqlite/signals/statements.ts';
 import { unitWriterOf } from '../../../../src/store/sqlite/signals/write-unit.ts';
 import { transactionsOf } from '../../../../src/store/sqlite/transaction.ts';
-import { eventually } from '../../../eventually.ts';
 import { aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../../signals/factories.ts';
-import { temporaryFolder } from '../temporary-store.ts';
 
 const HOUR = 3_600_000_000_000n;
 /** The beginning of an hour. */
 const BASE = (T0 / HOUR) * HOUR;
 const LATER = Number((BASE + 1_000_000n * HOUR) / 1_000_000n);
 
-const leave: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of leave.splice(0).toReversed()) await step();
+const leave: (() => void)[] = [];
+afterEach(() => {
+  for (const step of leave.splice(0).toReversed()) step();
 });
 
 /** A writer on a file of its own, and what reports say of it. */
@@ -117,7 +114,7 @@ const aStep: fc.Arbitrary<(file: File) => void> = fc.oneof(
     weight: 4,
     arbitrary: fc
       .array(aDrawnSpan, { minLength: 1, maxLength: 6 })
-      .map((spans) => (file: File) => void file.write(...spans)),
+      .map((spans) => (file: File) => file.write(...spans)),
   },
   { weight: 3, arbitrary: fc.constant((file: File) => file.addUp()) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 5 }).map((trace) => (file: File) => void file.erase(trace)) },
@@ -224,22 +221,5 @@ describe('what hours add up to', () => {
     file.addUp();
     expect(file.hours()).toEqual([0]);
     expect(file.read(BASE, BASE + HOUR)).toEqual(file.readSpans(BASE, BASE + HOUR));
-  });
-
-  it('comes to stand in the file while the store is open, and reports say the same', async () => {
-    const { path, remove } = temporaryFolder();
-    leave.push(remove);
-    const store = await openSqliteSignalStore({ path, hourSettledMs: 0 });
-    leave.push(() => store.close());
-    const window = { projects: 'all', from: BASE - HOUR, to: BASE + 9n * HOUR, bookModels: ['a'] } as const;
-    await store.write(aUnit({ spans: [call(1, BASE), call(2, BASE + HOUR)] }));
-    const db = new Database(path, { readonly: true });
-    leave.push(() => void db.close());
-    await eventually('two hours', () => db.prepare('SELECT count(*) FROM hours').pluck().get() === 2);
-    const before = await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 3_600 });
-    expect([before.totalCost, before.series?.length]).toEqual([1, 2]);
-    await store.deleteTraces([traceIdOf(1)], 'all');
-    const after = await store.summaryReport(window);
-    expect([after.traceCount, after.totalCost]).toEqual([1, 0.5]);
   });
 });
