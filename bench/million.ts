@@ -2,8 +2,8 @@
  * Reads and ingest at a large file: 1,000,000 spans in 100,000 traces over 30 days, and one trace of 10,000 spans.
  * Every read goes over HTTP to the daemon in a process of its own; large traces stand beside what SQLite takes to read the same rows
  * and a bare server to send the same bytes. Ingest there is set against an empty file, alternated.
- * Run: `node bench/million.ts [spans] [pairs] [folder to keep the file in]`; with a folder the next run reads the same file, and
- * with 0 pairs nothing is written.
+ * Run: `node bench/million.ts [spans] [pairs] [folder to keep the file in] [part of a name …]`; with a folder the next run reads the same
+ * file, with 0 pairs nothing is written, and with parts of names only the reads are made whose name has one of them.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { spawn } from 'node:child_process';
@@ -27,6 +27,8 @@ import { realisticBatches } from './store-limit.ts';
 const totalSpans = Number(process.argv[2] ?? 1_000_000);
 const pairs = Number(process.argv[3] ?? 3);
 const kept = process.argv[4];
+const wanted = process.argv.slice(5);
+const isWanted = (what: string): boolean => wanted.length === 0 || wanted.some((part) => what.includes(part));
 const SPANS_PER_TRACE = 10;
 const LONG_TRACE_SPANS = 10_000;
 const DAYS = 30;
@@ -115,6 +117,7 @@ const timeReads = async (
   pathsOf: () => string | readonly string[],
   reads = READS,
 ): Promise<void> => {
+  if (!isWanted(what)) return;
   const times: number[] = [];
   let rows = 0;
   const processorBefore = processorMs(daemon);
@@ -170,6 +173,7 @@ createServer((request, response) => {
 
 /** The long trace to its last byte, in turn with its rows read bare and with its bytes sent by a bare server. */
 const timeLongTrace = async (daemon: Daemon, path: string): Promise<void> => {
+  if (!isWanted('a trace of 10,000 spans')) return;
   const sender = spawn(process.execPath, ['--input-type=module', '-e', SENDER], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

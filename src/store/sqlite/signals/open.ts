@@ -39,6 +39,7 @@ import type { RowPage } from './read-traces.ts';
 import type { SpanPlaces, SpansPiece } from './span-json.ts';
 import { decodeView, encodeView } from '../../signals/rows/saved-view.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
+import { takenBuffers } from '../taken-buffers.ts';
 import { startThread, type Thread } from '../thread.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import type { ReaderOptions, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
@@ -264,6 +265,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     return next === undefined ? { items } : { items, next };
   };
 
+  const bufferTaken = takenBuffers();
   /** Spans as JSON, in their order. While a piece is taken, the next are read. */
   async function* writtenSpans(places: SpanPlaces, first: SpansPiece, payloads: boolean): AsyncGenerator<Uint8Array> {
     const { traces, ids } = places;
@@ -287,7 +289,9 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
         ahead.push(ask(asked, to));
         asked = to;
       }
+      const passedOn = bytes.length;
       yield bytes;
+      bufferTaken(passedOn);
       const next = ahead.shift();
       if (next === undefined) return;
       [bytes, taken] = await next.piece;
