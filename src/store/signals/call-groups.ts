@@ -71,7 +71,7 @@ export type CallRow = {
 };
 
 /** The calls of one group, and those that make it up by the id of their model. */
-export type CallGroup = { readonly figures: Figures; readonly byModel: Map<string, Figures> };
+export type CallGroup = { readonly figures: Figures; readonly byModel: ReadonlyMap<string, Figures> };
 
 /** Says under which entry of the price book a model id stands; each id is looked up once. */
 export const entriesOf = (bookModels: readonly string[]): ((model: string) => string | undefined) => {
@@ -103,7 +103,7 @@ export const groupCalls = (
   entryOf: (model: string) => string | undefined,
   counts: (row: CallRow) => boolean,
 ): Map<string | undefined, CallGroup> => {
-  const groups = new Map<string | undefined, CallGroup>();
+  const groups = new Map<string | undefined, CallGroup & { readonly byModel: Map<string, Figures> }>();
   for (const row of rows) {
     if (!counts(row)) continue;
     const key = keyOf(groupBy, row.value, entryOf);
@@ -158,22 +158,33 @@ export const sharesOf = (key: string | undefined, byModel: CallGroup['byModel'])
   };
 };
 
-/** The groups of a report of costs, in its order, all of them. */
-export const costGroups = (groups: ReadonlyMap<string | undefined, CallGroup>): CostGroup[] =>
-  [...groups]
+/** The groups that a report of costs shows, in its order, and what each of all groups costs. */
+export const costGroups = (
+  groups: ReadonlyMap<string | undefined, CallGroup>,
+): { readonly shown: CostGroup[]; readonly costs: number[] } => {
+  const costs: number[] = [];
+  // A report may have very many groups: those that it does not show are compared, and nothing else is made of them.
+  const ranked: (Ranked & { readonly group: CallGroup })[] = [];
+  for (const [key, group] of groups) {
+    const cost = costOf(group.figures);
+    if (cost.totalCost !== undefined) costs.push(cost.totalCost);
+    ranked.push({ ...(key === undefined ? {} : { key }), ...cost, count: group.figures.count, group });
+  }
+  const shown = ranked
+    .sort(byCost)
+    .slice(0, MOST_GROUPS)
     .map(
-      ([key, { figures, byModel }]): CostGroup => ({
-        ...(key === undefined ? {} : { key }),
-        count: figures.count,
+      ({ group: { figures, byModel }, ...rank }): CostGroup => ({
+        ...rank,
         errorCount: figures.errors,
-        ...costOf(figures),
         inputTokens: figures.inputTokens,
         outputTokens: figures.outputTokens,
         ...latencyOf(figures),
-        ...sharesOf(key, byModel),
+        ...sharesOf(rank.key, byModel),
       }),
-    )
-    .sort(byCost);
+    );
+  return { shown, costs };
+};
 
 /** The points of one bucket of a series, for the groups that the report shows: by key, what has none last. */
 export const pointsOf = (

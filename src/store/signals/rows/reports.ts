@@ -11,7 +11,6 @@ import {
   groupCalls,
   isCallGrouping,
   keyOf,
-  MOST_GROUPS,
   MOST_POINTS,
   noFigures,
   pointsOf,
@@ -106,6 +105,8 @@ export type SummaryReading = {
 /** The width of a bucket in nanoseconds. Buckets start at multiples of it since the epoch. */
 export const bucketWidth = (bucketSeconds: number): bigint => BigInt(bucketSeconds) * NANOS_PER_SECOND;
 
+const noModels: ReadonlyMap<string, Figures> = new Map();
+
 /** Puts reports together. @param readCost what a sum of costs stands for, as the engine adds them up */
 export const reportsOf = (readCost: (sum: number | null) => number | undefined) => {
   const readFigures = ([count, errors, cost, input, output, timed, totalNs, maxNs]: FiguresRow): Figures => ({
@@ -154,9 +155,9 @@ export const reportsOf = (readCost: (sum: number | null) => number | undefined) 
     const groups = new Map<string | undefined, CallGroup>();
     for (const [value, ...figures] of rows) {
       const key = groupText(groupBy, value);
-      const group = groups.get(key) ?? { figures: noFigures(), byModel: new Map<string, Figures>() };
-      addFigures(group.figures, readFigures(figures));
-      groups.set(key, group);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { figures: readFigures(figures), byModel: noModels });
+      else addFigures(group.figures, readFigures(figures));
     }
     return groups;
   };
@@ -202,13 +203,11 @@ export const reportsOf = (readCost: (sum: number | null) => number | undefined) 
     costReport: (query: AnalyticsQuery, { calls, traces, currency, series }: CostReading): CostReport => {
       const { groupBy, bucketSeconds } = query;
       const entryOf = entriesOf(query.bookModels);
-      const all = costGroups(
+      const { shown: groups, costs } = costGroups(
         isCallGrouping(groupBy)
           ? groupCalls(readCalls(calls ?? []), groupBy, entryOf, countsAsCost(entryOf))
           : groupTraces(traces ?? [], groupBy),
       );
-      const costs = all.flatMap(({ totalCost }) => totalCost ?? []);
-      const groups = all.slice(0, MOST_GROUPS);
       const shown = new Set(groups.map(({ key }) => key));
       return {
         ...(currency === undefined ? {} : { currency }),
