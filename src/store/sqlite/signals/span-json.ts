@@ -16,6 +16,8 @@ const SPAN_BYTES = { withPayloads: 16 * 1024, without: 2 * 1024 } as const;
 const LAST_SPAN_BYTES = 64 * 1024;
 /** What a span weighs without its payloads, its name and its message, in bytes: names of members, ids, times, correlation. */
 const ENVELOPE_BYTES = 700;
+/** Places that a piece reads at the most: their rows are read at once, which takes a sixth less than one by one. */
+const PIECE_PLACES = 512;
 /** Spans of which an estimate is made. */
 const SAMPLED = 64;
 
@@ -69,7 +71,8 @@ const spanWriter = (statements: Statements, payloads: boolean, into: JsonBytes) 
  * sent again is written as it is now.
  */
 export const writeSpans = (statements: Statements, places: SpanPlaces, payloads: boolean): SpansPiece => {
-  const { traces, ids } = places;
+  const { traces } = places;
+  const ids = places.ids.slice(0, PIECE_PLACES);
   const ofOneTrace = typeof traces === 'number';
   // One statement walks the places in their order: asked one by one, rows take longer to be found than to be read.
   const find = statements.raw<[...Row, span: number, trace: number, place: number]>(
@@ -78,8 +81,8 @@ export const writeSpans = (statements: Statements, places: SpanPlaces, payloads:
   );
   const reader = payloads ? payloadReaderOf(statements) : undefined;
   const rows = ofOneTrace
-    ? find.iterate(JSON.stringify(ids), traces)
-    : find.iterate(JSON.stringify(ids.map((id, place) => [traces[place], id])));
+    ? find.all(JSON.stringify(ids), traces)
+    : find.all(JSON.stringify(ids.map((id, place) => [traces[place], id])));
   const room = ids.length * (payloads ? SPAN_BYTES.withPayloads : SPAN_BYTES.without);
   const json = jsonBytes(Math.min(room, PIECE_BYTES + LAST_SPAN_BYTES));
   const write = spanWriter(statements, payloads, json);
