@@ -403,7 +403,7 @@ export const playEpisode = async ({ seed, troubleMs = HOUR / 2, workers = 4, pla
       if (!trouble) return;
       if (chance.is(0.5)) {
         const userId = `user-${chance.between(0, USERS - 1)}`;
-        await call((runs) => runs.eraseSubject({ ...ALL, userId }, async () => {}));
+        await call((runs) => runs.eraseSubject({ ...ALL, userId }, async () => ({ deleted: 0, pending: false })));
       } else {
         const before = time.now() - chance.between(0, 600_000);
         await call(async (runs) => {

@@ -460,7 +460,9 @@ export const checkAfterwards = async (
   }
   const [userId] = (await file.listRuns({ reach: 'all', limit: 1 })).flatMap((run) => run.userId ?? []);
   if (userId !== undefined) {
-    const { runsInFlight } = must(await runs.eraseSubject({ ...ALL, userId }, async () => {}));
+    const { runsInFlight } = must(
+      await runs.eraseSubject({ ...ALL, userId }, async () => ({ deleted: 0, pending: false })),
+    );
     hold(runsInFlight === 0, `nothing moves any more, and ${runsInFlight} runs of ${userId} are in flight`);
     const left = await file.listRuns({ reach: 'all', userId, limit: 1 });
     hold(left.length === 0, `run ${left[0]?.runId} of ${userId} outlived the erasure`);

@@ -4,7 +4,7 @@ import { findIdleSchedules } from '../schedule/idle-schedules.ts';
 import { contextOf } from '../run/stored-context.ts';
 import type { UpkeepMessage } from '../upkeep-actor.ts';
 import { attempt } from './calls.ts';
-import type { RunAdministration } from './runs-service.ts';
+import type { ErasedTraces, RunAdministration } from './runs-service.ts';
 
 /** Runs that one commit erases. */
 const ERASE_SLICE = 500;
@@ -38,12 +38,14 @@ export const createRunAdministration = (host: {
     eraseSubject: ({ userId, reach }, eraseTraces) =>
       attempt(async () => {
         let runsErased = 0;
+        let traces: ErasedTraces = { deleted: 0, pending: false };
         for (;;) {
           const { finished, inFlight } = await store.subjectRuns(userId, reach, ERASE_SLICE);
-          if (finished.length === 0) return { ok: true, value: { runsErased, runsInFlight: inFlight } };
+          if (finished.length === 0) return { ok: true, value: { runsErased, runsInFlight: inFlight, traces } };
           // A span that still waits would come back after its trace was deleted.
           await host.flushOutbox();
-          await eraseTraces([...new Set(finished.map(({ traceId }) => traceId))]);
+          const { deleted, pending } = await eraseTraces([...new Set(finished.map(({ traceId }) => traceId))]);
+          traces = { deleted: traces.deleted + deleted, pending: traces.pending || pending };
           await erase(finished.map(({ runId }) => runId));
           runsErased += finished.length;
         }

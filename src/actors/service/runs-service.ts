@@ -279,9 +279,12 @@ export type MachineDescription = MachineInfo & {
   readonly config: JsonObject;
 };
 
+/** What was deleted of the trace store; with `pending` its bytes go later. */
+export type ErasedTraces = { readonly deleted: number; readonly pending: boolean };
 export type ErasedSubject = {
   readonly runsErased: number;
   readonly runsInFlight: number;
+  readonly traces: ErasedTraces;
 };
 
 /** An open run that nothing will ever move: no runnable step, live lease, timer, wait or live child. There must be none. */
@@ -557,7 +560,7 @@ export interface RunAdministration {
    */
   eraseSubject(
     request: Asking & { readonly userId: string },
-    eraseTraces: (traceIds: readonly string[]) => Promise<void>,
+    eraseTraces: (traceIds: readonly string[]) => Promise<ErasedTraces>,
   ): Promise<Result<ErasedSubject>>;
   /** Removes up to `limit` runs of the project whose root ended before the boundary, with all that is theirs. */
   trimFinishedRuns(project: string, before: UnixMs, limit: number): Promise<number>;

@@ -24,22 +24,15 @@ export const subjectRoutes = ({ runs, traces }: RunsDeps): Route[] => [
       const { user_id: userId } = request.params as PathOf<'eraseSubject'>;
       const { reach } = request.caller;
       request.audit.projects = auditedProjects(reach);
-      let tracesErased = 0;
-      let pending = false;
-      const { runsErased, runsInFlight } = valueOf(
-        await runs.eraseSubject({ userId, reach }, async (traceIds) => {
-          const outcome = await traces.deleteTraces(traceIds, reach);
-          tracesErased += outcome.deleted;
-          pending ||= outcome.pending;
-        }),
-      );
+      const erased = await runs.eraseSubject({ userId, reach }, (traceIds) => traces.deleteTraces(traceIds, reach));
+      const { runsErased, runsInFlight, traces: ofTraces } = valueOf(erased);
       const views = await traces.deleteViewsOfUser(userId, reach);
       return {
         runs_erased: runsErased,
         runs_in_flight: runsInFlight,
-        traces_erased: tracesErased,
+        traces_erased: ofTraces.deleted,
         views_erased: views.deleted,
-        deletes_pending: pending || views.pending,
+        deletes_pending: ofTraces.pending || views.pending,
         note: noteOf(runsInFlight),
       };
     },

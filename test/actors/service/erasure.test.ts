@@ -23,9 +23,10 @@ onEachEngine('erasure and retention', ({ createHarness }) => {
       await service.runs.eraseSubject({ ...ALL, userId: 'u' }, async (ids) => {
         traceIds.push(...ids);
         sent = ofTrace().length;
+        return { deleted: ids.length, pending: true };
       }),
     );
-    expect(erased).toEqual({ runsErased: 2, runsInFlight: 1 });
+    expect(erased).toEqual({ runsErased: 2, runsInFlight: 1, traces: { deleted: 1, pending: true } });
     expect(traceIds).toEqual([done.traceId]);
     expect(sent).toBeGreaterThan(0);
     expect(codeOf(await service.runs.getRun({ ...ALL, runId: done.runId }))).toBe('not_found');
