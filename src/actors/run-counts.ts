@@ -38,9 +38,22 @@ export const createRunCounts = () => {
         counts[after.status] += 1;
       }
     },
+    add: ({ open, ended }: RunCounts): void => {
+      for (const status of openRunStatuses) counts[status] += open[status];
+      counts.succeeded += ended.succeeded;
+      counts.failed += ended.failed;
+      counts.cancelled += ended.cancelled;
+    },
     read: (): RunCounts => {
       const { succeeded, failed, cancelled, ...open } = counts;
       return { open, ended: { succeeded, failed, cancelled } };
     },
   };
+};
+
+/** Of several kernels. */
+export const joinedCounts = (counts: readonly RunCounts[]): RunCounts => {
+  const { read, add } = createRunCounts();
+  for (const one of counts) add(one);
+  return read();
 };

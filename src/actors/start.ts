@@ -73,6 +73,8 @@ export type RunsOptions = {
   readonly defer?: (callback: () => void) => void;
   /** Off: nothing happens by itself, and `tick` moves the timers. For tests and simulations. */
   readonly ticks?: boolean;
+  /** Off: this half moves no run and answers for those of several kernels, from the store that they share. */
+  readonly moves?: boolean;
 };
 
 const runsDefaults = { leaseTtlMs: 30_000, reclaimWindowMs: 5000, offerTtlMs: 5000 } as const;
@@ -99,6 +101,10 @@ export type RunningRuns = RunsService & {
   endsAwaited(): number;
   /** Whether callers were served just now: they are likely to come back at once, and wait for the event loop. */
   isBusy(): boolean;
+  /** Other kernels share the store: these workers called a service just now. */
+  workersSeen(workerIds: readonly string[]): void;
+  /** Other kernels share the store, and may have paused or resumed a definition: from now on this one knows it. */
+  reloadPauses(): Promise<void>;
 };
 
 /**
@@ -269,7 +275,13 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
       else onFault(error);
     },
   });
-  const registry = createWorkerRegistry({ store, clock: serviceClock, upkeep, held: leases.held });
+  const registry = createWorkerRegistry({
+    store,
+    clock: serviceClock,
+    upkeep,
+    held: leases.held,
+    keeps: options.moves ?? true,
+  });
   const liveWorkers = createLiveWorkers({ registry, dispatcher, pausedDefinitions, steady, heartbeatMs });
   const sweep = createSweep(clock, [
     () => upkeep({ kind: 'expire_parked' }),
@@ -326,6 +338,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     actors,
     flushOutbox: outbox.flush,
     closing: closing.signal,
+    moves: options.moves ?? true,
   });
 
   await resume.start();
@@ -367,6 +380,12 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     runCounts: counts.read,
     endsAwaited: followers.endsAwaited,
     isBusy: calls.isBusy,
+    workersSeen: (workerIds) => {
+      for (const workerId of workerIds) registry.seen(workerId);
+    },
+    reloadPauses: async () => {
+      for (const definition of await pausedDefinitions.reload()) heldRuns.resumed(definition);
+    },
 
     stopDeadlines: () => void timer.stop(),
     close: () => close(outbox.stop),

@@ -228,7 +228,12 @@ const table = {
   }),
   'runs-url': databaseUrl({
     meaning:
-      'Store durable runs in a PostgreSQL database, 14 to 18, instead of the file of `--runs-data`. Several services may share it: one of them moves the runs, and another takes over when it dies.',
+      'Store durable runs in a PostgreSQL database, 14 to 18, instead of the file of `--runs-data`. Several services may share it: one of them moves the runs, or each those of some shards (`--runs-shards`), and another takes over when it dies.',
+  }),
+  'runs-shards': integer(1, 64, {
+    meaning:
+      'Into how many shards the runs of `--runs-url` are cut: each is moved by one service. The number stays in the database, and grows to a multiple at a start beside which no other service runs.',
+    defaultText: 'as the database says, and 1 at first',
   }),
   'peer-url': url(['http', 'https'], {
     meaning: 'Where the other services on `--runs-url` reach this one: they pass on what is asked of the runs.',

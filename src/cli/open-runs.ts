@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../actors/kernel/clock.ts';
 import { type RunningRuns, startRuns } from '../actors/start.ts';
+import { createWayToServices } from '../http/peer-calls.ts';
 import type { Peers } from '../http/relay.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';
 import { builtinPriceBook } from '../ingest/price-book.ts';
 import type { Counters } from '../model/counters.ts';
 import type { ReportedUsage, UnixMs } from '../model/run.ts';
+import { newIdOfShard } from '../model/ids.ts';
 import { emptyBatch } from '../model/signal.ts';
 import type { Cost, Span } from '../model/span.ts';
 import { formatTimestamp, unixNanoFromMillis } from '../model/time.ts';
@@ -18,7 +19,8 @@ import type { RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { Settings } from './settings.ts';
-import { SHARD, type SharedRuns, shareRuns } from './shared-runs.ts';
+import { type SharedRuns, type SharedRunsOptions, shareRuns } from './shared-runs.ts';
+import type { StartShare } from './shared-store.ts';
 
 /** Usage that a step reports, priced with the book that prices spans. @see Interface specification, "Lease / attempt" */
 export const priceReport = ({ model, cost: _known, record: _recorded, ...usage }: ReportedUsage): Cost | undefined =>
@@ -56,6 +58,7 @@ export const openRuns = async (
     Settings,
     | 'runsData'
     | 'runsUrl'
+    | 'runsShards'
     | 'requestTimeoutSeconds'
     | 'diskReserveBytes'
     | 'maxDescendants'
@@ -68,15 +71,13 @@ export const openRuns = async (
   log: Logger,
   counters: Counters,
   onFatal: (message: string) => void,
+  eraseTraces: NonNullable<SharedRunsOptions['eraseTraces']>,
 ): Promise<OpenedRuns> => {
   const { runsData, runsUrl, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
   const startOn = (
     store: RunStore,
-    {
-      clock,
-      ticks,
-      isHeld = () => true,
-    }: { readonly clock?: Clock; readonly ticks: boolean; readonly isHeld?: () => boolean },
+    { clock, ticks, isHeld = () => true, shard }: Partial<Pick<StartShare, 'clock'>> & Omit<StartShare, 'clock'>,
+    isOfSeveral = false,
   ): Promise<RunningRuns> =>
     startRuns({
       store,
@@ -99,7 +100,9 @@ export const openRuns = async (
       reclaimWindowMs,
       offerTtlMs,
       ...(clock === undefined ? {} : { clock }),
+      ...(isOfSeveral && shard !== undefined ? { newId: () => newIdOfShard(shard) } : {}),
       ticks,
+      moves: ticks || !isOfSeveral,
     });
   if (runsData !== undefined && runsUrl !== undefined) {
     // Only a service that uses the database loads its driver, so that a start on a file need not wait for it.
@@ -107,15 +110,22 @@ export const openRuns = async (
     const store = await openPostgresRuns({
       url: runsUrl,
       statementMs: settings.requestTimeoutSeconds * 1000 * STATEMENT_SHARE,
+      ...(settings.runsShards === undefined ? {} : { shards: settings.runsShards }),
     });
+    const { shards } = store;
+    const isOfSeveral = shards > 1;
     try {
       const secret = await store.ownership.secret();
+      const named = (shard: number): string => (isOfSeveral ? `shard ${shard} of ${shards} of the runs` : 'the runs');
       const { runs, peers, begin, handOver } = await shareRuns({
-        store: { ...store, load: store.load(SHARD) },
-        startRuns: startOn,
-        changed: (owns) =>
-          log.info({}, owns ? 'this service owns the runs from now on' : 'this service owns the runs no more'),
-        onFault: (error) => log.warn({ err: error }, 'the runs could not be taken over; the next look tries again'),
+        store: { ...store, load: store.load(isOfSeveral ? undefined : 0) },
+        startRuns: (runStore, how) => startOn(runStore, how, isOfSeveral),
+        way: createWayToServices(secret, settings.requestTimeoutSeconds * 1000),
+        eraseTraces,
+        changed: (owns, shard) => log.info({}, `this service owns ${named(shard)} ${owns ? 'from now on' : 'no more'}`),
+        renumbered: (now) =>
+          onFatal(`the runs were cut into ${now} shards, and this service knows ${shards}: start it anew`),
+        onFault: (error) => log.warn({ err: error }, 'runs could not be taken over; the next look tries again'),
       });
       // States of monitors are each service's own, and so is their journal: in the database several would number one.
       return {

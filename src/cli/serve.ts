@@ -259,8 +259,14 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
   });
 
   const hasRuns = settings.runsData !== undefined;
-  const { runs, watchJournal, shared } = await openRuns(settings, runsRoom, pipeline, log, counters, (message) =>
-    endBroken({}, message),
+  const { runs, watchJournal, shared } = await openRuns(
+    settings,
+    runsRoom,
+    pipeline,
+    log,
+    counters,
+    (message) => endBroken({}, message),
+    (traceIds, reach) => store.deleteTraces(traceIds, reach),
   ).catch(async (error: unknown) => {
     await store.close();
     throw error;

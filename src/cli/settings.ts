@@ -38,6 +38,7 @@ type Optional =
   | 'quotaPerMinute'
   | 'sqlstoreUrl'
   | 'runsUrl'
+  | 'runsShards'
   | 'peerUrl'
   | 'colstoreUrl'
   | 'colstorePassword'

@@ -1,43 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import type { ActorSource } from '../actors/service/actor-directory.ts';
+import type { ErasedTraces } from '../actors/service/runs-service.ts';
+import { shareShards, type ShardedRuns, type WayToServices } from '../actors/service/sharded-runs.ts';
 import { type Clock, systemClock } from '../actors/kernel/clock.ts';
 import type { RunningRuns } from '../actors/start.ts';
+import type { PeerService } from '../http/peer-calls.ts';
 import type { Peers } from '../http/relay.ts';
-import type { UnixMs } from '../model/run.ts';
-import type { Ownership } from '../store/runs/ownership.ts';
-import type { RunQueries } from '../store/runs/run-queries.ts';
+import type { ProjectReach } from '../model/scope.ts';
+import type { ShardOwner } from '../store/runs/ownership.ts';
 import type { RunStore } from '../store/runs/run-store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import { CERTAIN_MS, createOwnedShard, type OwnedShard, readingStore } from './owned-shard.ts';
+import type { SharedStore, StartShare } from './shared-store.ts';
 
-/** How long an ownership of the runs lasts without a renewal, in milliseconds. After an owner died, the runs stand still for that long. */
-export const OWNED_MS = 10_000;
-/** An owner that could not renew its ownership for so long stops answering, in milliseconds. */
-export const CERTAIN_MS = 8_000;
 /** How often an owner renews its ownership, and another service asks for it, in milliseconds. */
 export const RENEW_MS = 2_000;
 /** The same after an attempt that failed, and while this service waits for the one that it handed the runs over to. */
 const RETRY_MS = 500;
-/** A clock of the previous owner that is further ahead than this was wrong, and this service does not follow it. */
-const FOLLOWED_MS = 10_000;
-
-/** All runs are one shard in this release. */
-export const SHARD = 0;
-
-/** The runs of a database, as this half needs them. */
-export type SharedStore = {
-  readonly queries: RunQueries;
-  /** What a kernel asks, as of the last commit. */
-  readonly load: RunStore['load'];
-  readonly ownership: Ownership;
-  readonly own: (owned: { readonly shard: number; readonly epoch: number }, fenced?: () => void) => RunStore;
-  readonly ping: () => Promise<void>;
-  readonly close: () => Promise<void>;
-};
+/** What nobody has taken for so long any service takes, in milliseconds, and keeps for so long at least. */
+const OVERDUE_MS = 3_000;
+const KEPT_MS = 60_000;
+/** How often services tell each other which workers called them, in milliseconds. */
+const TELL_MS = 1_000;
 
 export type SharedRuns = {
   /** The runs: those that this service moves while it owns them, and else those that it only reads. */
   readonly runs: RunningRuns;
-  readonly peers: Pick<Peers, 'isOwner' | 'ownerAddress' | 'onOwnerChange'>;
+  readonly peers: Pick<Peers, 'isOwner' | 'ownerAddress' | 'onOwnerChange'> & {
+    /** Takes what other services pass on, where the runs are cut into several shards. */
+    readonly service?: PeerService;
+  };
   /**
    * Begins to ask for the runs, and returns when it was asked for the first time.
    * @param address where other services reach this one; empty where they do not
@@ -52,48 +44,17 @@ export type SharedRuns = {
 
 export type SharedRunsOptions = {
   readonly store: SharedStore;
-  /**
-   * Starts the durable half on a store. `ticks` is off for one that only reads. `isHeld` says whether the runs are certainly still this
-   * service's: what it writes beside their database, which no fence guards, must not come later than what their next owner writes.
-   */
-  readonly startRuns: (
-    store: RunStore,
-    how: { readonly clock: Clock; readonly ticks: boolean; readonly isHeld?: () => boolean },
-  ) => Promise<RunningRuns>;
+  readonly startRuns: (store: RunStore, how: StartShare) => Promise<RunningRuns>;
+  /** The way to other services; needed where the runs are cut into several shards. */
+  readonly way?: WayToServices;
+  /** Deletes traces where the spans of the runs of this service go. */
+  readonly eraseTraces?: (traceIds: readonly string[], reach: ProjectReach) => Promise<ErasedTraces>;
   readonly clock?: Clock;
-  /** Called when this service got the runs, and when it lost them. */
-  readonly changed?: (owns: boolean) => void;
+  /** Called when this service got the runs of a shard, and when it lost them. */
+  readonly changed?: (owns: boolean, shard: number) => void;
+  /** Another service cut the runs into more shards: this one must be started anew. */
+  readonly renumbered?: (shards: number) => void;
   readonly onFault?: (error: unknown) => void;
-};
-
-/** The store of a service that moves no run. */
-const readingStore = ({ queries, load, ping }: Pick<SharedStore, 'queries' | 'load' | 'ping'>): RunStore => {
-  const refuse = (): Promise<never> => Promise.reject(new StoreUnavailable('another service owns the runs'));
-  return {
-    kind: 'postgres',
-    ...queries,
-    ping,
-    load,
-    commit: refuse,
-    resume: () =>
-      Promise.resolve({
-        liveLeases: [],
-        highest: { outboxNo: 0, order: 0, queueOrders: [] },
-        openRuns: { scheduled: 0, queued: 0, running: 0, waiting: 0, paused: 0 },
-      }),
-    dueTimers: () => Promise.resolve([]),
-    readOutbox: () => Promise.resolve([]),
-    close: () => Promise.resolve(),
-  };
-};
-
-/** A clock that goes on from where that of another owner stood, where it stood a little ahead. */
-const clockFrom = (clock: Clock, latestAt: UnixMs): Clock => {
-  const ahead = latestAt - clock.wall();
-  if (ahead <= 0 || ahead > FOLLOWED_MS) return clock;
-  const until = clock.monotonic() + ahead;
-  // It stands still for as long as it was ahead: a clock that is set later is followed as ever.
-  return { ...clock, wall: () => (clock.monotonic() < until ? Math.max(latestAt, clock.wall()) : clock.wall()) };
 };
 
 /** Every method leads to the runs of the moment. */
@@ -114,155 +75,211 @@ const leadingTo = (current: () => RunningRuns): RunningRuns => {
   };
 };
 
-/** The kernel of the runs, while this service owns them. */
-type Owned = { readonly epoch: number; running?: RunningRuns };
-
 /**
- * Runs in a database that several services have open. One of them owns the runs and moves them; another takes them over when that one did
- * not renew in time. Each ownership has a number, by which the database refuses what the owner before still commits.
+ * Runs in a database that several services have open, in one shard or several. One service owns a shard and moves its runs; another takes
+ * it over when that one did not renew in time. Each ownership has a number, by which the database refuses what the owner before still
+ * commits. Of several shards each service takes its part: who has more gives one back at each look.
+ *
+ * Of one shard a service that does not own it passes whole requests on. Of several, each call goes where its shard is.
  */
 export const shareRuns = async ({
   store,
   startRuns,
+  way,
+  eraseTraces = async () => ({ deleted: 0, pending: false }),
   clock = systemClock,
   changed = () => {},
+  renumbered = () => {},
   onFault = () => {},
 }: SharedRunsOptions): Promise<SharedRuns> => {
-  const { ownership } = store;
+  const { ownership, shards: number } = store;
   const owner = randomUUID();
   const reader = await startRuns(readingStore(store), { clock, ticks: false });
   let address = '';
-  let owned: Owned | undefined;
-  let certainUntil = Number.NEGATIVE_INFINITY;
-  let other: { readonly address: string; readonly until: number } | undefined;
-  let ownerChanged = (): void => {};
-  /** Whose runs these were when it was last said. An owner that starts again is another, also at the address that it had. */
-  let announced: string | undefined;
-  /** A takeover of this service failed since its last look. */
-  let standsBack = false;
+  /** Where the other services are reached that were seen at the last look. */
+  let others: readonly string[] = [];
   let isStopped = false;
   let handing: Promise<void> | undefined;
+  /** The end of a kernel whose shard another service is to have. */
+  let giving: Promise<void> | undefined;
   let cancel = (): void => {};
+  let cancelTelling = (): void => {};
   let looking: Promise<void> = Promise.resolve();
-  /** The start or the end of a half that is under way. A stop waits for it. */
-  const moving = new Set<Promise<unknown>>();
-  const move = (work: Promise<unknown>): void => {
-    const held = work.catch(onFault).finally(() => moving.delete(held));
-    moving.add(held);
-  };
+  const listeners = new Set<() => void>();
+  let sharded: ShardedRuns | undefined;
 
-  const announce = (holder: string | undefined): void => {
-    if (holder === announced) return;
-    announced = holder;
-    ownerChanged();
-  };
+  const shards = Array.from(
+    { length: number },
+    (_, shard): OwnedShard =>
+      createOwnedShard({
+        shard,
+        owner,
+        store,
+        startShare: startRuns,
+        clock,
+        changed: (owns) => changed(owns, shard),
+        announced: () => {
+          way?.endWhere((to, of) =>
+            of === undefined ? shards.every((one) => one.other()?.address !== to) : shards[of]?.other()?.address !== to,
+          );
+          for (const listener of listeners) listener();
+        },
+        onFault,
+      }),
+  );
+  const [first] = shards as [OwnedShard];
+  const takenCount = (): number => shards.filter((shard) => shard.isTaken()).length;
+  const isSole = number === 1;
+  /** It has less than its part, and looks often for what another gives back. */
+  let isPoor = false;
 
-  const lost = new WeakSet<Owned>();
-  const lose = (was: Owned): void => {
-    lost.add(was);
-    if (owned !== was) return;
-    owned = undefined;
-    if (was.running === undefined) return;
-    changed(false);
-    move(was.running.close());
-  };
-
-  const wall = (): UnixMs => Math.trunc(clock.wall());
-  const release = ({ epoch }: Owned): Promise<void> => ownership.release(SHARD, epoch, wall()).catch(() => {});
-
-  const begin = async (mine: Owned, latestAt: UnixMs): Promise<void> => {
-    const kernelStore = store.own({ shard: SHARD, epoch: mine.epoch }, () => lose(mine));
-    const isHeld = (): boolean => !lost.has(mine) && clock.monotonic() < certainUntil;
-    const running = await startRuns(kernelStore, { clock: clockFrom(clock, latestAt), ticks: true, isHeld }).catch(
-      async (error: unknown) => {
-        await kernelStore.close();
-        if (owned === mine) owned = undefined;
-        standsBack = true;
-        await release(mine);
-        throw error;
+  if (!isSole) {
+    if (way === undefined) throw new Error('runs in several shards need a way to the other services');
+    sharded = shareShards({
+      map: {
+        shards: number,
+        shardOfProject: store.shardOfProject,
+        findShard: store.findShard,
+        own: (shard) => (shards[shard]?.isOwner() === true ? shards[shard].running() : undefined),
+        addressOf: (shard) => (shards[shard]?.isTaken() === true ? undefined : shards[shard]?.other()?.address),
+        others: () => others,
+        onChange: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
       },
-    );
-    if (owned !== mine || handing !== undefined) {
-      await running.close();
-      return;
-    }
-    mine.running = running;
-    announce(owner);
-    changed(true);
-  };
+      reader,
+      way,
+      clock,
+      eraseTraces,
+    });
+  }
 
-  const renew = async (mine: Owned): Promise<void> => {
-    const askedAt = clock.monotonic();
-    if (await ownership.renew(SHARD, mine.epoch, wall(), OWNED_MS)) certainUntil = askedAt + CERTAIN_MS;
-    else lose(mine);
+  /** Since when each shard is without an owner, by the clock that does not jump. */
+  const freeSince = new Map<number, number>();
+  let givesFrom = Number.NEGATIVE_INFINITY;
+  /**
+   * Takes what nobody owns, and gives back one shard where others have less than their part. The service with the least takes first; what nobody took
+   * for a while anybody takes, and keeps it: a service that is seen may not be able to.
+   * @returns whether this service has less than its part
+   */
+  const balance = async (
+    owners: readonly ShardOwner[],
+    services: readonly string[],
+    askedAt: number,
+  ): Promise<boolean> => {
+    const least = Math.floor(number / services.length);
+    const most = Math.ceil(number / services.length);
+    const countOf = (name: string): number => owners.filter((one) => one.owner === name && one.leftMs > 0).length;
+    const poorest = Math.min(...services.flatMap((name) => (name === owner ? [] : [countOf(name)])));
+    for (const shard of shards) {
+      if (shard.isTaken()) {
+        freeSince.delete(shard.shard);
+        continue;
+      }
+      const found = owners.find((one) => one.shard === shard.shard);
+      const mayTake = shard.see(found, askedAt);
+      if (found !== undefined && found.owner !== owner && found.leftMs > 0) {
+        freeSince.delete(shard.shard);
+        continue;
+      }
+      const since = freeSince.get(shard.shard) ?? askedAt;
+      freeSince.set(shard.shard, since);
+      const mine = takenCount();
+      const isOverdue = askedAt - since >= OVERDUE_MS;
+      const isPart = mine < least || (mine < most && poorest >= least);
+      if (handing !== undefined || !mayTake || !(isPart || isOverdue)) continue;
+      if (!isPart) givesFrom = askedAt + KEPT_MS;
+      await shard.take(address, clock.monotonic());
+    }
+    const mine = takenCount();
+    const gives = mine > most || (mine > least && poorest < least);
+    const last = shards.findLast((shard) => shard.running() !== undefined);
+    if (handing === undefined && giving === undefined && last !== undefined && gives && askedAt >= givesFrom)
+      giving = last
+        .giveBack('stop', false)
+        .catch(onFault)
+        .finally(() => {
+          giving = undefined;
+        });
+    return mine < least;
   };
 
   const askFor = async (): Promise<void> => {
     const askedAt = clock.monotonic();
-    const found = (await ownership.owners()).find(({ shard }) => shard === SHARD);
-    const isOthers = found !== undefined && found.owner !== owner;
-    other = isOthers ? { address: found.address, until: askedAt + found.leftMs } : undefined;
-    announce(found?.owner);
-    // Another service, which may be able to, looks before this one tries again.
-    const tries = !standsBack;
-    standsBack = false;
-    if (!tries || handing !== undefined || (isOthers && found.leftMs > 0)) return;
-    const taken = await ownership.take(SHARD, owner, address, OWNED_MS);
-    if (taken === undefined) return;
-    const mine: Owned = { epoch: taken.epoch };
     if (handing !== undefined) {
-      await release(mine);
+      await balance(await ownership.owners(), [owner], askedAt);
       return;
     }
-    certainUntil = askedAt + CERTAIN_MS;
-    other = undefined;
-    owned = mine;
-    move(begin(mine, taken.latestAt));
+    const met = await ownership.meet(owner, address, CERTAIN_MS);
+    if (met.shards !== number) {
+      renumbered(met.shards);
+      return;
+    }
+    others = [...new Set(met.services.map((one) => one.address))].filter((at) => at !== '' && at !== address);
+    isPoor = await balance(
+      met.owners,
+      met.services.map((one) => one.owner),
+      askedAt,
+    );
+    void sharded?.reloadPauses().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) onFault(error);
+    });
+  };
+
+  /** @returns whether the store answered */
+  const answered = async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      // The store is away: readyz says so. What was owned is certain for a moment only.
+      if (!(error instanceof StoreUnavailable)) onFault(error);
+      return false;
+    }
   };
 
   const look = async (): Promise<void> => {
-    let hasFailed = false;
-    try {
-      await (owned === undefined ? askFor() : renew(owned));
-    } catch (error) {
-      hasFailed = true;
-      // The store is away: readyz says so. What was owned is certain for a moment only.
-      if (!(error instanceof StoreUnavailable)) onFault(error);
-      // Another service may own the runs by now. Streams and claims that wait here would never get an answer.
-      const isOver = clock.monotonic() >= certainUntil + OWNED_MS - CERTAIN_MS;
-      if (owned?.running !== undefined && isOver) lose(owned);
-    }
-    // A service that waits for the runs asks again when their ownership may have lapsed.
-    const leftMs = owned === undefined && other !== undefined ? other.until - clock.monotonic() : RENEW_MS;
-    const usualMs = leftMs > 0 ? Math.min(leftMs, RENEW_MS) : RENEW_MS;
-    const isSoon = hasFailed || (handing !== undefined && other === undefined);
+    const renewed = await Promise.all(shards.filter((shard) => shard.isTaken()).map((shard) => answered(shard.renew)));
+    const mayAsk = !isSole || renewed.length === 0;
+    const hasFailed = [...renewed, ...(mayAsk ? [await answered(askFor)] : [])].includes(false);
+    if (hasFailed) for (const shard of shards) shard.unanswered();
+    // A service that waits for runs asks again when their ownership may have lapsed.
+    const lapses = shards.flatMap((shard) => {
+      const other = shard.isTaken() ? undefined : shard.other();
+      return other === undefined ? [] : [other.until - clock.monotonic()];
+    });
+    const usualMs = Math.min(RENEW_MS, ...lapses.filter((leftMs) => leftMs > 0));
+    const hasUnowned = shards.some((shard) => !shard.isTaken() && shard.other() === undefined);
+    const isSoon = hasFailed || (isPoor && !isSole) || (hasUnowned && (handing !== undefined || !isSole));
     if (!isStopped)
       cancel = clock.after(isSoon ? Math.min(usualMs, RETRY_MS) : usualMs, () => {
         looking = look();
       });
   };
 
-  const running = (): RunningRuns => owned?.running ?? reader;
-  const isOwner = (): boolean => owned?.running !== undefined && clock.monotonic() < certainUntil;
-  const runs = leadingTo(running);
+  const tell = (): void => {
+    if (isStopped) return;
+    void sharded?.tellSeen();
+    cancelTelling = clock.after(TELL_MS, tell);
+  };
 
   const handOver = (how: 'close' | 'stop'): Promise<void> =>
     (handing ??= (async () => {
       await looking;
-      await Promise.all(moving);
-      const mine = owned;
-      owned = undefined;
-      try {
-        await mine?.running?.[how]();
-      } finally {
-        if (mine !== undefined) await release(mine);
-      }
+      await giving;
+      // The others take its part at once.
+      await ownership.leave(owner).catch(() => {});
+      const ends = await Promise.allSettled(shards.map((shard) => shard.giveBack(how, true)));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
     })());
 
   const end = async (how: 'close' | 'stop'): Promise<void> => {
     if (isStopped) return;
     isStopped = true;
     cancel();
+    cancelTelling();
     await handOver(how);
     // A request for the ownership may have been under way.
     await looking;
@@ -270,37 +287,62 @@ export const shareRuns = async ({
     await store.close();
   };
 
+  const what = isSole ? 'the runs' : 'any shard of the runs';
+  /** Why nobody answers for a shard; nothing where somebody does. */
+  const absenceOf = (shard: OwnedShard): string | undefined => {
+    if (shard.isOwner()) return undefined;
+    const other = shard.other();
+    if (other === undefined || clock.monotonic() > other.until + RENEW_MS)
+      return `runs store: no service owns ${what} at the moment`;
+    return other.address === ''
+      ? `runs store: the service that owns ${what} does not say how it is reached: start it with --peer-url`
+      : undefined;
+  };
+  /** Of several shards, one without an owner keeps no service from answering for the others. */
+  const ping = async (): Promise<void> => {
+    await store.ping();
+    const absences = shards.map(absenceOf);
+    const [absence] = absences;
+    if (absence !== undefined && !absences.includes(undefined)) throw new StoreUnavailable(absence);
+  };
+
+  const ended = { ping, close: () => end('close'), stop: () => end('stop') };
+  const begin: SharedRuns['begin'] = async (reached) => {
+    address = reached;
+    looking = look();
+    await looking;
+    await Promise.all(shards.map((shard) => shard.settled()));
+    if (sharded !== undefined) tell();
+  };
+  if (sharded !== undefined) {
+    const { runs, answer, follow } = sharded;
+    return {
+      runs: { ...runs, ...ended },
+      peers: {
+        // Nothing is passed on as a whole: each call goes where its shard is.
+        isOwner: () => true,
+        onOwnerChange: () => {},
+        ownerAddress: () => undefined,
+        service: { answer, follow, giveBack: runs.giveBack },
+      },
+      begin,
+      handOver: () => handOver('stop'),
+    };
+  }
+  const runs = leadingTo(() => first.running() ?? reader);
   return {
     runs: {
       ...runs,
-      ping: async () => {
-        await store.ping();
-        if (isOwner()) return;
-        if (other === undefined || clock.monotonic() > other.until + RENEW_MS)
-          throw new StoreUnavailable('runs store: no service owns the runs at the moment');
-        if (other.address === '')
-          throw new StoreUnavailable(
-            'runs store: the service that owns the runs does not say how it is reached: start it with --peer-url',
-          );
-      },
       // The service that owns the runs deletes them.
-      trimFinishedRuns: async (...slice) => (isOwner() ? runs.trimFinishedRuns(...slice) : 0),
-      close: () => end('close'),
-      stop: () => end('stop'),
+      trimFinishedRuns: async (...slice) => (first.isOwner() ? runs.trimFinishedRuns(...slice) : 0),
+      ...ended,
     },
     peers: {
-      isOwner,
-      onOwnerChange: (listener) => {
-        ownerChanged = listener;
-      },
-      ownerAddress: () => other?.address,
+      isOwner: first.isOwner,
+      onOwnerChange: (listener) => void listeners.add(listener),
+      ownerAddress: () => first.other()?.address,
     },
-    begin: async (reached) => {
-      address = reached;
-      looking = look();
-      await looking;
-      await Promise.all(moving);
-    },
+    begin,
     handOver: () => handOver('stop'),
   };
 };

@@ -19,6 +19,7 @@ import { countRequest, countServerErrors } from './counting.ts';
 import { createDeadlines } from './deadline.ts';
 import { mountRoutes } from './mount.ts';
 import type { Route } from './route.ts';
+import { createPeerDoor, mountPeerDoor, type PeerService } from './peer-calls.ts';
 import { createRelay, type Peers } from './relay.ts';
 import { createServeRequest } from './serve-request.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
@@ -51,7 +52,10 @@ export type AppDeps = {
   /** Where OTLP over gRPC leads; absent, the port serves HTTP/1.1 alone. */
   readonly grpc?: { readonly pipeline: Pipeline };
   /** Where several services share their runs. */
-  readonly peers?: Peers;
+  readonly peers?: Peers & {
+    /** Where their runs are cut into several shards. */
+    readonly service?: PeerService;
+  };
 };
 
 /**
@@ -114,6 +118,7 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
     flush: () => audit.flush(),
     ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
   });
+  if (deps.peers?.service !== undefined) mountPeerDoor(app, createPeerDoor(deps.peers.service, deps.peers.secret, log));
   const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
   mountRoutes(app, routes, pages, async (route, operation, request, reply) => {
     countRequest(counters, route.surface);

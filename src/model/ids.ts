@@ -30,6 +30,19 @@ export const newSpanId = (): string => {
 /** An id for a record that the service creates: a UUIDv7, so ids sort by the time of their making. */
 export const newRecordId = (): string => randomUUIDv7();
 
+/** Shards that an id can name. */
+export const MOST_SHARDS = 1024;
+
+/** The same, which says in ten of its random bits in which shard the record was made. */
+export const newIdOfShard = (shard: number): string => {
+  const id = newRecordId();
+  const last = (Number.parseInt(id.slice(-4), 16) & ~(MOST_SHARDS - 1)) | shard;
+  return id.slice(0, -4) + last.toString(16).padStart(4, '0');
+};
+
+/** The shard that an id says, where it was made to say one; of any other text a number that means nothing. */
+export const shardSaidBy = (id: string): number => Number.parseInt(id.slice(-4), 16) & (MOST_SHARDS - 1);
+
 /** The id that follows from a text: a UUIDv8 of its SHA-256. */
 export const recordIdOf = (text: string): string => {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16);

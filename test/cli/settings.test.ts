@@ -47,6 +47,7 @@ const rows: Readonly<
     of: (s) => s.runsUrl,
     refused: ['mysql://db', 'postgres://u@h', ''],
   },
+  'runs-shards': { text: '8', read: 8, of: (s) => s.runsShards, refused: ['0', '65', '2.5', ''] },
   'peer-url': {
     text: 'http://one:4317',
     read: 'http://one:4317',

@@ -1,8 +1,13 @@
 import type { RunningRuns } from '../../src/actors/start.ts';
+import type { WayToServices } from '../../src/actors/service/sharded-runs.ts';
 import { startRuns } from '../../src/actors/start.ts';
-import { OWNED_MS, RENEW_MS, type SharedRuns, shareRuns } from '../../src/cli/shared-runs.ts';
+import { OWNED_MS } from '../../src/cli/owned-shard.ts';
+import { RENEW_MS, type SharedRuns, shareRuns } from '../../src/cli/shared-runs.ts';
 import type { Result } from '../../src/model/failure.ts';
+import { newIdOfShard } from '../../src/model/ids.ts';
 import type { Lease, RunDetail } from '../../src/model/run.ts';
+import { shardOfProject } from '../../src/store/postgres/runs/shards.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createFakeClock } from '../actors/run-harness.ts';
 import { seededRandom } from '../crash/ledger.ts';
 import { createEpochStore } from './epoch-store.ts';
@@ -13,6 +18,8 @@ export type SimulatedService = SharedRuns & {
   readonly owned: readonly boolean[];
   /** Every kernel that it ever had, also those that were replaced. */
   readonly kernels: readonly RunningRuns[];
+  /** The same with the shard of each. */
+  readonly kernelsOf: readonly { readonly shard: number; readonly runs: RunningRuns }[];
   readonly goAway: (away: boolean) => void;
   /** Nothing that it asks is answered until the returned function is called. */
   readonly hang: () => () => void;
@@ -23,11 +30,27 @@ const settle = async (): Promise<void> => {
 };
 const STEP_MS = 500;
 
-/** Services that share runs in memory, on one clock. */
-export const createSharedScene = () => {
+/** Services that share runs in memory, on one clock. @param loses whether the answer to a call that is passed on is lost */
+export const createSharedScene = (shards = 1, loses: () => boolean = () => false) => {
   const time = createFakeClock();
-  const database = createEpochStore(() => time.clock.monotonic());
+  const database = createEpochStore(() => time.clock.monotonic(), shards);
   const services: SimulatedService[] = [];
+  const named = new Map<string, SimulatedService>();
+  const asJson = <T>(value: T): T => (JSON.parse(JSON.stringify({ value })) as { value: T }).value;
+  const serviceAt = (address: string) => {
+    const service = named.get(address)?.peers.service;
+    if (service === undefined) throw new StoreUnavailable('nobody answers there');
+    return service;
+  };
+  const way: WayToServices = {
+    call: async (address, call, signal = new AbortController().signal) => {
+      const answer = asJson(await serviceAt(address).answer(asJson(call), signal));
+      if (loses()) throw new StoreUnavailable('the answer was lost');
+      return answer;
+    },
+    follow: (address, call, signal) => serviceAt(address).follow(asJson(call), signal),
+    endWhere: () => {},
+  };
   return {
     time,
     database,
@@ -41,24 +64,29 @@ export const createSharedScene = () => {
       const { store, goAway, hang } = database.openFor();
       const owned: boolean[] = [];
       const kernels: RunningRuns[] = [];
+      const kernelsOf: { shard: number; runs: RunningRuns }[] = [];
       const shared = await shareRuns({
         store,
+        way,
         clock: time.clock,
         changed: (owns) => owned.push(owns),
-        startRuns: async (runStore, { clock, ticks }) => {
+        startRuns: async (runStore, { clock, ticks, shard = 0 }) => {
           const running = await startRuns({
             store: runStore,
             writeSpans: async () => {},
             price: () => undefined,
             clock,
             ticks,
+            ...(shards > 1 ? { moves: ticks, newId: () => newIdOfShard(shard) } : {}),
           });
           if (ticks) kernels.push(running);
+          if (ticks) kernelsOf.push({ shard, runs: running });
           return running;
         },
       });
-      const service = { ...shared, owned, kernels, goAway, hang };
+      const service = { ...shared, owned, kernels, kernelsOf, goAway, hang };
       services.push(service);
+      named.set(`http://${name}`, service);
       await shared.begin(`http://${name}`);
       return service;
     },
@@ -121,13 +149,19 @@ const runFault = ({ status, attempts }: RunDetail, acknowledged: ReadonlySet<str
  * Two services on one store, and random acts: calls that reach the owner, or one that was replaced and does not know it yet; a store that
  * is away from one of them, or hangs for it; time. At the end all is answered again, every run must end, and nothing that was acknowledged
  * may be missing.
+ * @param shards into how many the runs are cut: each is moved by the kernel of one service, and either answers for all
  * @returns how often the runs changed their owner
  * @throws Error that names what does not hold
  */
-export const simulateSharedRuns = async (seed: number): Promise<number> => {
+export const simulateSharedRuns = async (seed: number, shards = 1): Promise<number> => {
   const random = seededRandom(seed);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
-  const { pass, start, close, time } = createSharedScene();
+  const isSole = shards === 1;
+  let isDisturbed = false;
+  const { pass, start, close, time, database } = createSharedScene(shards, () => isDisturbed && random() < 0.05);
+  const projects = Array.from({ length: shards }, (_, shard) => {
+    for (let n = 0; ; n += 1) if (shardOfProject(`p${n}`, shards) === shard) return `p${n}`;
+  });
   const services = [await start('one'), await start('other')] as const;
   const runIds: string[] = [];
   const leases: Lease[] = [];
@@ -136,21 +170,30 @@ export const simulateSharedRuns = async (seed: number): Promise<number> => {
   const goOn = new Map<SimulatedService, () => void>();
   const asked: Promise<unknown>[] = [];
 
+  type Target = { readonly runs: RunningRuns; readonly project: string };
+  const projectOf = (shard: number): string => projects[shard] as string;
   /** One that answers for the runs now, or, at times, any kernel that ever did. */
-  const target = (): RunningRuns | undefined => {
-    if (random() < 0.2) return pick(services.flatMap(({ kernels }) => kernels));
-    return services.find(({ peers }) => peers.isOwner())?.runs;
+  const target = (): Target | undefined => {
+    if (random() < 0.2) {
+      const { runs, shard } = pick(services.flatMap(({ kernelsOf }) => kernelsOf));
+      return { runs, project: projectOf(shard) };
+    }
+    const runs = isSole ? services.find(({ peers }) => peers.isOwner())?.runs : pick(services).runs;
+    return runs === undefined ? undefined : { runs, project: pick(projects) };
   };
   /** Mostly the owner. */
   const victim = (): SimulatedService =>
-    (random() < 0.7 ? services.find(({ peers }) => peers.isOwner()) : undefined) ?? pick(services);
+    (isSole && random() < 0.7 ? services.find(({ peers }) => peers.isOwner()) : undefined) ?? pick(services);
   /** A call whose answer may come much later, or never. */
-  const ask = <T>(call: (runs: RunningRuns) => Promise<Result<T>>, answered: (value: T) => void): void => {
-    const runs = target();
-    if (runs === undefined) return;
+  const ask = <T>(
+    call: (runs: RunningRuns, project: string) => Promise<Result<T>>,
+    answered: (value: T) => void,
+  ): void => {
+    const to = target();
+    if (to === undefined) return;
     const settled = async (): Promise<void> => {
       try {
-        const result = await call(runs);
+        const result = await call(to.runs, to.project);
         if (result.ok) answered(result.value);
       } catch {
         // It was never answered.
@@ -163,7 +206,7 @@ export const simulateSharedRuns = async (seed: number): Promise<number> => {
     const lease = pick(leases);
     if (drawn < 0.12)
       ask(
-        (runs) => runs.startRun({ ...ALL, project: 'p', definitionId: 'flow', input: {} }),
+        (runs, project) => runs.startRun({ ...ALL, project, definitionId: 'flow', input: {} }),
         ({ run }) => runIds.push(run.runId),
       );
     else if (drawn < 0.34)
@@ -215,16 +258,29 @@ export const simulateSharedRuns = async (seed: number): Promise<number> => {
   };
 
   try {
+    await pass(isSole ? 0 : OWNED_MS);
     const registered = await services[0].runs.registerWorker({ ...WORKER, definitions });
     if (!registered.ok) throw new Error(registered.failure.message);
+    isDisturbed = true;
     for (let n = 0; n < ACTS; n += 1) await act();
     for (const held of goOn.values()) held();
     for (const { goAway } of services) goAway(false);
+    isDisturbed = false;
     await pass(OWNED_MS + RENEW_MS);
     await Promise.all(asked);
-    const owner = services.find(({ peers }) => peers.isOwner());
-    if (owner === undefined || services.every(({ peers }) => peers.isOwner()))
+    // Shards may still go to the service that has less than its part.
+    const isReady = async ({ runs }: SimulatedService): Promise<boolean> => {
+      const listed = await runs.listActors({ ...ALL, type: 'dispatcher', limit: shards });
+      return listed.ok && listed.value.items.length === shards;
+    };
+    for (const until = time.clock.monotonic() + SETTLE_MS; !(await Promise.all(services.map(isReady))).every(Boolean); )
+      if (time.clock.monotonic() > until) throw new Error('not every service knows who owns the runs');
+      else await pass(STEP_MS);
+    const owner = isSole ? services.find(({ peers }) => peers.isOwner()) : pick(services);
+    if (owner === undefined || (isSole && services.every(({ peers }) => peers.isOwner())))
       throw new Error('the runs have no one owner');
+    const live = database.owners().filter(({ leftMs }) => leftMs > 0);
+    if (live.length !== shards) throw new Error(`${live.length} of ${shards} shards have an owner`);
     for (const until = time.clock.monotonic() + SETTLE_MS; !(await isOver(owner.runs)); await serveAll(owner.runs))
       if (time.clock.monotonic() > until) throw new Error('not every run ended');
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type RunningRuns, startRuns } from '../../src/actors/start.ts';
-import { CERTAIN_MS, OWNED_MS, RENEW_MS, shareRuns } from '../../src/cli/shared-runs.ts';
+import { CERTAIN_MS, OWNED_MS } from '../../src/cli/owned-shard.ts';
+import { RENEW_MS, shareRuns } from '../../src/cli/shared-runs.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createSharedScene, simulateSharedRuns } from './shared-runs-simulation.ts';
 
@@ -299,5 +300,40 @@ describe('runs that several services share', () => {
         throw new Error(`seed ${seed + n}`, { cause: error });
       });
     expect(owners).toBeGreaterThan(SIMULATIONS);
+  });
+
+  it('the same of two shards, of which each service moves one, and either answers for both: calls and claims are passed on, and answers get lost', async () => {
+    let owners = 0;
+    const seed = Date.now() % 1_000_000;
+    for (let n = 0; n < SIMULATIONS; n += 1)
+      owners += await simulateSharedRuns(seed + n, 2).catch((error: unknown) => {
+        throw new Error(`seed ${seed + n}`, { cause: error });
+      });
+    expect(owners).toBeGreaterThan(2 * SIMULATIONS);
+  });
+
+  it('of several shards each service takes its part: one that comes gets some, and what one had that stopped goes to the others', async () => {
+    const shared = createSharedScene(8);
+    cleanups.push(shared.close);
+    const partsNow = (): number[] => {
+      const live = shared.database.owners().filter(({ leftMs }) => leftMs > 0);
+      return [...Map.groupBy(live, ({ owner }) => owner).values()]
+        .map(({ length }) => length)
+        .toSorted((a, b) => a - b);
+    };
+    const one = await shared.start('one');
+    expect(partsNow()).toEqual([8]);
+    const other = await shared.start('other');
+    await shared.pass(20_000);
+    expect(partsNow()).toEqual([4, 4]);
+    await shared.start('third');
+    await shared.pass(20_000);
+    expect(partsNow()).toEqual([2, 3, 3]);
+    one.goAway(true);
+    await shared.pass(15_000);
+    expect(partsNow()).toEqual([4, 4]);
+    await other.runs.stop();
+    await shared.pass(RENEW_MS);
+    expect(partsNow()).toEqual([8]);
   });
 });

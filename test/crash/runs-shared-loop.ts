@@ -1,7 +1,8 @@
 /**
- * Three services on one database of runs, under a load that goes to all of them, while their owner is killed or stopped, a service that
+ * Three services on one database of runs, under a load that goes to all of them, while an owner is killed or stopped, a service that
  * only passes on is killed, and the database crashes. What was acknowledged is kept in this process and in the ledgers of the workers.
- * Run as a command: `node test/crash/runs-shared-loop.ts --cycles 200 --seed 7`.
+ * Run as a command: `node test/crash/runs-shared-loop.ts --cycles 200 --seed 7`; with `--shards 8` the runs are of many projects, and each
+ * service moves a part of them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
+import { shardOfProject } from '../../src/store/postgres/runs/shards.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { seededRandom } from './ledger.ts';
@@ -25,7 +27,10 @@ const CYCLE_MS = { shortest: 500, longest: 2_500 };
 const STOPPED_MS = 14_000;
 const SETTLE_MS = 300_000;
 
-/** What happens to the services: the owner is killed or stopped, one that passes on is killed, the database crashes. */
+/** Projects of the runs, where they are in several shards. */
+const PROJECTS = 20;
+
+/** What happens to the services: an owner is killed or stopped, one that passes on is killed, the database crashes. */
 export const sharedFaults = ['kill_owner', 'stop_owner', 'kill_bystander', 'crash_database'] as const;
 export type SharedFault = (typeof sharedFaults)[number];
 
@@ -41,12 +46,14 @@ export type SharedFigures = {
 };
 
 type Service = { daemon: Daemon; readonly port: number; readonly folder: string };
-type Started = { readonly n: string; runId?: string; wasTold: boolean };
+type Started = { readonly n: string; readonly project: string; runId?: string; wasTold: boolean };
 
 type Campaign = {
   readonly folder: string;
   readonly seed: number;
   readonly cycles: number;
+  /** Into how many the runs are cut; 1 where absent. */
+  readonly shards?: number;
   /** The faults in their order; drawn where absent. */
   readonly faults?: readonly SharedFault[];
   readonly onCycle?: (cycle: number) => void;
@@ -71,7 +78,7 @@ export const runsSharedLoop = async (options: Campaign): Promise<SharedFigures> 
 };
 
 const disturbAndCheck = async (
-  { folder, seed, cycles, faults, onCycle, onFailover }: Campaign,
+  { folder, seed, cycles, shards = 1, faults, onCycle, onFailover }: Campaign,
   atEnd: (end: () => unknown) => void,
 ): Promise<SharedFigures> => {
   const random = seededRandom(seed);
@@ -80,7 +87,10 @@ const disturbAndCheck = async (
   atEnd(() => server.remove());
   const url = server.create();
   const startService = (home: string, port: number): Promise<Daemon> =>
-    startDaemon(home, ['--port', String(port)], { SVCD_RUNS_URL: url, SVCD_SQLSTORE_URL: url });
+    startDaemon(home, ['--port', String(port), '--runs-shards', String(shards)], {
+      SVCD_RUNS_URL: url,
+      SVCD_SQLSTORE_URL: url,
+    });
   const services: Service[] = [];
   for (let n = 0; n < SERVICES; n += 1) {
     const port = await aLastingPort();
@@ -117,20 +127,35 @@ const disturbAndCheck = async (
       call(agent, method, `${service().daemon.url}/v1/api${path}`, body);
   const ask = askOf(any);
   const started: Started[] = [];
+  const aStart = (n: string): Started => {
+    const project = shards === 1 ? 'default' : `project-${Math.floor(random() * PROJECTS)}`;
+    const one: Started = { n, project, wasTold: false };
+    started.push(one);
+    return one;
+  };
+  const bringEvents = async (one: Started): Promise<void> => {
+    const { n: key, project } = one;
+    for (const event of ['go', 'skip'])
+      await insist(ask, 'POST', '/events', { event, key, project, payload: {}, event_id: `${key}-${event}` }, [200]);
+    one.wasTold = true;
+  };
   let broken: Error | undefined;
   const bring = async (one: Started): Promise<void> => {
     const { body } = await insist(
       ask,
       'POST',
       '/runs',
-      { definition_id: 'load', input: { n: one.n, naps: started.length % 2 === 0 }, idempotency_key: one.n },
+      {
+        definition_id: 'load',
+        project: one.project,
+        input: { n: one.n, naps: started.length % 2 === 0 },
+        idempotency_key: one.n,
+      },
       [200, 201, 404],
     );
     if (typeof body['run_id'] !== 'string') return sleep(100).then(() => bring(one)); // no worker has registered yet
     one.runId = body['run_id'];
-    for (const event of ['go', 'skip'])
-      await insist(ask, 'POST', '/events', { event, key: one.n, payload: {}, event_id: `${one.n}-${event}` }, [200]);
-    one.wasTold = true;
+    await bringEvents(one);
   };
   const starter = async (): Promise<void> => {
     while (!isOver && broken === undefined) {
@@ -138,45 +163,49 @@ const disturbAndCheck = async (
         await sleep(20);
         continue;
       }
-      const one: Started = { n: `${seed}-${started.length}`, wasTold: false };
-      started.push(one);
-      await bring(one);
+      await bring(aStart(`${seed}-${started.length}`));
       await sleep(Math.floor(random() * 200));
     }
   };
-  const begun: Started = { n: `${seed}-first`, wasTold: false };
-  started.push(begun);
-  await bring(begun);
+  await bring(aStart(`${seed}-first`));
   const starting = Promise.all(Array.from({ length: STARTERS }, starter)).catch((error: unknown) => {
     broken = error instanceof Error ? error : new Error(String(error));
   });
 
   const ownerOf = (): Service | undefined => {
-    const address = server.run('SELECT address FROM shard WHERE expires_at > clock_timestamp()', url);
+    const owners = server
+      .run('SELECT DISTINCT address FROM shard WHERE expires_at > clock_timestamp()', url)
+      .split('\n');
+    const address = owners[Math.floor(random() * owners.length)];
     return services.find(({ daemon }) => daemon.url === address);
+  };
+  /** A project of which that service moved the runs. */
+  const projectAt = ({ daemon }: Service): string | undefined => {
+    if (shards === 1) return 'default';
+    const owned = new Set(server.run(`SELECT shard FROM shard WHERE address = '${daemon.url}'`, url).split('\n'));
+    const projects = Array.from({ length: PROJECTS }, (_, n) => `project-${n}`);
+    return projects.find((project) => owned.has(String(shardOfProject(project, shards))));
   };
   const counted: Record<SharedFault, number> = { kill_owner: 0, stop_owner: 0, kill_bystander: 0, crash_database: 0 };
   let longestFailoverMs = 0;
   /** Until a service beside this one acknowledges a start. */
-  const awaitFailover = async (gone: Service, fault: SharedFault, n: string): Promise<void> => {
+  const awaitFailover = async (gone: Service, project: string, fault: SharedFault, n: string): Promise<void> => {
     const from = performance.now();
     const others = services.filter((service) => service !== gone);
-    const one: Started = { n, wasTold: false };
+    const one: Started = { n, project, wasTold: false };
     started.push(one);
     const { body } = await insist(
       askOf(() => others[Math.floor(random() * others.length)] as Service),
       'POST',
       '/runs',
-      { definition_id: 'load', input: { n, naps: true }, idempotency_key: n },
+      { definition_id: 'load', project, input: { n, naps: true }, idempotency_key: n },
       [200, 201],
     );
     one.runId = body['run_id'] as string;
     const ms = performance.now() - from;
     longestFailoverMs = Math.max(longestFailoverMs, ms);
     onFailover?.(fault, Math.round(ms));
-    for (const event of ['go', 'skip'])
-      await insist(ask, 'POST', '/events', { event, key: n, payload: {}, event_id: `${n}-${event}` }, [200]);
-    one.wasTold = true;
+    await bringEvents(one);
   };
   const hit = async (fault: SharedFault, cycle: number): Promise<void> => {
     counted[fault] += 1;
@@ -188,16 +217,17 @@ const disturbAndCheck = async (
     let owner = ownerOf();
     for (; owner === undefined; owner = ownerOf()) await sleep(100);
     const victim = fault === 'kill_bystander' ? (services.find((service) => service !== owner) as Service) : owner;
+    const project = projectAt(owner) ?? 'default';
     if (fault === 'stop_owner') {
       victim.daemon.process.kill('SIGSTOP');
       const since = performance.now();
-      await awaitFailover(victim, fault, `${seed}-stopped-${cycle}`);
+      await awaitFailover(victim, project, fault, `${seed}-stopped-${cycle}`);
       await sleep(Math.max(0, STOPPED_MS - (performance.now() - since)));
       victim.daemon.process.kill('SIGCONT');
       return;
     }
     await victim.daemon.stop('SIGKILL');
-    if (fault === 'kill_owner') await awaitFailover(victim, fault, `${seed}-killed-${cycle}`);
+    if (fault === 'kill_owner') await awaitFailover(victim, project, fault, `${seed}-killed-${cycle}`);
     victim.daemon = await startService(victim.folder, victim.port);
   };
 
@@ -258,7 +288,7 @@ const disturbAndCheck = async (
     runs: started.length,
     bodies: bodies.length,
     acknowledgedCompletes,
-    ownerships: Number(server.run('SELECT epoch FROM shard', url)),
+    ownerships: Number(server.run('SELECT sum(epoch) FROM shard', url)),
     longestFailoverMs: Math.round(longestFailoverMs),
   };
 };
@@ -267,16 +297,18 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       cycles: { type: 'string', default: '200' },
+      shards: { type: 'string', default: '1' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
     },
   });
   const folder = temporaryFolder();
-  console.log(`runs shared loop: ${values.cycles} cycles, seed ${values.seed}`);
+  console.log(`runs shared loop: ${values.cycles} cycles, ${values.shards} shards, seed ${values.seed}`);
   try {
     const figures = await runsSharedLoop({
       folder: folder.path,
       seed: Number(values.seed),
       cycles: Number(values.cycles),
+      shards: Number(values.shards),
       onCycle: (cycle) => {
         if (cycle % 10 === 9) console.log(`${cycle + 1} cycles`);
       },

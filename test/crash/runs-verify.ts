@@ -38,7 +38,7 @@ export const readApi = async <T>(dispatcher: Agent, url: string, path: string): 
 export const countOpenRuns = async (dispatcher: Agent, url: string, definition?: string): Promise<number> => {
   const of = definition === undefined ? '' : `&definition_id=${definition}`;
   const list = async (query: string) =>
-    (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?${query}${of}`)).runs;
+    (await readApi<{ runs: unknown[] }>(dispatcher, url, `/runs?project=*&${query}${of}`)).runs;
   const lastMoved = await list('limit=1');
   let count = 0;
   for (const status of ['scheduled', 'queued', 'running', 'waiting', 'paused'])
@@ -50,7 +50,7 @@ export const countOpenRuns = async (dispatcher: Agent, url: string, definition?:
 export const describeOpenRuns = async (dispatcher: Agent, url: string): Promise<string> => {
   const open: string[] = [];
   for (const status of ['scheduled', 'queued', 'running', 'waiting', 'paused']) {
-    const { runs } = await readApi<{ runs: Run[] }>(dispatcher, url, `/runs?limit=5&status=${status}`);
+    const { runs } = await readApi<{ runs: Run[] }>(dispatcher, url, `/runs?project=*&limit=5&status=${status}`);
     for (const { run_id } of runs) {
       const { run, journal } = await readTree(dispatcher, url, run_id);
       open.push(JSON.stringify({ run, journal: journal.slice(-12) }));

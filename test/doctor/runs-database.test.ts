@@ -4,15 +4,22 @@ import { CLOCK_OFFSET_MS, judgeClock, judgeOwners } from '../../src/cli/doctor/r
 
 describe('svc doctor: the runs of a database (--runs-url)', () => {
   it('says whether a service owns them', () => {
-    expect(judgeOwners([])).toMatchObject({ level: 'skipped' });
-    expect(judgeOwners([{ owner: 'a', leftMs: 1 }])).toMatchObject({
+    expect(judgeOwners([], 1)).toMatchObject({ level: 'skipped' });
+    expect(judgeOwners([{ owner: 'a', leftMs: 1 }], 1)).toMatchObject({
       level: 'ok',
       message: 'the runs are owned by 1 service',
     });
-    expect(judgeOwners([{ owner: 'a', leftMs: 0 }])).toMatchObject({
+    expect(judgeOwners([{ owner: 'a', leftMs: 0 }], 1)).toMatchObject({
       level: 'warning',
       message: 'no service owns the runs: nothing moves them',
     });
+    const three = ['a', 'b', 'a'].map((owner, shard) => ({ owner, leftMs: 1 - shard }));
+    expect(judgeOwners(three, 4)).toMatchObject({
+      level: 'warning',
+      message: 'no service owns the runs of 3 of 4 shards: nothing moves them',
+    });
+    const all = three.map((one) => ({ ...one, leftMs: 1 }));
+    expect(judgeOwners(all, 3)).toMatchObject({ level: 'ok', message: 'the runs in 3 shards are owned by 2 services' });
   });
 
   it('names runs that were moved away, and a part of some that arrived; a move that only began keeps no service from starting', () => {

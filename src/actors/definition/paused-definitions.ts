@@ -59,8 +59,8 @@ export const createPausedDefinitions = (host: {
     find: (definition: string): DefinitionPause | undefined => paused.get(definition),
     holds: ({ definitionOwner, definitionId }: Omit<PinnedDefinition, 'definitionVersion'>): boolean =>
       paused.size > 0 && paused.has(ownedId(definitionOwner, definitionId)),
-    /** Reads them from the store. */
-    reload: async (): Promise<void> => {
+    /** Reads them from the store. @returns those that are paused no more, by `ownedId` */
+    reload: async (): Promise<readonly string[]> => {
       const found = new Map<string, DefinitionPause>();
       for (let after = ''; ; ) {
         const lookup = {
@@ -79,8 +79,10 @@ export const createPausedDefinitions = (host: {
         if (last === undefined) break;
         after = last.id;
       }
-      for (const definition of [...paused.keys()]) if (!found.has(definition)) set(definition, undefined);
+      const resumed = [...paused.keys()].filter((definition) => !found.has(definition));
+      for (const definition of resumed) set(definition, undefined);
       for (const [definition, pause] of found) set(definition, pause);
+      return resumed;
     },
   };
 };

@@ -12,12 +12,17 @@ import type { StoredDefinition } from '../service/runs-service.ts';
 export const conflictOf = (id: string, version: number): string =>
   `definition ${id} version ${version} is stored with other content; a changed definition needs a higher version`;
 
-const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
-  turn.rows.definitions.push(record);
-  turn.write(definitionSlot, record, record);
+/** Memory knows that it is the latest, where it is. */
+const noteLatest = (turn: Turn, record: DefinitionRecord): void => {
   const { owner, version } = record;
   const latest = turn.read(latestDefinitionSlot, record);
   if (latest?.owner !== owner || latest.version < version) turn.write(latestDefinitionSlot, record, record);
+};
+
+const storeDefinition = (turn: Turn, record: DefinitionRecord): void => {
+  turn.rows.definitions.push(record);
+  turn.write(definitionSlot, record, record);
+  noteLatest(turn, record);
 };
 
 /**
@@ -32,6 +37,7 @@ export const storeDefinitions = (
 ): Result<readonly StoredDefinition[]> => {
   const held: StoredDefinition[] = [];
   const created: DefinitionRecord[] = [];
+  const found: DefinitionRecord[] = [];
   for (const [index, document] of documents.entries()) {
     const parsed = parseDefinition(document);
     if (!parsed.ok) return { ok: false, failure: { ...parsed.failure, field: `definitions[${index}]` } };
@@ -49,12 +55,14 @@ export const storeDefinitions = (
           field: `definitions[${index}]`,
         },
       };
+    turn.read(latestDefinitionSlot, { owner, id });
     if (stored === undefined) {
-      turn.read(latestDefinitionSlot, { owner, id });
       created.push({ owner, id, version, document: JSON.stringify(document), hash, createdAt: turn.at });
-    }
+    } else found.push(stored);
     held.push({ id, version, stored: stored === undefined ? 'created' : 'unchanged' });
   }
   for (const record of created) storeDefinition(turn, record);
+  // The kernel of another shard may have stored it, and this one have read the latest before.
+  for (const record of found) noteLatest(turn, record);
   return { ok: true, value: held };
 };

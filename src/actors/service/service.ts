@@ -57,6 +57,8 @@ export const createService = (host: {
   readonly actors: readonly ActorSource[];
   readonly flushOutbox: () => Promise<void>;
   readonly closing: AbortSignal;
+  /** Of leases memory knows those of its own kernel: none, where the store is only read. */
+  readonly moves: boolean;
 }): Omit<RunsService, 'close'> => ({
   ...createWorkerCommands(host),
   ...createRunCommands({ ...host, reading: createReading(host.damaged), restarts: createRestarts(host) }),
@@ -67,7 +69,7 @@ export const createService = (host: {
   ...createScheduleQueries(host),
   ...createDefinitionCommands(host),
   ...createDefinitionQueries(host),
-  ...createWorkerQueries({ ...host, held: host.leases.held }),
+  ...createWorkerQueries({ ...host, held: host.moves ? host.leases.held : undefined }),
   ...createLimitQueries(host),
   ...createStalledRuns(host),
   ...createActorDirectory(host.actors),

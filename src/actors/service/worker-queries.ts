@@ -10,8 +10,8 @@ import { within } from './stored-runs.ts';
 export const createWorkerQueries = (host: {
   readonly store: Pick<RunStore, 'listWorkers' | 'listLiveLeases' | 'leasesHeld'>;
   readonly registry: Pick<WorkerRegistry, 'lastSeenAt'>;
-  /** How many live leases each worker holds; those that hold none are left out. */
-  readonly held: () => ReadonlyMap<string, number>;
+  /** How many live leases each worker holds, where memory knows all of them; those that hold none are left out. */
+  readonly held: (() => ReadonlyMap<string, number>) | undefined;
   readonly leaseTimes: LeaseTimes;
 }): WorkerQueries => {
   const { store, registry } = host;
@@ -24,7 +24,7 @@ export const createWorkerQueries = (host: {
           ...(after === undefined ? {} : { after: String(after[0]) }),
         });
         // A worker may serve several projects: what it holds of others is not for those who see some.
-        const held = reach === 'all' ? host.held() : await store.leasesHeld(reach);
+        const held = reach === 'all' && host.held !== undefined ? host.held() : await store.leasesHeld(reach);
         const items = records.map((record): WorkerInfo => {
           const { registeredBy: _, ...worker } = record;
           const { workerId, lastSeenAt } = worker;

@@ -29,6 +29,8 @@ export const createWorkerRegistry = (host: {
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   /** How many live leases each worker holds; those that hold none are left out. */
   readonly held: () => ReadonlyMap<string, number>;
+  /** Off: workers register elsewhere, and are read anew each time. */
+  readonly keeps: boolean;
 }) => {
   const { store, clock, upkeep } = host;
   const bornAt = clock.steady();
@@ -40,7 +42,7 @@ export const createWorkerRegistry = (host: {
     const known = workers.get(workerId);
     if (known !== undefined) return known;
     const [found] = await store.load([{ kind: 'worker', workerId }]);
-    if (found !== undefined) remember(workers, workerId, found as WorkerRecord);
+    if (found !== undefined && host.keeps) remember(workers, workerId, found as WorkerRecord);
     return found as WorkerRecord | undefined;
   };
 
@@ -51,7 +53,7 @@ export const createWorkerRegistry = (host: {
     if (missing.length === 0) return known;
     const found = await store.load(missing.map((workerId) => ({ kind: 'worker', workerId })));
     const read = found.flatMap((worker) => (worker as WorkerRecord | undefined) ?? []);
-    for (const worker of read) remember(workers, worker.workerId, worker);
+    if (host.keeps) for (const worker of read) remember(workers, worker.workerId, worker);
     return [...known, ...read];
   };
 

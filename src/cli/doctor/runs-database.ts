@@ -11,16 +11,25 @@ import { judgeServices } from './services.ts';
 /** How far the clocks of services and of the database may differ before `doctor` warns: up to this, the times of a run stay in order. */
 export const CLOCK_OFFSET_MS = 1_000;
 
-/** Who owns the runs. @param leftMs of each owner, how long it still owns its part */
-export const judgeOwners = (owners: readonly { readonly owner: string; readonly leftMs: number }[]): Finding => {
+/**
+ * Who owns the runs.
+ * @param leftMs of each owner, how long it still owns its part
+ * @param shards into how many the runs are cut
+ */
+export const judgeOwners = (
+  owners: readonly { readonly owner: string; readonly leftMs: number }[],
+  shards: number,
+): Finding => {
   const live = owners.filter(({ leftMs }) => leftMs > 0);
   if (owners.length === 0) return skipped('no service has owned the runs yet; the first start takes them');
-  if (live.length < owners.length)
+  const which = shards === 1 ? 'the runs' : `the runs of ${shards - live.length} of ${shards} shards`;
+  if (live.length < shards)
     return warning(
-      'no service owns the runs: nothing moves them',
+      `no service owns ${which}: nothing moves them`,
       'start a service with this --runs-url; where one runs, its log tells why it does not take them',
     );
-  return ok(`the runs are owned by ${counted(new Set(live.map(({ owner }) => owner)).size, 'service')}`);
+  const services = counted(new Set(live.map(({ owner }) => owner)).size, 'service');
+  return ok(`the runs ${shards === 1 ? '' : `in ${shards} shards `}are owned by ${services}`);
 };
 
 /** How far the clock of this machine is from that of the database. */
@@ -66,7 +75,7 @@ export const openRunsDatabase = async (
         answers,
         ...judgeServices(services),
         ...judgeMove(found.moved),
-        judgeOwners(found.owners),
+        judgeOwners(found.owners, found.shards),
         judgeClock(found.hereAt, found.databaseAt),
       ],
       reads: runReadsOf(found.reads),

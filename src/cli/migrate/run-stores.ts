@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PostgresRuns } from '../../store/postgres/runs/open.ts';
 import type { RunMoving } from '../../store/runs/moving.ts';
 import { openSqliteRunStore } from '../../store/sqlite/runs/open.ts';
-import { CERTAIN_MS, OWNED_MS, RENEW_MS, SHARD } from '../shared-runs.ts';
+import { CERTAIN_MS, OWNED_MS } from '../owned-shard.ts';
+import { RENEW_MS } from '../shared-runs.ts';
 import { type HeldStore, isServed, LOOK_MS, STATEMENT_MS, type StoreAddress } from './stores.ts';
 
+/** Runs are moved where they are in one shard. */
+const SHARD = 0;
 /** A service that died owns the runs so long, and another that runs takes them within that time. */
 const WAIT_MS = OWNED_MS + RENEW_MS;
 
@@ -43,6 +46,10 @@ export const openHeldRuns = async (address: StoreAddress, holder: string): Promi
   // Its driver is loaded where it is used.
   const { openPostgresRuns } = await import('../../store/postgres/runs/open.ts');
   const runs = await openPostgresRuns({ url: address.url, statementMs: STATEMENT_MS, moves: true });
+  if (runs.shards > 1) {
+    await runs.close();
+    return `its runs are cut into ${runs.shards} shards: svc migrate moves runs of one shard alone`;
+  }
   try {
     let leftBefore = Number.POSITIVE_INFINITY;
     for (const until = performance.now() + WAIT_MS; ; await sleep(LOOK_MS)) {

@@ -13,12 +13,25 @@ export type ShardOwner = {
   readonly leftMs: number;
 };
 
+/** What the services on one database know of each other. */
+export type Sharing = {
+  /** How many shards the runs are cut into. */
+  readonly shards: number;
+  /** The services that were seen lately, this one among them, and where each is reached. */
+  readonly services: readonly { readonly owner: string; readonly address: string }[];
+  /** Every shard that was ever owned. */
+  readonly owners: readonly ShardOwner[];
+};
+
 /**
  * Which of several services runs the kernel of a shard. Time is that of the database alone. Every method rejects with `StoreUnavailable`
  * when the store is away; whether a call took effect is then unknown.
  */
 export interface Ownership {
-  /** Takes a shard that nobody else owns, for so long, once what is being committed in it has ended. @returns nothing where another owns it */
+  /**
+   * Takes a shard that nobody else owns, for so long, once what is being committed in it has ended.
+   * @returns nothing where another owns it, or the runs are not cut into as many shards any more as they were when they were opened
+   */
   take(shard: number, owner: string, address: string, forMs: number): Promise<TakenShard | undefined>;
   /** Owns it for so long from now. Waits for no commit. @returns false where another took it since */
   renew(shard: number, epoch: number, latestAt: UnixMs, forMs: number): Promise<boolean>;
@@ -26,6 +39,10 @@ export interface Ownership {
   release(shard: number, epoch: number, latestAt: UnixMs): Promise<void>;
   /** Every shard that was ever owned. */
   owners(): Promise<readonly ShardOwner[]>;
+  /** Shows the others that this service is there, for so long, and says what there is. */
+  meet(owner: string, address: string, forMs: number): Promise<Sharing>;
+  /** This service is there no more. */
+  leave(owner: string): Promise<void>;
   /** A secret that only the services on one database know. A request that presents it comes from another of them. */
   secret(): Promise<string>;
   /** What the clock of the database shows. */

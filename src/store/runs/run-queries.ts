@@ -143,7 +143,7 @@ export interface RunQueries {
     limit: number,
   ): Promise<readonly (AttemptRecord & Pick<RunIdentity, 'project' | 'definitionId' | 'definitionVersion'>)[]>;
   /** How many live leases of runs of these projects each worker holds; those that hold none are left out. */
-  leasesHeld(reach: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  leasesHeld(reach: ProjectReach): Promise<ReadonlyMap<string, number>>;
   /** Keys in use, by id, ascending. */
   listLimits(query: LimitListQuery): Promise<readonly LimitRecord[]>;
   /** A key in use. @param shown most holders, and most of its line */

@@ -4,7 +4,7 @@ import type { PostgresServer } from '../../postgres.ts';
 
 export const EMPTY_ALL = `DO $$ BEGIN EXECUTE (
   SELECT 'TRUNCATE ' || string_agg(quote_ident(relname), ', ') || ' RESTART IDENTITY'
-  FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname NOT IN ('schema_version', 'peer_secret')
+  FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname NOT IN ('schema_version', 'peer_secret', 'shard_number')
 ); END $$`;
 
 /** Takes over the only shard, even from an owner that still has it, and opens its store. */

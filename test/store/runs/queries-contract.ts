@@ -488,6 +488,7 @@ export const runQueriesContract = (engine: string, open: OpenRunStore): void => 
         ]),
       );
       expect(await store.leasesHeld(['r'])).toEqual(new Map());
+      expect(await store.leasesHeld('all')).toEqual(await store.leasesHeld(['q', 'p']));
     });
 
     it('counts the runs that wait for a worker, by definition, within a reach', async () => {

@@ -10,6 +10,7 @@ import { ownershipOver } from './ownership.ts';
 import { runQueries } from './queries.ts';
 import { readNote } from './move-note.ts';
 import { RUNS_SCHEMA } from './schema.ts';
+import { readShards } from './shards.ts';
 
 export type RunsDatabaseInspection = {
   /** 0 where the tables are not made yet. */
@@ -19,6 +20,8 @@ export type RunsDatabaseInspection = {
   /** Absent where the tables are not those of this release. */
   readonly found?: {
     readonly reads: RunQueries;
+    /** Into how many shards they are cut. */
+    readonly shards: number;
     readonly owners: readonly ShardOwner[];
     /** What it says of a move of its runs. */
     readonly moved: MoveNote | undefined;
@@ -42,7 +45,8 @@ export const inspectRunsDatabase = async (url: string): Promise<RunsDatabaseInsp
     const schemaVersion = await readVersion(database.ask, RUNS_SCHEMA);
     const services = await countServices(database.ask);
     if (schemaVersion !== RUNS_SCHEMA.steps.at(-1)?.version) return { schemaVersion, services, close };
-    const ownership = ownershipOver(database);
+    const shards = await readShards(database.ask);
+    const ownership = ownershipOver(database, shards);
     const owners = await ownership.owners();
     const moved = await readNote(database.ask);
     const askedAt = Date.now();
@@ -51,7 +55,7 @@ export const inspectRunsDatabase = async (url: string): Promise<RunsDatabaseInsp
     return {
       schemaVersion,
       services,
-      found: { reads: runQueries(database.ask), owners, moved, databaseAt, hereAt },
+      found: { reads: runQueries(database.ask), shards, owners, moved, databaseAt, hereAt },
       close,
     };
   } catch (error) {

@@ -137,9 +137,13 @@ export const documentsOf = async (
 };
 
 /**
- * What the kernel of a shard asks while it decides. Many lookups of a kind that it asks often are one statement.
+ * What the kernel of a shard asks while it decides. Many lookups of a kind that it asks often are one statement. What it moves is of its
+ * shard: a run or a lease of another is not there for it, as its commits hold the row of its own shard alone.
+ * @param ownShard absent for who moves nothing and reads runs of all shards; queues and timers are then those of the first
  */
-export const lookupsOf = (ask: Ask, shard: number) => {
+export const lookupsOf = (ask: Ask, ownShard?: number) => {
+  const shard = ownShard ?? 0;
+  const owned = ownShard === undefined ? '' : `AND r.shard = ${Math.trunc(ownShard)}`;
   /** One statement for all: rows are matched with the lookups by the columns of their key. */
   const byKey = async <L, T>(
     lookups: readonly L[],
@@ -210,7 +214,7 @@ export const lookupsOf = (ask: Ask, shard: number) => {
         lookups,
         columns('text', 'run_id'),
         ({ runId }) => [runId],
-        { table: 'run', columns: RUN_READ, also: LAST_SEQ },
+        { table: 'run', columns: RUN_READ, on: `r.run_id = n.run_id ${owned}`, also: LAST_SEQ },
         storedRunOf,
       ),
     lease: (lookups) =>
@@ -218,7 +222,7 @@ export const lookupsOf = (ask: Ask, shard: number) => {
         lookups,
         columns('text', 'lease_id'),
         ({ leaseId }) => [leaseId],
-        { table: 'attempt', columns: of(ATTEMPT_IN_ORDER, 'r') },
+        { table: 'attempt', columns: of(ATTEMPT_IN_ORDER, 'r'), also: owned },
         attemptOf,
       ),
     documents: (lookups) => documentsOf(ask, lookups),
@@ -384,7 +388,8 @@ export const lookupsOf = (ask: Ask, shard: number) => {
         await readRows(
           ask,
           of(ACTOR_IN_ORDER, 'r'),
-          `FROM kept_actor AS r WHERE shard = $1 AND type = $2 AND id > $3
+          // A definition of the service that is paused concerns the kernels of all shards.
+          `FROM kept_actor AS r WHERE (shard = $1 OR type = 'definition' AND fault IS NULL) AND type = $2 AND id > $3
              AND ${which === 'quarantined' ? 'fault IS NOT NULL' : 'updated_at > $5'} ORDER BY id LIMIT $4`,
           [shard, ...stored([type, after]), limit, ...(which === 'quarantined' ? [] : [which.changedAfter])],
         )

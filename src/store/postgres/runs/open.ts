@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunMoving } from '../../runs/moving.ts';
 import type { Ownership } from '../../runs/ownership.ts';
 import type { RunQueries } from '../../runs/run-queries.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
-import { connectDatabase, type DatabaseOptions } from '../connection.ts';
+import { connectDatabase, type Database, type DatabaseOptions } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { commitsOf, type ShardEpoch } from './commits.ts';
 import { lookupsOf } from './lookups.ts';
@@ -12,10 +13,13 @@ import { refuseMoved } from './move-note.ts';
 import { ownershipOver } from './ownership.ts';
 import { runQueries } from './queries.ts';
 import { RUNS_SCHEMA } from './schema.ts';
+import { findShard, growShards, readShards, refuseUngrown, type ShardedKind, shardOfProject } from './shards.ts';
 
 export type PostgresRunsOptions = Pick<DatabaseOptions, 'url' | 'statementMs'> & {
   /** Opens runs also where they were moved away, or are being moved here: for who moves them. */
   readonly moves?: true;
+  /** Into how many shards they are to be cut; as they are, where it is absent. */
+  readonly shards?: number;
 };
 
 /** For what people ask. */
@@ -32,10 +36,15 @@ const OWNERSHIP = { connections: 2, statementMs: 3_000, idleInTransactionMs: HAN
 
 /** The runs of a database, which several services may have open. */
 export type PostgresRuns = {
+  /** Into how many shards the runs are cut. */
+  readonly shards: number;
+  readonly shardOfProject: (project: string) => number;
+  /** The shard in which something is; nothing where there is no such thing. */
+  readonly findShard: (kind: ShardedKind, id: string) => Promise<number | undefined>;
   /** What is asked of all runs. */
   readonly queries: RunQueries;
-  /** What a kernel asks of a shard that this service may not own. */
-  readonly load: (shard: number) => RunStore['load'];
+  /** What a kernel asks, of a shard or of all, also where another service owns them. */
+  readonly load: (shard: number | undefined) => RunStore['load'];
   readonly ownership: Ownership;
   /**
    * The store of the kernel that owns a shard, on a connection of its own.
@@ -47,6 +56,19 @@ export type PostgresRuns = {
   /** One trivial read. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
+};
+
+/** A service that died owns its shards for so long still; one that lives renews them. */
+const FREE_WITHIN_MS = 15_000;
+const LOOK_MS = 500;
+
+/** Cuts the runs into so many shards; waits for what a service that died still owns. @throws StoreUnavailable where they cannot be cut so */
+const growOnceFree = async (database: Database, shards: number): Promise<void> => {
+  for (const until = performance.now() + FREE_WITHIN_MS; ; await sleep(LOOK_MS)) {
+    const ungrown = await growShards(database, shards);
+    if (ungrown === undefined) return;
+    if (!ungrown.mayWait || performance.now() >= until) refuseUngrown(ungrown, shards);
+  }
 };
 
 /** The same methods, refused once the store is closed. */
@@ -65,12 +87,19 @@ const openOnly = <T extends object>(methods: T, isClosed: () => boolean): T =>
  * @throws StoreUnavailable with one line for an operator, when the database is away, refuses, belongs to another program, or is
  * newer than this build, or when its runs were moved away; nothing was changed then
  */
-export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOptions): Promise<PostgresRuns> => {
+export const openPostgresRuns = async ({
+  moves,
+  shards: wanted,
+  ...options
+}: PostgresRunsOptions): Promise<PostgresRuns> => {
   const connecting: DatabaseOptions = { connections: CONNECTIONS, ...options, store: RUNS_SCHEMA.store };
   const migrating = connectDatabase({ ...connecting, connections: 1, statementMs: MIGRATION_MS });
+  let shards: number;
   try {
     await migrate(migrating, RUNS_SCHEMA);
     if (moves !== true) await refuseMoved(migrating.ask);
+    if (wanted !== undefined) await growOnceFree(migrating, wanted);
+    shards = await readShards(migrating.ask);
   } finally {
     await migrating.close();
   }
@@ -82,11 +111,14 @@ export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOption
   };
 
   return {
+    shards,
+    shardOfProject: (project) => shardOfProject(project, shards),
+    findShard: (kind, id) => findShard(database.ask, kind, id),
     queries,
     moving: (owned) => movingOver(database, owned),
     load: (shard) => lookupsOf(database.ask, shard),
     ping,
-    ownership: ownershipOver(owning),
+    ownership: ownershipOver(owning, shards),
     own: (owned, fenced = () => {}) => {
       const kernel = { ...connecting, connections: KERNEL_CONNECTIONS, idleInTransactionMs: HANGING_MS };
       const own = connectDatabase(kernel);
@@ -95,7 +127,7 @@ export const openPostgresRuns = async ({ moves, ...options }: PostgresRunsOption
       let closing: Promise<void> | undefined;
       return {
         kind: 'postgres',
-        ...openOnly({ ...commits, ...queries, ping }, () => closing !== undefined),
+        ...openOnly({ ...commits, ...runQueries(database.ask, owned.shard), ping }, () => closing !== undefined),
         close: () =>
           (closing ??= (async () => {
             await idle();

@@ -1,17 +1,28 @@
-import type { Ownership } from '../../runs/ownership.ts';
+import type { Ownership, ShardOwner } from '../../runs/ownership.ts';
 import { StoreUnavailable } from '../../unavailable.ts';
-import type { Database } from '../connection.ts';
+import type { Ask, Database } from '../connection.ts';
 import { RUNS_SCHEMA } from './schema.ts';
+import { readShards } from './shards.ts';
 
 const UNTIL = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 ms'`;
+
+const ownersOf = async (ask: Ask): Promise<ShardOwner[]> =>
+  (
+    await ask<[number, string, string, number]>(
+      `SELECT shard, owner, address, (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 FROM shard ORDER BY shard`,
+    )
+  ).map(([shard, owner, address, leftMs]) => ({ shard, owner, address, leftMs }));
 
 /**
  * A row a shard. A commit locks it FOR KEY SHARE, which the update of a renewal passes by, so that a long commit does not cost the
  * ownership; who takes the shard over locks it FOR UPDATE first, which waits for the commit and keeps later ones waiting.
+ * @param shards into how many the runs were cut when they were opened
  */
-export const ownershipOver = ({ ask, transaction }: Database): Ownership => ({
+export const ownershipOver = ({ ask, transaction }: Database, shards: number): Ownership => ({
   take: (shard, owner, address, forMs) =>
     transaction(async (within) => {
+      // Who changes their number waits for this, and finds the shard owned.
+      if ((await readShards(within, 'FOR SHARE')) !== shards) return undefined;
       await within(
         `INSERT INTO shard (shard, epoch, owner, address, expires_at) VALUES ($1, 0, '', '', clock_timestamp()) ON CONFLICT DO NOTHING`,
         [shard],
@@ -45,12 +56,30 @@ export const ownershipOver = ({ ask, transaction }: Database): Ownership => ({
       ),
     );
   },
-  owners: async () =>
-    (
-      await ask<[number, string, string, number]>(
-        `SELECT shard, owner, address, (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 FROM shard ORDER BY shard`,
-      )
-    ).map(([shard, owner, address, leftMs]) => ({ shard, owner, address, leftMs })),
+  owners: () => ownersOf(ask),
+  meet: (owner, address, forMs) =>
+    transaction(async (within) => {
+      await within(
+        `INSERT INTO run_service (owner, address, expires_at) VALUES ($1, $2, ${UNTIL('$3')})
+         ON CONFLICT (owner) DO UPDATE SET address = excluded.address, expires_at = excluded.expires_at`,
+        [owner, address, forMs],
+      );
+      await within(
+        `DELETE FROM run_service WHERE owner IN (
+           SELECT owner FROM run_service WHERE expires_at < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED)`,
+      );
+      const services = await within<[string, string]>(
+        'SELECT owner, address FROM run_service WHERE expires_at > clock_timestamp() ORDER BY owner',
+      );
+      return {
+        shards: await readShards(within),
+        services: services.map(([name, at]) => ({ owner: name, address: at })),
+        owners: await ownersOf(within),
+      };
+    }),
+  leave: async (owner) => {
+    await transaction((within) => within('DELETE FROM run_service WHERE owner = $1', [owner]));
+  },
   secret: async () => {
     const [[secret] = ['']] = await ask<[string]>('SELECT secret FROM peer_secret');
     if (secret === '') throw new StoreUnavailable(`${RUNS_SCHEMA.store}: the database has no secret of its services`);

@@ -74,8 +74,12 @@ const projectsOf = (reach: ProjectReach, parameter: string): string =>
     : `unnest(${parameter}::text[]) AS p (project)`;
 const bound = (reach: ProjectReach): Bound => (reach === 'all' ? null : texts(reach));
 
-/** What people and routes ask, of all shards. */
-export const runQueries = (ask: Ask): RunQueries => {
+/**
+ * What people and routes ask, of all shards.
+ * @param shard given for the kernel that owns it: a run that it finds by its id, or is to erase, is one of its shard
+ */
+export const runQueries = (ask: Ask, shard?: number): RunQueries => {
+  const owned = shard === undefined ? '' : `AND r.shard = ${Math.trunc(shard)}`;
   const read = (columns: readonly string[], rest: string, values: readonly Bound[] = []): Promise<Row[]> =>
     readRows(ask, columns, rest, values);
   const runs = async (rest: string, values: readonly Bound[]): Promise<RunRecord[]> =>
@@ -190,7 +194,7 @@ export const runQueries = (ask: Ask): RunQueries => {
     findRun: async (runId) => {
       const [row] = await read(
         [...RUN_ROW, '(SELECT max(last_seq) FROM journal WHERE journal.run_id = r.run_id) AS last_seq'],
-        'FROM run AS r WHERE run_id = $1',
+        `FROM run AS r WHERE run_id = $1 ${owned}`,
         [storedText(runId)],
       );
       if (row === undefined) return undefined;
@@ -383,8 +387,8 @@ export const runQueries = (ask: Ask): RunQueries => {
           await read(
             ['h.worker_id', 'h.n'],
             `FROM (SELECT a.worker_id, count(*) AS n FROM attempt AS a JOIN run AS r USING (run_id)
-                   WHERE a.ended_at IS NULL AND r.project = ANY($1::text[]) GROUP BY 1) AS h`,
-            [texts(reach)],
+                   WHERE a.ended_at IS NULL AND ($1::text[] IS NULL OR r.project = ANY($1::text[])) GROUP BY 1) AS h`,
+            [bound(reach)],
           )
         ).map((row) => [String(row['worker_id']), Number(row['n'])]),
       ),
@@ -426,7 +430,7 @@ export const runQueries = (ask: Ask): RunQueries => {
 
     subjectRuns: async (userId, reach, limit) => {
       const theirs = (
-        await runs('FROM run AS r WHERE run_key(user_id) = run_key($1) AND user_id = $1', [storedText(userId)])
+        await runs(`FROM run AS r WHERE run_key(user_id) = run_key($1) AND user_id = $1 ${owned}`, [storedText(userId)])
       ).filter(({ project }) => isInReach(reach, project));
       const roots = theirs.filter((record) => record.parent === undefined && isOver(record));
       const below = Map.groupBy(await family(roots.map(({ runId }) => runId)), ({ root }) => root);

@@ -173,6 +173,16 @@ const heartbeats = `ALTER TABLE attempt ADD COLUMN heartbeat_at bigint`;
 /** Runs that are open, which a takeover counts: those that have ended may be millions. */
 const openRuns = `CREATE INDEX run_open ON run (shard, status) WHERE ended_at IS NULL`;
 
+/**
+ * Into how many shards the runs are cut, which every service must know alike, and which services there are. The row is locked by who takes
+ * a shard, and by who changes the number.
+ */
+const shards = `
+CREATE TABLE shard_number (shards integer NOT NULL);
+INSERT INTO shard_number VALUES (1);
+CREATE TABLE run_service (owner text COLLATE "C" PRIMARY KEY, address text NOT NULL, expires_at timestamptz NOT NULL);
+`;
+
 export const RUNS_SCHEMA: Schema = {
   name: 'runs',
   store: 'runs store',
@@ -181,5 +191,6 @@ export const RUNS_SCHEMA: Schema = {
     { version: 2, sql: moveNote },
     { version: 3, sql: heartbeats },
     { version: 4, sql: openRuns },
+    { version: 5, sql: shards },
   ],
 };

@@ -384,15 +384,14 @@ export const queriesOf = (db: Database.Database) => {
         .toSorted((a, b) => (a.leaseId < b.leaseId ? -1 : 1))
         .slice(0, limit),
 
-    leasesHeld: (reach: readonly string[]): Map<string, number> => {
+    leasesHeld: (reach: ProjectReach): Map<string, number> => {
       const held = new Map<string, number>();
-      for (const project of reach)
-        for (const row of all(
-          `SELECT attempt.worker_id, count(*) AS leases FROM run
-           JOIN attempt ON attempt.lease_id = ${HELD_LEASE}
-           WHERE run.project = ? AND run.status IN (${LEASED}) AND attempt.ended_at IS NULL GROUP BY attempt.worker_id`,
-          project,
-        )) {
+      const ofRuns = `SELECT attempt.worker_id, count(*) AS leases FROM run JOIN attempt ON attempt.lease_id = ${HELD_LEASE}
+        WHERE run.status IN (${LEASED}) AND attempt.ended_at IS NULL`;
+      for (const rows of reach === 'all'
+        ? [all(`${ofRuns} GROUP BY attempt.worker_id`)]
+        : reach.map((project) => all(`${ofRuns} AND run.project = ? GROUP BY attempt.worker_id`, project)))
+        for (const row of rows) {
           const workerId = row['worker_id'] as string;
           held.set(workerId, (held.get(workerId) ?? 0) + (row['leases'] as number));
         }
