@@ -121,6 +121,9 @@ export type Pipeline = {
 
 /** Requests of a kind, short or long, that are worked on in turns at one time; the others wait. */
 const CONCURRENT_REQUESTS = 4;
+/** The same of long ones for so many milliseconds after a short one: the next one does not find all processors busy with them. */
+const LONG_BESIDE_SHORT = 1;
+const BESIDE_SHORT_MS = 1_000;
 /** A request of up to so many signals is short: it is done within a turn or two. */
 const SHORT_SIGNALS = 1_024;
 /** Units with a key that long requests have in the store at one time, together. What comes meanwhile waits for these, and not for all. */
@@ -223,6 +226,17 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const shortTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
   const longTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
   const unitsOfLong = new PQueue({ concurrency: UNITS_OF_LONG_REQUESTS });
+  const monotonic = options.monotonic ?? (() => performance.now());
+  let shortCameAt = Number.NEGATIVE_INFINITY;
+  const noteShort = (): void => {
+    shortCameAt = monotonic();
+    longTurns.concurrency = LONG_BESIDE_SHORT;
+  };
+  /** A step of a long request: from the bytes of a body to its signals, or from these to the commit. It waits for no sender. */
+  const takeLongTurn = <T>(step: () => Promise<T>): Promise<T> => {
+    if (monotonic() - shortCameAt > BESIDE_SHORT_MS) longTurns.concurrency = CONCURRENT_REQUESTS;
+    return longTurns.add(step);
+  };
   const finish = createFinish(options.finish);
   const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
 
@@ -234,10 +248,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const actor = createPipelineActor({
     admission,
     now: nowMs,
-    monotonic: options.monotonic ?? (() => performance.now()),
+    monotonic,
     turns: () => ({
       waiting: shortTurns.size + longTurns.size,
-      details: { workingTurns: shortTurns.pending + longTurns.pending, heavyBodies, pendingWrites },
+      details: {
+        workingTurns: shortTurns.pending + longTurns.pending,
+        heavyBodies,
+        pendingWrites,
+      },
     }),
   });
   const countHeavy = async (isHeavy: boolean, decode: () => Promise<void>): Promise<void> => {
@@ -323,13 +341,16 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       for (const { body } of payloads) bytes += body.length;
       for (let at = 0; at < payloads.length; at += 1) {
         const from = at;
-        const turns = bytes > SHORT_BYTES ? longTurns : shortTurns;
-        at = await turns.add(() => decodeHere(payloads, from));
+        const here = (): Promise<number> => decodeHere(payloads, from);
+        const isLong = bytes > SHORT_BYTES;
+        at = await (isLong ? takeLongTurn(here) : shortTurns.add(here));
         const next = payloads[at];
-        if (next !== undefined)
-          await countHeavy(next === overBudget || !isLight(next), () =>
+        if (next === undefined) continue;
+        const there = (): Promise<void> =>
+          countHeavy(next === overBudget || !isLight(next), () =>
             thread.decode(next, contextNow(), ({ element, decoded }) => keep(baseOf(next) + element, decoded, true)),
           );
+        await (isLong ? takeLongTurn(there) : there());
       }
     };
     const add = async (payloads: readonly Payload[]): Promise<void> => {
@@ -461,11 +482,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return { outcome: known, signals, doubtfulTimes };
   };
 
-  const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
-    const isLong = signalsOf(elements) > SHORT_SIGNALS;
-    const { keyed, unkeyed, refusals, sampledOut, beyondCeiling } = await (isLong ? longTurns : shortTurns).add(() =>
-      prepare(elements, reach, how),
-    );
+  const write = async (
+    { keyed, unkeyed, refusals, sampledOut, beyondCeiling }: Prepared,
+    isLong: boolean,
+  ): Promise<IngestResult> => {
     let accepted = 0;
     let duplicate = 0;
     let overQuota = 0;
@@ -503,6 +523,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       doubtfulTimes,
       ...(accepted === 0 && duplicate === 0 && beyondCeiling !== undefined ? { refusedByQuota: beyondCeiling } : {}),
     };
+  };
+
+  const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
+    const toPrepare = (): Promise<Prepared> => prepare(elements, reach, how);
+    if (signalsOf(elements) > SHORT_SIGNALS) return takeLongTurn(async () => write(await toPrepare(), true));
+    return write(await shortTurns.add(toPrepare), false);
   };
 
   const inside = async <T>(
@@ -559,6 +585,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       inside(announcedBytes, endOfRequest, async (reservation) => {
         const { intake, elements } = openIntake(reach, reservation);
         await read(intake);
+        if (signalsOf(elements) <= SHORT_SIGNALS) noteShort();
         return commit(elements, reach, { quota: true, sample: true });
       }),
     write: (batch, how) =>

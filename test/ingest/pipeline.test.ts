@@ -287,4 +287,25 @@ describe('long requests beside short ones', () => {
     release();
     for (const { accepted } of await Promise.all(long)) expect(accepted).toBe(1_100);
   });
+
+  it('long ones are worked on four at a time until they are stored, and one at a time for a second after a short one', async () => {
+    let now = 0;
+    const { pipeline: on, store } = open({ limits, admission, monotonic: () => now });
+    const stored = async (atOnce: number): Promise<void> => {
+      const release = store.hold();
+      const requests = Array.from({ length: 6 }, () => send(on, 1_025));
+      await until(() => store.waiting() >= atOnce);
+      for (let turns = 0; turns < 100; turns += 1) await turn();
+      expect(store.waiting()).toBe(atOnce);
+      release();
+      for (const { accepted } of await Promise.all(requests)) expect(accepted).toBe(1_025);
+    };
+    await stored(4);
+    await send(on, 1_024);
+    await stored(1);
+    now = 1_000;
+    await stored(1);
+    now = 1_001;
+    await stored(4);
+  });
 });
