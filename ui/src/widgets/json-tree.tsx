@@ -15,6 +15,7 @@ export const JsonTree = ({
   name,
   value,
   hasFind = false,
+  isFitted = false,
   path,
   onPath,
 }: {
@@ -22,6 +23,8 @@ export const JsonTree = ({
   readonly value: unknown;
   /** With a search of its own: the browser's finds only the lines that are drawn. */
   readonly hasFind?: boolean;
+  /** No higher than its lines, where more stands below it. */
+  readonly isFitted?: boolean;
   /** The line on which the reader begins, as a JSON pointer. */
   readonly path?: string | undefined;
   /** Called with the line that was gone to. */
@@ -114,7 +117,7 @@ export const JsonTree = ({
       role="tree"
       aria-label={name}
       tabIndex={0}
-      className={css['tree']}
+      className={`${css['tree']} ${isFitted ? css['fitted'] : ''}`}
       aria-activedescendant={isDrawn ? `${base}${current}` : undefined}
       onKeyDown={onKeyDown}
       onClick={onClick}

@@ -243,6 +243,7 @@ export default function ActorPage() {
                 <h2>Context</h2>
                 <JsonTree
                   name="State"
+                  isFitted
                   value={actor.context ?? {}}
                   path={path}
                   onPath={(to) => setState({ path: to === '' ? undefined : to })}
