@@ -6,6 +6,7 @@ import contextvars
 import logging
 import math
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import svc
 from scripted import Reply, Scripted, refusal
+from svc._spec_version import SpecCheck
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -461,6 +463,32 @@ class Delivery(WithService):
         self.assertTrue(tracer.flush(20))
         names = [span["name"] for span in self.signals("spans")]
         self.assertEqual(sorted(names), sorted(f"{t}-{i}" for t in range(8) for i in range(200)))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_the_child_of_a_fork_asks_for_the_version_itself_where_its_parent_was_about_to(self) -> None:
+        parent, asked, answered = os.getpid(), threading.Event(), threading.Event()
+
+        class Asked:
+            def call(self, _request: object, _signal: object) -> dict[str, str]:
+                if os.getpid() == parent:
+                    asked.set()
+                    answered.wait(60)
+                return {"spec_version": "1.0"}
+
+        check = SpecCheck(Asked())  # type: ignore[arg-type]
+        asking = threading.Thread(target=check.ensure)
+        asking.start()
+        self.assertTrue(asked.wait(60))
+        child = os.fork()
+        if child == 0:
+            # Ends it where it waits for a thread that is not there.
+            signal.alarm(30)
+            check.ensure()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        answered.set()
+        asking.join(60)
+        self.assertEqual(status, 0)
 
     @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
     def test_the_child_of_a_fork_sends_its_own_signals_and_not_its_parents(self) -> None:

@@ -99,8 +99,8 @@ class Together(Calling):
         for _ in range(4):
             answered = threading.Event()
             self.calls.motion.begin()
-            self.calls.submit(StepCall("complete", "bad", b'{"worker_id":"w-1"}'), trouble)
-            self.calls.submit(StepCall("complete", "good", b'{"worker_id":"w-1"}'), setting(answered))
+            self.calls.submit(StepCall("started", "bad", b'{"worker_id":"w-1"}'), trouble)
+            self.calls.submit(StepCall("started", "good", b'{"worker_id":"w-1"}'), setting(answered))
             self.calls.motion.end()
             self.assertTrue(answered.wait(60))
             self.calls.motion.end()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,13 @@ class SpecCheck:
         """Set at the end of the call under way; `None` while there is none."""
         self._fault: IncompatibleServer | None = None
         self._known = False
+        self._pid = os.getpid()
 
     def ensure(self, signal: Signal | None = None) -> None:
         """Raises IncompatibleServer when the service has another major version. No answer is no fault."""
+        if self._pid != os.getpid():
+            # The thread that asks, and the holder of the lock, are the parent's.
+            self._lock, self._asking, self._pid = threading.Lock(), None, os.getpid()
         with self._lock:
             asking = None if self._known else self._asking
             asks = not self._known and asking is None
