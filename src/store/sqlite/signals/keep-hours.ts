@@ -51,10 +51,10 @@ export type HourKeeper = {
   addUp(now: number, forMs: number): boolean;
   /** Whether there are rows to be stored. */
   hasRows(): boolean;
-  /** Stores the rows that are ready, inside an open transaction. */
+  /** Stores the rows that are ready, inside an open transaction. On a full disk this is done a second time. */
   store(): void;
-  /** Looks for hours without a row from the beginning: rows that were to be stored are not there. */
-  startOver(): void;
+  /** Forgets the rows that were stored. Called after the commit. */
+  stored(): void;
   /** When there may be something to add up: a time as `now` gives it. `undefined` while nothing waits. */
   nextAt(): number | undefined;
 };
@@ -183,6 +183,7 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
         addGroup(groups, [{ model, provider, entity_name: entity }[grouping], model, is, ...figures]);
       }
     for (const trace of traces.all(one.project, one.at, to)) addTrace(one.tally, traceFigures(trace));
+    if (one.tally.durations.length > MOST_DURATIONS) one.tally.durations.length = MOST_DURATIONS + 1;
     one.at = to;
     return true;
   };
@@ -254,12 +255,10 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
     },
     hasRows: () => ready.length > 0,
     store: () => {
-      const rows = ready;
-      ready = [];
-      for (const one of rows) write(one);
+      for (const one of ready) write(one);
     },
-    startOver: () => {
-      search = { project: 0, at: 0n };
+    stored: () => {
+      ready = [];
     },
     nextAt: () => {
       if (adding !== undefined || search !== undefined || ready.length > 0) return 0;

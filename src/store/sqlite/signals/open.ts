@@ -225,9 +225,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
       supplyDue = undefined;
       if (unserved.length === 0) return;
       supplying = startReader()
-        .then(release, (error: unknown) => {
-          for (const { reject } of unserved.splice(0)) reject(error);
-        })
+        .then(release, (error: unknown) => unserved.shift()?.reject(error))
         .finally(() => {
           supplying = undefined;
           supply();

@@ -344,6 +344,7 @@ const addUpHours = (isBusy: boolean): void => {
     const hasMore = hours.addUp(Date.now(), HOURS_SLICE_MS);
     if (hours.hasRows()) {
       add(({ writer }) => writer.hours.store());
+      hours.stored();
       idle.refresh();
     }
     const took = performance.now() - started;
@@ -352,7 +353,6 @@ const addUpHours = (isBusy: boolean): void => {
       (hasMore ? took * HOURS_REST[isBusy ? 'whileBusy' : 'whileIdle'] : HOURS_PAUSE_MS.betweenLooks);
   } catch {
     // A disk that is full or fails: reports read the spans themselves.
-    hours.startOver();
     nextHours = performance.now() + HOURS_PAUSE_MS.afterFailure;
   }
 };

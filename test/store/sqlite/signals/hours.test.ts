@@ -58,6 +58,7 @@ const aFile = (settledMs = 0) => {
     addUp: (now = LATER) => {
       while (writer.hours.addUp(now, 1_000));
       transactions.run(() => writer.hours.store());
+      writer.hours.stored();
     },
     hours: (): number[] =>
       db
