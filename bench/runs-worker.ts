@@ -8,6 +8,10 @@ import { quantile } from './pairs.ts';
 
 export type RunsPlan = {
   readonly url: string;
+  /** Other services that share the runs: each call goes to the next of all. */
+  readonly others?: readonly string[];
+  /** Runs are of so many projects in turn; of the default one where it is absent. */
+  readonly projects?: number;
   readonly definition: string;
   /** Runs that are open at one time. */
   readonly inFlight: number;
@@ -45,16 +49,19 @@ const WARM_UP_SHARE = 0.2;
 const STREAMS_PER_ADDRESS = 100;
 
 const run = async (plan: RunsPlan): Promise<RunsFigures> => {
-  const { hostname } = new URL(plan.url);
-  if (hostname !== '127.0.0.1') throw new Error(`load goes to 127.0.0.1 only, not to ${hostname}`);
-  const pool = new Pool(plan.url, { connections: 2 * plan.inFlight + 16, pipelining: 1 });
+  const pools = [plan.url, ...(plan.others ?? [])].map((url) => {
+    const { hostname } = new URL(url);
+    if (hostname !== '127.0.0.1') throw new Error(`load goes to 127.0.0.1 only, not to ${hostname}`);
+    return new Pool(url, { connections: 2 * plan.inFlight + 16, pipelining: 1 });
+  });
+  let calls = 0;
   const headers = { 'content-type': 'application/json' };
   // `dispatch` builds no stream for an answer: half of what `request` costs, which the service would lack on a small machine.
   const post = (path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }> =>
     new Promise((resolve, reject) => {
       let status = 0;
       let text = '';
-      pool.dispatch(
+      pools[(calls += 1) % pools.length]?.dispatch(
         { path: `/v1/api${path}`, method: 'POST', headers, body: JSON.stringify(body) },
         {
           onRequestStart: () => {},
@@ -147,7 +154,8 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     begun += 1;
     const n = `${process.pid}-${begun}`;
     const at = performance.now();
-    const { status, body } = await post('/runs', { definition_id: plan.definition, input: { n } });
+    const project = plan.projects === undefined ? {} : { project: `project-${begun % plan.projects}` };
+    const { status, body } = await post('/runs', { definition_id: plan.definition, input: { n }, ...project });
     if (status !== 201) throw new Error(`a start answered ${status} ${JSON.stringify(body)}`);
     const runId = body['run_id'] as string;
     startedAt.set(runId, at);
@@ -248,7 +256,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   const took = (lastComplete - measuredFrom) / 1000;
   stopping = true;
   await Promise.all(claimers);
-  await pool.close();
+  await Promise.all(pools.map((pool) => pool.close()));
   await Promise.all(streams.map((one) => one.close()));
   return {
     stepsPerSecond: steps / took,

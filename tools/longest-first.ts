@@ -22,6 +22,7 @@ export const longest: readonly string[] = [
   'test/crash/postgres.process.test.ts',
   'test/faults/canary.process.test.ts',
   'test/crash/runs-shared-loop.test.ts',
+  'test/cli/sharded-runs.process.test.ts',
   'test/sdk/python.process.test.ts',
   'test/faults/disk-faults.process.test.ts',
   'ui/test/browser/live-runs.test.ts',

@@ -21,3 +21,19 @@ it('three services on one database keep every acknowledged step, with one winner
     folder.remove();
   }
 });
+
+it('the same of runs in six shards, of which each service moves two: of one that is killed or stopped the others take over', async () => {
+  const folder = temporaryFolder();
+  const seed = Date.now() % 1_000_000;
+  console.log(`runs shared loop seed ${seed}, six shards`);
+  try {
+    const faults = ['kill_owner', 'stop_owner'] as const;
+    const figures = await runsSharedLoop({ folder: folder.path, seed, shards: 6, cycles: faults.length, faults });
+    expect(figures.faults).toMatchObject({ kill_owner: 1, stop_owner: 1 });
+    expect(figures.ownerships).toBeGreaterThan(8);
+    expect(figures.acknowledgedCompletes).toBeGreaterThan(figures.runs);
+    console.log(`runs shared loop figures ${JSON.stringify(figures)}`);
+  } finally {
+    folder.remove();
+  }
+});
