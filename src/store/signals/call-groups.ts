@@ -132,9 +132,16 @@ export const countsAsCost =
 
 type Ranked = { readonly key?: string; readonly totalCost?: number; readonly count: number };
 
+/** By key, what has none first. */
+export const compareKeys = (a: string | undefined, b: string | undefined): number => {
+  if (a === b) return 0;
+  if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
+  return a < b ? -1 : 1;
+};
+
 /** Largest cost first, then most calls, then by key. */
 export const byCost = (a: Ranked, b: Ranked): number =>
-  (b.totalCost ?? -1) - (a.totalCost ?? -1) || b.count - a.count || ((a.key ?? '') < (b.key ?? '') ? -1 : 1);
+  (b.totalCost ?? -1) - (a.totalCost ?? -1) || b.count - a.count || compareKeys(a.key, b.key);
 
 export const costOf = ({ cost }: Pick<Figures, 'cost'>): { readonly totalCost?: number } =>
   cost === undefined ? {} : { totalCost: roundSum(cost) };
@@ -186,7 +193,7 @@ export const costGroups = (
   return { shown, costs };
 };
 
-/** The points of one bucket of a series, for the groups that the report shows: by key, what has none last. */
+/** The points of one bucket of a series, for the groups that the report shows: by key, what has none first. */
 export const pointsOf = (
   time: UnixNano,
   bucket: ReadonlyMap<string | undefined, Figures>,
@@ -194,7 +201,7 @@ export const pointsOf = (
 ): CostPoint[] =>
   [...bucket.keys()]
     .filter((key) => shown.has(key))
-    .sort((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
+    .sort(compareKeys)
     .map((key) => {
       const figures = bucket.get(key) ?? noFigures();
       return { time, ...(key === undefined ? {} : { key }), count: figures.count, ...costOf(figures) };

@@ -1,4 +1,4 @@
-import { type CallGroup, type CallRow, costOf, MOST_GROUPS, sharesOf } from './call-groups.ts';
+import { compareKeys, type CallGroup, type CallRow, costOf, MOST_GROUPS, sharesOf } from './call-groups.ts';
 import { percentilesOf } from './percentiles.ts';
 import type { Percentiles, SummaryGroup } from './query.ts';
 
@@ -101,10 +101,7 @@ export const groupsOf = (
       }),
     )
     .sort(
-      (a, b) =>
-        (b.totalCost ?? -1) - (a.totalCost ?? -1) ||
-        b.traceCount - a.traceCount ||
-        ((a.key ?? '') < (b.key ?? '') ? -1 : 1),
+      (a, b) => (b.totalCost ?? -1) - (a.totalCost ?? -1) || b.traceCount - a.traceCount || compareKeys(a.key, b.key),
     )
     .slice(0, MOST_GROUPS);
 };

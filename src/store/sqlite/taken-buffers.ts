@@ -8,7 +8,7 @@ const COLLECT_ABOVE_BYTES = 2 * 1024 * 1024;
  * Collects buffers that came from other threads and were passed on. V8 counts them as memory outside of its heap, and begins to mark the
  * whole heap for every eight MiB of them: on the main thread 40 ms of processor time, a third of them in pauses. Nearly all of them are
  * young, and a collection of the young generation takes a millisecond or two.
- * @returns what is to be told the bytes of each buffer that was passed on
+ * @returns what is to be called with the bytes of each buffer that was passed on
  */
 export const takenBuffers = (): ((bytes: number) => void) => {
   let collect: ((how: { type: string; execution: string }) => void) | undefined;

@@ -387,9 +387,10 @@ onEachEngine('a restarted run', ({ createHarness }) => {
     const run = await restarted(service, old.runId);
     const erase = () =>
       service.runs.eraseSubject({ ...ALL, userId: 'ann' }, async () => ({ deleted: 0, pending: false }));
-    expect(must(await erase())).toEqual({ runsErased: 1, runsInFlight: 1 });
+    const traces = { deleted: 0, pending: false };
+    expect(must(await erase())).toEqual({ runsErased: 1, runsInFlight: 1, traces });
     await done(service, 'third');
-    expect(must(await erase())).toEqual({ runsErased: 1, runsInFlight: 0 });
+    expect(must(await erase())).toEqual({ runsErased: 1, runsInFlight: 0, traces });
     for (const runId of [old.runId, run.runId]) {
       expect(await store.findRun(runId)).toBeUndefined();
       const outputs = [['one', 9]] as const;

@@ -87,6 +87,7 @@ describe('routes and document', () => {
         'listSlos',
         'listUsers',
         'listViews',
+        'probeDeployment',
         'replaceDatasetItem',
         'saveView',
       ].toSorted(),
@@ -135,7 +136,7 @@ const requests: Record<string, { own: string; other: string }> = {
 /** Answer by the caller's reach alone, and have nothing of another project to ask for. */
 const withoutProject = new Set(['getCaller', 'listProjects', 'createScore', 'createFeedback', 'listScorers']);
 /** Look at the whole service, and so take keys that reach every project alone. */
-const ofTheWhole = new Set(['getDoctorReport', 'listRefusals']);
+const ofTheWhole = new Set(['getDoctorReport', 'probeDeployment', 'listRefusals']);
 /** Say the project of what they write in their body. */
 const projectInBody = new Set(['createDataset', 'createExperiment', 'scoreRuns', 'saveView']);
 /** Have a body, and make nothing new. */

@@ -37,7 +37,7 @@ export type TraceProjection = {
   expectJudgements(): void;
 };
 
-/** @param touchHour is told where traces that change begin and began */
+/** @param touchHour is called with the starts of traces that change, as they were and as they are */
 export const projectionOf = (
   db: Database.Database,
   touchHour: (project: number, start: bigint) => void,

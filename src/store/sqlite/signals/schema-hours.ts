@@ -1,6 +1,6 @@
 /**
  * What the traces and the model calls of an hour that is over add up to, so that a report reads a row an hour and not each call. A row
- * stands as long as nothing of its hour changes: whoever writes or deletes a span or a trace of the hour takes the row away in the same
+ * stands as long as nothing of its hour changes: a write or delete of a span or a trace of the hour takes the row away in its own
  * transaction, and the writer makes it anew when the hour has been left alone for a while. So a row that stands is right, and an hour
  * without one is read from the spans themselves.
  * `durations` are those of the traces that have one, as 64-bit floats; `by_...` are rows of `CallFigures` as JSON. What is too large to be
