@@ -213,8 +213,11 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   const unserved: { readonly resolve: (reader: Thread) => void; readonly reject: (error: unknown) => void }[] = [];
   const release = (reader: Thread): void => {
     const next = unserved.shift();
-    if (next === undefined) idleReaders.push({ reader, since: performance.now() });
-    else next.resolve(reader);
+    if (next !== undefined) next.resolve(reader);
+    else {
+      idleReaders.push({ reader, since: performance.now() });
+      planRest(); // also of one that starts when all questions are answered
+    }
   };
   let supplyDue: NodeJS.Timeout | undefined;
   let supplying: Promise<void> | undefined;
@@ -253,7 +256,6 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
           readers.delete(reader);
           supply();
         } else release(reader);
-        planRest();
       }
     });
   };
