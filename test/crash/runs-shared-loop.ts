@@ -133,10 +133,10 @@ const disturbAndCheck = async (
     started.push(one);
     return one;
   };
-  const bringEvents = async (one: Started): Promise<void> => {
+  const bringEvents = async (one: Started, by: Ask = ask): Promise<void> => {
     const { n: key, project } = one;
     for (const event of ['go', 'skip'])
-      await insist(ask, 'POST', '/events', { event, key, project, payload: {}, event_id: `${key}-${event}` }, [200]);
+      await insist(by, 'POST', '/events', { event, key, project, payload: {}, event_id: `${key}-${event}` }, [200]);
     one.wasTold = true;
   };
   let broken: Error | undefined;
@@ -194,8 +194,10 @@ const disturbAndCheck = async (
     const others = services.filter((service) => service !== gone);
     const one: Started = { n, project, wasTold: false };
     started.push(one);
+    // One that is stopped would hold a call for longer than the workers of that service may be silent.
+    const askOthers = askOf(() => others[Math.floor(random() * others.length)] as Service);
     const { body } = await insist(
-      askOf(() => others[Math.floor(random() * others.length)] as Service),
+      askOthers,
       'POST',
       '/runs',
       { definition_id: 'load', project, input: { n, naps: true }, idempotency_key: n },
@@ -205,7 +207,7 @@ const disturbAndCheck = async (
     const ms = performance.now() - from;
     longestFailoverMs = Math.max(longestFailoverMs, ms);
     onFailover?.(fault, Math.round(ms));
-    await bringEvents(one);
+    await bringEvents(one, askOthers);
   };
   const hit = async (fault: SharedFault, cycle: number): Promise<void> => {
     counted[fault] += 1;
@@ -255,6 +257,16 @@ const disturbAndCheck = async (
     child.kill('SIGKILL');
     await ended;
   }
+  /** Until somebody owns its shard: one may be on its way to a service that came back. */
+  const whenOwned = async <T>(read: () => Promise<T>): Promise<T> => {
+    for (;;)
+      try {
+        return await read();
+      } catch (error) {
+        if (performance.now() > settleBy || !String(error).includes('store_unavailable')) throw error;
+        await sleep(100);
+      }
+  };
   const lines = workers.flatMap(({ ledger }) => linesOf(ledger));
   const done = new Set(lines.filter(([what]) => what === 'done').map(([, lease]) => lease));
   const acknowledgedCompletes = done.size;
@@ -262,7 +274,7 @@ const disturbAndCheck = async (
   const bodiesAt = Map.groupBy(bodies, ([, , runId, stepId]) => `${runId} ${stepId}`);
   for (const { n, runId } of started) {
     if (runId === undefined) throw fail(`start ${n} was never acknowledged`);
-    const tree = await readTree(agent, base, runId);
+    const tree = await whenOwned(() => readTree(agent, base, runId));
     for (const one of treesIn(tree)) {
       const { run_id: id, status, error, attempts } = one.run;
       const about = (what: string | undefined): void => {
