@@ -66,6 +66,7 @@ describe('trace list', () => {
         correlation: { project },
         scores: [{ scorer_id: 'good', scorer_version: '1', mean: 2 / 3, count: 3 }],
         feedback: { thumbs: 2, comment: 1 },
+        thumbs: { up: 1, down: 1 },
       },
     ]);
   });

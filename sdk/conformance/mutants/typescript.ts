@@ -369,8 +369,8 @@ export const mutants: readonly Mutant[] = [
   {
     fault: 'does not know services without the batch',
     file: 'src/step-calls.ts',
-    find: 'if (error instanceof ServiceError && error.status === 404) {',
-    replace: 'if (error instanceof ServiceError && error.status === 405) {',
+    find: 'status >= 400 && status < 500 && status !== 401',
+    replace: 'status >= 400 && status < 500 && status !== 404 && status !== 401',
     caughtBy: ['worker/older-service'],
   },
   {
