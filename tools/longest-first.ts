@@ -10,6 +10,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const longest: readonly string[] = [
   'ui/test/browser/every-page.test.ts',
   'test/sdk/conformance.process.test.ts',
+  'test/crash/runs-shared-loop.test.ts',
   'test/faults/promises.process.test.ts',
   'test/clients/python.test.ts',
   'test/crash/runs-kill-loop.test.ts',
@@ -21,7 +22,6 @@ export const longest: readonly string[] = [
   'test/sdk/runs.process.test.ts',
   'test/crash/postgres.process.test.ts',
   'test/faults/canary.process.test.ts',
-  'test/crash/runs-shared-loop.test.ts',
   'test/cli/sharded-runs.process.test.ts',
   'test/sdk/python.process.test.ts',
   'test/faults/disk-faults.process.test.ts',

@@ -200,7 +200,7 @@ describe('more than a page can draw', () => {
       }),
     );
     await page.goto(new URL(`/runs/${run}?tab=journal`, stage.url).href);
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     await expect.poll(() => slider.getAttribute('max')).toBe('9999');
     expect(await page.evaluate(() => document.querySelectorAll('*').length)).toBeLessThan(2_500);
     await slider.fill('5001');
@@ -221,7 +221,7 @@ describe('more than a page can draw', () => {
       return route.fulfill({ json: { events, next_after: events.at(-1)?.seq ?? from - 1 } });
     });
     await page.goto(new URL(`/runs/${run}?tab=journal&follow=0`, stage.url).href);
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     const notice = page.getByText(/longer than what is read of it: the first 10,000 entries/);
     await notice.waitFor();
     expect(await slider.getAttribute('max')).toBe('9999');

@@ -101,7 +101,7 @@ describe('6: a live run', () => {
     const page = await stage.open(`/runs/${run}?tab=journal`);
     await play(script);
     await cursorRow(page, 'step-1').waitFor();
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     await slider.fill('3');
     await slider.focus();
     const before = await page.evaluate(() => [scrollX, scrollY, document.activeElement?.getAttribute('aria-label')]);
@@ -180,7 +180,7 @@ describe('7: time travel', () => {
     const moved = entries.slice(0, 42).findLast(({ kind }) => kind === 'cursor.moved');
 
     const page = await stage.open(`/runs/${run}?tab=state`);
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     await expect.poll(() => slider.getAttribute('max')).toBe(String(entries.length - 1));
     await slider.fill('41');
     await cursorRow(page, moved?.step_id ?? '').waitFor();

@@ -93,7 +93,7 @@ describe('an actor', () => {
     const figure = on.getByRole('figure');
     await figure.getByLabel(/^active › pay, .*here$/).waitFor();
     await on.getByRole('button', { name: 'Look at the past' }).click();
-    const slider = on.getByRole('slider', { name: 'Sequence' });
+    const slider = on.getByRole('slider', { name: 'Sequence', disabled: false });
     await slider.focus();
     await slider.press('Home');
     const first = await stage.get(`/v1/api/actors/run/${runId}?at_seq=0`);
@@ -123,7 +123,7 @@ describe('an actor without a journal of its own', () => {
     const figure = on.getByRole('figure', { name: /^Statechart of lease / });
     await figure.getByLabel(/^succeeded, .*here$/).waitFor();
     await on.getByRole('button', { name: 'Look at the past' }).click();
-    const slider = on.getByRole('slider', { name: 'Sequence' });
+    const slider = on.getByRole('slider', { name: 'Sequence', disabled: false });
     await slider.focus();
     await slider.press('Home');
     await figure.getByLabel(/^offered, .*[^w] here$/).waitFor();

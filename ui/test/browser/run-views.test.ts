@@ -94,7 +94,9 @@ describe('an attempt', () => {
     await causes.waitFor();
     await causes.getByRole('button', { name: `Look at seq ${chain[1]?.seq}`, exact: true }).click();
     await dialog.waitFor({ state: 'hidden' });
-    expect(await page.getByRole('slider', { name: 'Sequence' }).inputValue()).toBe(String(chain[1]?.seq));
+    expect(await page.getByRole('slider', { name: 'Sequence', disabled: false }).inputValue()).toBe(
+      String(chain[1]?.seq),
+    );
     expect(new URL(page.url()).searchParams.get('attempt')).toBeNull();
   });
 

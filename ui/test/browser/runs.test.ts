@@ -141,7 +141,7 @@ describe('a run', () => {
     const waiting = entries.find(({ kind }) => kind === 'run.waiting')?.seq ?? -1;
     const page = await stage.open(`/runs/${run}`);
     const graph = page.getByRole('region', { name: 'Graph' });
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     await page.getByRole('img', { name: /^approval, waiting for approval, / }).waitFor();
     await expect.poll(() => slider.getAttribute('max')).toBe(String(entries.length - 1));
     await slider.fill(String(waiting));
@@ -170,7 +170,7 @@ describe('a run', () => {
   it('7: is played entry by entry up to now, by its button or by Space, and stops when it is told to', async () => {
     const { run, entries } = await endedOne('o-8');
     const page = await stage.open(`/runs/${run}?tab=timeline`);
-    const slider = page.getByRole('slider', { name: 'Sequence' });
+    const slider = page.getByRole('slider', { name: 'Sequence', disabled: false });
     await expect.poll(() => slider.getAttribute('max')).toBe(String(entries.length - 1));
     const shown = (): string | null => new URL(page.url()).searchParams.get('seq');
     await page.keyboard.press(' ');
