@@ -114,3 +114,15 @@ export const tickTexts = (ticks: readonly number[], stepSeconds: number, zone: Z
     return text;
   });
 };
+
+/** Of a chart of a single point, in seconds. */
+const LONE_STEP = 3_600;
+
+/** The times that a chart shows, in seconds. Bars have half a bucket of room, or the first and the last are cut; a single point has it, too. */
+export const timeRange = (times: readonly number[], isBars: boolean): readonly [from: number, to: number] => {
+  const first = times[0] ?? 0;
+  const last = times.at(-1) ?? first;
+  const step = times.length > 1 ? (last - first) / (times.length - 1) : LONE_STEP;
+  const room = isBars || times.length <= 1 ? step / 2 : 0;
+  return [first - room, last + room];
+};

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { stack, tickTexts } from '../model/series.ts';
+import { stack, tickTexts, timeRange } from '../model/series.ts';
 import type { Zone } from '../model/units.ts';
 import { type ChartProps, colorOfSeries } from './chart-parts.ts';
 import css from './chart.module.css';
@@ -25,8 +25,6 @@ const TICK_PX = 72;
 const HEIGHT_PX = 220;
 const FONT = 'system-ui, sans-serif';
 const LOGARITHMIC = 3;
-/** Of a chart of a single point. */
-const LONE_STEP_SECONDS = 60;
 
 const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string) => string): void => {
   const { ctx, bbox } = plot;
@@ -55,9 +53,8 @@ const optionsOf = (props: ChartProps, width: number, color: (name: string) => st
   const { times, series } = aligned;
   const grid = { stroke: color('var(--rule)'), width: 1 };
   const axis = { stroke: color('var(--ink-2)'), font: `12px ${FONT}`, grid, ticks: grid };
-  const step = times.length > 1 ? ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1) : LONE_STEP_SECONDS;
-  // Half a bucket of room, or the first and the last bar are cut.
-  const room = look === 'bars' || times.length === 1 ? step / 2 : 0;
+  // Not what the library would take: of a single point it shows three years.
+  const [from, to] = timeRange(times, look === 'bars');
   const highest = Math.max(0, ...lines.map(({ value }) => value));
   const bars = uPlot.paths.bars?.({ size: [0.86, 64] });
   const straight = uPlot.paths.linear?.();
@@ -68,7 +65,7 @@ const optionsOf = (props: ChartProps, width: number, color: (name: string) => st
     padding: [12, 12, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
     scales: {
-      x: { time: true, range: (_plot, min, max) => [min - room, max + room] },
+      x: { time: true, range: () => [from, to] },
       y: isLog
         ? { distr: LOGARITHMIC, range: (_plot, min, max) => [Math.min(0.1, min || 0.1), Math.max(100, max || 100)] }
         : {

@@ -6,6 +6,7 @@ import {
   formatMetric,
   NO_KEY,
   OTHERS,
+  timeRange,
   stack,
   tickTexts,
 } from '../../src/model/series.ts';
@@ -98,5 +99,16 @@ describe('the window of a report', () => {
       '2026-11-01T00:00:00.000Z',
       '2026-11-21T00:00:00.000Z',
     ]);
+  });
+});
+
+describe('the times that a chart shows', () => {
+  it.each([
+    ['lines from the first point to the last', [100, 200, 300], false, [100, 300]],
+    ['bars with half a bucket on either side', [100, 200, 300], true, [50, 350]],
+    ['a single point within an hour', [4_000], false, [2_200, 5_800]],
+    ['a single bar within an hour', [4_000], true, [2_200, 5_800]],
+  ])('%s', (_, times, isBars, range) => {
+    expect(timeRange(times, isBars)).toEqual(range);
   });
 });
