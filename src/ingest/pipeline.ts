@@ -28,6 +28,7 @@ import { createPipelineActor, type RequestEnd } from './pipeline-actor.ts';
 import { createPace } from './pace.ts';
 import type { Quota } from './quota.ts';
 import type { Sampled } from './sample.ts';
+import { createTurns } from './turns.ts';
 
 export type PipelineOptions = {
   readonly store: Pick<SignalStore, 'write' | 'isWritten'>;
@@ -119,11 +120,6 @@ export type Pipeline = {
   readonly close: () => Promise<void>;
 };
 
-/** Requests of a kind, short or long, that are worked on in turns at one time; the others wait. */
-const CONCURRENT_REQUESTS = 4;
-/** The same of long ones for so many milliseconds after a short one: the next one does not find all processors busy with them. */
-const LONG_BESIDE_SHORT = 1;
-const BESIDE_SHORT_MS = 1_000;
 /** A request of up to so many signals is short: it is done within a turn or two. */
 const SHORT_SIGNALS = 1_024;
 /** Units with a key that long requests have in the store at one time, together. What comes meanwhile waits for these, and not for all. */
@@ -222,21 +218,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const clock = options.clock ?? nowUnixNano;
   const loopIsWanted = options.loopIsWanted ?? (() => false);
   const pace = createPace({ isWanted: loopIsWanted });
-  /** Long requests wait for each other, and short ones do not wait for them. */
-  const shortTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
-  const longTurns = new PQueue({ concurrency: CONCURRENT_REQUESTS });
-  const unitsOfLong = new PQueue({ concurrency: UNITS_OF_LONG_REQUESTS });
   const monotonic = options.monotonic ?? (() => performance.now());
-  let shortCameAt = Number.NEGATIVE_INFINITY;
-  const noteShort = (): void => {
-    shortCameAt = monotonic();
-    longTurns.concurrency = LONG_BESIDE_SHORT;
-  };
-  /** A step of a long request: from the bytes of a body to its signals, or from these to the commit. It waits for no sender. */
-  const takeLongTurn = <T>(step: () => Promise<T>): Promise<T> => {
-    if (monotonic() - shortCameAt > BESIDE_SHORT_MS) longTurns.concurrency = CONCURRENT_REQUESTS;
-    return longTurns.add(step);
-  };
+  const turns = createTurns(monotonic);
+  const unitsOfLong = new PQueue({ concurrency: UNITS_OF_LONG_REQUESTS });
   const finish = createFinish(options.finish);
   const thread = createDecodeThread({ ...options.decodeThread, finish: options.finish, pace });
 
@@ -250,9 +234,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     now: nowMs,
     monotonic,
     turns: () => ({
-      waiting: shortTurns.size + longTurns.size,
+      waiting: turns.waiting(),
       details: {
-        workingTurns: shortTurns.pending + longTurns.pending,
+        workingTurns: turns.working(),
         heavyBodies,
         pendingWrites,
       },
@@ -343,14 +327,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         const from = at;
         const here = (): Promise<number> => decodeHere(payloads, from);
         const isLong = bytes > SHORT_BYTES;
-        at = await (isLong ? takeLongTurn(here) : shortTurns.add(here));
+        at = await (isLong ? turns.takeLong(here) : turns.takeShort(here));
         const next = payloads[at];
         if (next === undefined) continue;
         const there = (): Promise<void> =>
           countHeavy(next === overBudget || !isLight(next), () =>
             thread.decode(next, contextNow(), ({ element, decoded }) => keep(baseOf(next) + element, decoded, true)),
           );
-        await (isLong ? takeLongTurn(there) : there());
+        await (isLong ? turns.takeLong(there) : there());
       }
     };
     const add = async (payloads: readonly Payload[]): Promise<void> => {
@@ -527,8 +511,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const commit = async (elements: Elements, reach: ProjectReach, how: InternalWrite): Promise<IngestResult> => {
     const toPrepare = (): Promise<Prepared> => prepare(elements, reach, how);
-    if (signalsOf(elements) > SHORT_SIGNALS) return takeLongTurn(async () => write(await toPrepare(), true));
-    return write(await shortTurns.add(toPrepare), false);
+    if (signalsOf(elements) > SHORT_SIGNALS) return turns.takeLong(async () => write(await toPrepare(), true));
+    return write(await turns.takeShort(toPrepare), false);
   };
 
   const inside = async <T>(
@@ -559,7 +543,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const ingestOne = async (batch: SignalBatch, reach: ProjectReach): Promise<SignalBatch> =>
     inside(undefined, endOfOne, async () => {
       const elements: Elements = new Map([[0, { slices: [{ batch, refusals: [] }], finished: false }]]);
-      const { unkeyed, refusals, beyondCeiling } = await shortTurns.add(() =>
+      const { unkeyed, refusals, beyondCeiling } = await turns.takeShort(() =>
         prepare(elements, reach, { quota: true, sample: false }),
       );
       const refusal: Failure | undefined = refusals[0] ?? beyondCeiling;
@@ -585,7 +569,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       inside(announcedBytes, endOfRequest, async (reservation) => {
         const { intake, elements } = openIntake(reach, reservation);
         await read(intake);
-        if (signalsOf(elements) <= SHORT_SIGNALS) noteShort();
+        if (signalsOf(elements) <= SHORT_SIGNALS) turns.noteShort();
         return commit(elements, reach, { quota: true, sample: true });
       }),
     write: (batch, how) =>

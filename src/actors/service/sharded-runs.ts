@@ -230,17 +230,18 @@ export const shareShards = ({
     void giveBack(leases.map(({ leaseId }) => leaseId)).catch(() => {});
 
   let turn = 0;
+  const claimAt = (
+    places: () => RunsService['claim'][],
+    request: Parameters<RunsService['claim']>[0],
+    signal: Parameters<RunsService['claim']>[1],
+  ): ReturnType<RunsService['claim']> =>
+    claimFromSeveral({
+      ...{ places, giveBack: returnOffers, request, signal, clock },
+      ...{ onChange: map.onChange, first: (turn += 1) },
+    });
   /** Claims of the kernels here, as one place. */
   const claimHere: RunsService['claim'] = (request, signal) =>
-    claimFromSeveral({
-      places: () => owned().map(([, runs]) => runs.claim),
-      giveBack: returnOffers,
-      request,
-      signal,
-      clock,
-      onChange: map.onChange,
-      first: (turn += 1),
-    });
+    claimAt(() => owned().map(([, runs]) => runs.claim), request, signal);
   const claim: RunsService['claim'] = async (request, signal) => {
     const { runId, workerId } = request;
     if (runId !== undefined) return callById('run', runId, 'claim', [request], signal);
@@ -257,15 +258,7 @@ export const shareShards = ({
       return [...(owned().length > 0 ? [claimHere] : []), ...[...addresses].map(passTo)];
     };
     try {
-      return await claimFromSeveral({
-        places,
-        giveBack: returnOffers,
-        request,
-        signal,
-        clock,
-        onChange: map.onChange,
-        first: (turn += 1),
-      });
+      return await claimAt(places, request, signal);
     } finally {
       seen.add(workerId);
       const left = (claiming.get(workerId) ?? 1) - 1;
