@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { openBody, readIndex } from '../../../src/store/sqlite/signals/payload-block.ts';
 
+/** Reads one state of the file: the store may make blocks anew meanwhile. */
 const reading = <T>(path: string, read: (db: Database.Database) => T): T => {
   const db = new Database(path, { readonly: true });
   try {
-    return read(db);
+    return db.transaction(read)(db);
   } finally {
     db.close();
   }

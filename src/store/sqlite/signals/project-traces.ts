@@ -14,8 +14,8 @@ export type TouchedTrace = {
   readonly project: number;
   /** True when the trace had no span before this transaction. */
   isNew: boolean;
-  /** True when spans of it were replaced: a context of theirs may be of no use any more. */
-  hasReplaced?: boolean;
+  /** True when a span that was replaced had another context before: no span may have that one now. */
+  leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
 };
@@ -59,8 +59,11 @@ export const projectionOf = (
        .fill('?')
        .join(', ')})`,
   );
+  // SQLite writes every index of a column that is set, changed or not: a trace that is sent again would cost as much as a new one.
+  const kept = [...TOTAL_COLUMNS, 'facets'];
   const updateTrace = db.prepare(
-    `UPDATE traces SET ${TOTAL_COLUMNS.map((column) => `${column} = ?`).join(', ')}, facets = ? WHERE trace = ?`,
+    `UPDATE traces SET ${kept.map((column) => `${column} = ?`).join(', ')}
+     WHERE trace = ? AND (${kept.join(', ')}) IS NOT (${kept.map(() => '?').join(', ')})`,
   );
   const deleteTrace = db.prepare('DELETE FROM traces WHERE trace = ?');
   const findFacet = db
@@ -163,7 +166,7 @@ export const projectionOf = (
         touchHour(project, stored[0]);
         const before = storedFacets(stored[1]);
         if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
-        updateTrace.run([...columns, facetText, trace] as Column[]);
+        updateTrace.run([...columns, facetText, trace, ...columns, facetText] as Column[]);
         if (stored[0] !== totals.startTime) {
           for (const id of ids) insertEntry.run(id, totals.startTime, trace);
           removeEntries(trace, stored[0], before);

@@ -81,7 +81,9 @@ export const unitWriterOf = (
   const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
   const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
-    .prepare<[number, string], [bigint, bigint]>('SELECT span, start_ns FROM spans WHERE trace = ? AND span_id = ?')
+    .prepare<[number, string], [bigint, bigint, bigint]>(
+      'SELECT span, start_ns, context FROM spans WHERE trace = ? AND span_id = ?',
+    )
     .raw()
     .safeIntegers();
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
@@ -179,7 +181,7 @@ export const unitWriterOf = (
     deleteSpan.run(old);
     insertSpan.run(row);
     entry.atHand = undefined;
-    entry.hasReplaced = true;
+    if (Number(found[2]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
   const writeSpans = (
@@ -285,7 +287,7 @@ export const unitWriterOf = (
     },
     finish: () => {
       for (const entry of touched.values()) {
-        if (entry.hasReplaced === true) dropUnusedContexts.run(entry.trace, entry.trace);
+        if (entry.leftContext === true) dropUnusedContexts.run(entry.trace, entry.trace);
         projection.project(entry);
       }
       touched = new Map();

@@ -46,6 +46,34 @@ describe('SQLite: the contexts of a trace', () => {
   });
 });
 
+describe('the row of a trace', () => {
+  it('is written when its totals change, and left alone when the same spans come again', () => {
+    const folder = temporaryFolder();
+    const { db } = openDataFile(join(folder.path, 'svc.db'), 2, SIGNALS_FILE);
+    const writer = unitWriterOf(db, transactionsOf(db).unit);
+    db.exec(
+      'CREATE TABLE updates (trace INTEGER); CREATE TRIGGER seen AFTER UPDATE ON traces BEGIN INSERT INTO updates VALUES (new.trace); END',
+    );
+    let next = 1;
+    const write = (...spans: readonly ReturnType<typeof aSpan>[]): unknown => {
+      for (const { rows } of encodeUnit(aUnit({ spans: [...spans] }), 0n)) writer.write([rows], next);
+      writer.finish();
+      next += spans.length;
+      return db.prepare('SELECT count(*) FROM updates').pluck().get();
+    };
+    const span = aSpan({ input: 'text' });
+    const longer = { ...span, endTime: span.startTime + 7n };
+    expect(write(span)).toBe(0);
+    expect(write(span)).toBe(0);
+    expect(write(longer)).toBe(1);
+    expect(write(longer)).toBe(1);
+    expect(write(longer, { ...longer, spanId: spanIdOf(0) })).toBe(2);
+    expect(db.prepare('SELECT span_count, duration_ns FROM traces').raw().get()).toEqual([2, 7]);
+    db.close();
+    folder.remove();
+  });
+});
+
 describe('the rows of a unit', () => {
   it('are left as they are: on a full disk they are written a second time', () => {
     const folder = temporaryFolder();
