@@ -32,6 +32,7 @@ export const SPAN = {
   currency: 17,
   repeatsUsage: 18,
   project: 19,
+  received: 20,
 } as const;
 
 /** Places in a context: what the spans of a trace have in common. The columns of `trace_contexts` after its key. */

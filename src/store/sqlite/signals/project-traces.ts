@@ -14,6 +14,8 @@ export type TouchedTrace = {
   readonly project: number;
   /** True when the trace had no span before this transaction. */
   isNew: boolean;
+  /** True while all its spans that came are as they were stored before: its totals are right. */
+  isAsStored?: boolean;
   /** True when a span that was replaced had another context before: no span may have that one now. */
   leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */

@@ -22,10 +22,15 @@ const WORTH_A_BLOCK_BYTES = 16 * 1024;
 /** Eight of them, with what SQLite adds to each, fill a page. */
 const PART_BYTES = 2_020;
 
+/** Whether the columns of `span_payloads` hold an input or an output. */
+export const isWithText = (row: Row): boolean => row[2] !== null || row[4] !== null;
+
 /** Writes payloads inside the open transaction of its connection. */
 export type PayloadWriter = {
   /** Takes the payloads of a span, whose number is higher than all before. They are stored by `finish`. */
   add(row: Row): void;
+  /** Whether these very columns are kept for a span, stored or on the way there. */
+  holds(span: number, row: Row): boolean;
   /** Whether a span has an input or an output, stored or on the way there. */
   hasText(span: number): boolean;
   /** Marks the payloads of a span, which `finish` removes so that no byte of them is left. */
@@ -171,9 +176,13 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
     add: (row) => {
       added.set(row[0] as number, row);
     },
+    holds: (span, [, ...columns]) => {
+      const kept = added.get(span)?.slice(1) ?? read().find(span);
+      return kept?.every((column, at) => column === columns[at]) === true;
+    },
     hasText: (span) => {
       const row = added.get(span);
-      return row === undefined ? read().hasText(span) : row[2] !== null || row[4] !== null;
+      return row === undefined ? read().hasText(span) : isWithText(row);
     },
     drop: (span) => {
       dropped.add(span);

@@ -3,10 +3,20 @@ import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
-import { type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
+import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
 import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { UnitRows } from './wire.ts';
+
+/** Whether a span says what the stored one does: apart from its number, and from when it came. Integers of the stored row are bigints. */
+const isSameSpan = (stored: Row, row: Row): boolean =>
+  row.every(
+    (value, at) =>
+      at === SPAN.span ||
+      at === SPAN.received ||
+      value === stored[at] ||
+      (typeof stored[at] === 'bigint' && typeof value === 'number' && Number(stored[at]) === value),
+  );
 
 const marks = (count: number): string => Array(count).fill('?').join(', ');
 
@@ -81,11 +91,10 @@ export const unitWriterOf = (
   const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
   const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
-    .prepare<[number, string], [bigint, bigint, bigint]>(
-      'SELECT span, start_ns, context FROM spans WHERE trace = ? AND span_id = ?',
-    )
+    .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
     .raw()
     .safeIntegers();
+  const receiveAgain = db.prepare('UPDATE spans SET received_ns = ? WHERE span = ?');
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
   const keepOldText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
   const insertLog = insertInto(db, 'logs');
@@ -139,7 +148,7 @@ export const unitWriterOf = (
       entry =
         stored === undefined
           ? { trace: nextTrace++, traceId, project, isNew: true, atHand: { spans: [], contexts: new Map() } }
-          : { trace: stored, traceId, project, isNew: false };
+          : { trace: stored, traceId, project, isNew: false, isAsStored: true };
     } else {
       // A copy: when this unit fails, what earlier units had at hand must not hold its rows.
       const { atHand } = earlier;
@@ -169,19 +178,30 @@ export const unitWriterOf = (
     });
   };
 
-  const replaceSpan = (row: Row, entry: TouchedTrace): void => {
+  /** @param payload the columns of `span_payloads` of `row` */
+  const replaceSpan = (row: Row, payload: Row, entry: TouchedTrace): void => {
     const found = findSpan.get(entry.trace, row[SPAN.spanId] as string);
     if (found === undefined) throw new Error('a span conflicts with one that does not exist');
-    const old = Number(found[0]);
-    hours.touch(entry.project, found[1]);
+    const old = Number(found[SPAN.span]);
+    const isSame = isSameSpan(found, row);
+    // With text it needs its new number: the index has its words under that.
+    if (isSame && !isWithText(payload) && payloads.holds(old, payload)) {
+      receiveAgain.run(row[SPAN.received], old);
+      return;
+    }
     if (payloads.hasText(old)) {
       keepOldText.run(old);
       replacedText = true;
     } else payloads.drop(old);
     deleteSpan.run(old);
     insertSpan.run(row);
+    payloads.add(payload);
     entry.atHand = undefined;
-    if (Number(found[2]) !== row[SPAN.context]) entry.leftContext = true;
+    if (isSame) return;
+    entry.isAsStored = false;
+    hours.touch(entry.project, found[SPAN.start] as bigint);
+    hours.touch(entry.project, row[SPAN.start] as bigint);
+    if (Number(found[SPAN.context]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
   const writeSpans = (
@@ -200,12 +220,16 @@ export const unitWriterOf = (
       row[SPAN.trace] = entry.trace;
       row[SPAN.context] = places[row[SPAN.context] as number] as number;
       row[SPAN.project] = entry.project;
-      hours.touch(entry.project, row[SPAN.start] as bigint);
-      if (insertSpan.run(row).changes === 0) replaceSpan(row, entry);
-      else entry.atHand?.spans.push(row);
       const payload = (payloadRows[i] as Row).slice();
       payload[0] = (payload[0] as number) + firstSpan;
+      if (insertSpan.run(row).changes === 0) {
+        replaceSpan(row, payload, entry);
+        continue;
+      }
       payloads.add(payload);
+      hours.touch(entry.project, row[SPAN.start] as bigint);
+      entry.isAsStored = false;
+      entry.atHand?.spans.push(row);
     }
   };
 
@@ -213,7 +237,11 @@ export const unitWriterOf = (
   const touchJudged = (mine: Map<string, TouchedTrace>, traceId: string | null, project: number): void => {
     if (traceId === null) return;
     const key = keyOf(traceId, project);
-    if (mine.has(key) || touched.has(key)) return;
+    const here = mine.get(key) ?? touched.get(key);
+    if (here !== undefined) {
+      here.isAsStored = false;
+      return;
+    }
     const trace = findTrace.get(traceId, project);
     if (trace !== undefined) mine.set(key, { trace, traceId, project, isNew: false });
   };
@@ -288,7 +316,7 @@ export const unitWriterOf = (
     finish: () => {
       for (const entry of touched.values()) {
         if (entry.leftContext === true) dropUnusedContexts.run(entry.trace, entry.trace);
-        projection.project(entry);
+        if (entry.isAsStored !== true) projection.project(entry);
       }
       touched = new Map();
       payloads.finish();

@@ -8,7 +8,18 @@ import { SIGNALS_FILE } from '../../../../src/store/sqlite/signals/schema.ts';
 import { DROP_UNUSED_CONTEXTS, unitWriterOf } from '../../../../src/store/sqlite/signals/write-unit.ts';
 import { transactionsOf } from '../../../../src/store/sqlite/transaction.ts';
 import { temporaryFolder } from '../../../daemon.ts';
-import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, traceIdOf } from '../../signals/factories.ts';
+import {
+  aFeedback,
+  aLog,
+  aNote,
+  aPoint,
+  aScore,
+  aSpan,
+  aUnit,
+  spanIdOf,
+  traceIdOf,
+  traces,
+} from '../../signals/factories.ts';
 
 const ofRun = (runId: string, n: number) => {
   const span = aSpan({ spanId: spanIdOf(n) });
@@ -70,6 +81,59 @@ describe('the row of a trace', () => {
     expect(write(longer, { ...longer, spanId: spanIdOf(0) })).toBe(2);
     expect(db.prepare('SELECT span_count, duration_ns FROM traces').raw().get()).toEqual([2, 7]);
     db.close();
+    folder.remove();
+  });
+});
+
+describe('a span that comes again', () => {
+  it('as it was is left in its place unless it has text, and says when it came last; its trace is what it was', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder.path, 'svc.db');
+    const store = await openSqliteSignalStore({ path });
+    const quiet = aSpan({ spanId: spanIdOf(1), attributes: { at: 'desk' } });
+    const spoken = aSpan({ spanId: spanIdOf(2), input: 'spoken words' });
+    const later = quiet.receivedAt + 5n;
+    await store.write(aUnit({ spans: [quiet, spoken] }));
+    await store.write(aUnit({ spans: [quiet, spoken].map((span) => ({ ...span, receivedAt: later })) }));
+    const spans = (): unknown[] => {
+      const db = new Database(path, { readonly: true });
+      const rows = db.prepare('SELECT span, received_ns FROM spans ORDER BY span_id').safeIntegers().raw().all();
+      db.close();
+      return rows;
+    };
+    expect(spans()).toEqual([
+      [1n, later],
+      [4n, later],
+    ]);
+    await store.write(aUnit({ spans: [{ ...quiet, attributes: { at: 'door' } }] }));
+    expect(spans()).toEqual([
+      [5n, quiet.receivedAt],
+      [4n, later],
+    ]);
+    await store.write(aUnit({ spans: [{ ...quiet, name: 'other', attributes: { at: 'door' } }] }));
+    const stored = await Promise.all([1, 2].map((n) => store.findSpan(quiet.traceId, spanIdOf(n), 'all')));
+    expect(stored.map((span) => [span?.name, span?.attributes])).toEqual([
+      ['other', { at: 'door' }],
+      ['work', {}],
+    ]);
+    await store.close();
+    folder.remove();
+  });
+
+  it('and is followed in its unit by a new one, counts once in the totals', async () => {
+    const folder = temporaryFolder();
+    const store = await openSqliteSignalStore({ path: join(folder.path, 'svc.db') });
+    const span = aSpan({ spanId: spanIdOf(1) });
+    await store.write(aUnit({ spans: [span] }));
+    await store.write(aUnit({ spans: [span, aSpan({ spanId: spanIdOf(2), status: 'error' })] }));
+    await Promise.all([
+      store.write(aUnit({ spans: [span] })),
+      store.write(aUnit({ spans: [{ ...span, endTime: span.startTime + 9_000_000_000n }] })),
+      store.write(aUnit({ spans: [{ ...span, endTime: span.startTime + 9_000_000_000n }] })),
+    ]);
+    const [stored] = (await store.listTraces(traces())).items;
+    expect(stored).toMatchObject({ spanCount: 2, errorCount: 1, durationNs: 9_000_000_000n });
+    await store.close();
     folder.remove();
   });
 });
